@@ -1,0 +1,304 @@
+"""ErrorModel: what one source document asks for, as data.
+
+Five documents are carried; one YAML file each, below `harness/error_models/`. Checks read this
+data and know no model by name. Where a document contradicts itself or is silent, a Switch names
+the reading that the model takes and the others that can be chosen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from harness.model._base import Value
+from harness.model.duration import DurationNs
+from harness.model.retry_policy import RetryPolicy
+
+__all__ = [
+    "AudienceRule",
+    "Disposition",
+    "ErrorClass",
+    "ErrorModel",
+    "EventPattern",
+    "Level",
+    "OrderingRule",
+    "Requirement",
+    "RetryAfterRule",
+    "RetryPolicy",
+    "Scope",
+    "SignalPattern",
+    "SignalRule",
+    "Source",
+    "Switch",
+    "SwitchOption",
+]
+
+Level = Literal["MUST", "SHOULD", "MAY"]
+Disposition = Literal[
+    "retry",
+    "terminal",
+    "surface_to_model",
+    "degrade",
+    "regenerate_once",
+    "owner_decides",
+    "not_an_error",
+]
+SignalKind = Literal[
+    "http_error",
+    "error_body",
+    "stream_error",
+    "stream_cut",
+    "body_cut",
+    "malformed_body",
+    "dns_failure",
+    "connect_refused",
+    "connect_timeout",
+    "connection_reset",
+    "connection_closed",
+    "deadline",
+]
+
+
+class Source(Value):
+    """The document that the model carries."""
+
+    title: str
+    system: str
+    document: str
+    """Name of the page or file."""
+    read_on: str
+    """ISO date of the copy that was read."""
+
+
+class Requirement(Value):
+    """One normative sentence or table row of the document."""
+
+    id: str = Field(pattern=r"^[A-Z]+-[A-Z0-9]+(-[A-Z0-9]+)*$")
+    level: Level
+    place: str
+    """Where in the document: section, then row or sentence."""
+    sentence: str
+    """The sentence or row, quoted."""
+    checks: tuple[str, ...] = ()
+    excluded: str | None = None
+    """Why no check can judge it (yet). Exactly one of `checks` and `excluded` is given."""
+
+    @model_validator(mode="after")
+    def _checked_or_excluded(self) -> Requirement:
+        if bool(self.checks) == (self.excluded is not None):
+            raise ValueError(f"{self.id}: give exactly one of checks and excluded")
+        return self
+
+
+class ErrorClass(Value):
+    """A class of failures with its codes."""
+
+    id: str
+    recoverable: str
+    """As the document words it."""
+    handler: str
+    """Who owns the next move, as the document words it."""
+    disposition: Disposition
+    codes: tuple[str, ...] = ()
+    requirement: str
+
+
+class SignalPattern(Value):
+    """Conditions on a Signal; every one that is given must hold."""
+
+    kinds: tuple[SignalKind, ...] = ()
+    statuses: tuple[str, ...] = ()
+    """`429` or `500-599`."""
+    error_codes: tuple[str, ...] = ()
+    """The provider's own `error.code` values."""
+    error_types: tuple[str, ...] = ()
+    """The provider's own `error.type` values."""
+
+    @field_validator("statuses", mode="before")
+    @classmethod
+    def _as_text(cls, statuses: object) -> object:
+        if isinstance(statuses, (list, tuple)):
+            return tuple(str(item) if isinstance(item, int) else item for item in statuses)
+        return statuses
+
+
+class SignalRule(Value):
+    """Signal to classification; the first rule that matches decides."""
+
+    id: str
+    when: SignalPattern
+    error_class: str | None = Field(default=None, alias="class")
+    code: str | None = None
+    unmapped: str | None = None
+    """Why the document has no class for it; then class and code are absent."""
+    disposition: Disposition | None = None
+    """None: the document does not say, so what the subject does is not judged."""
+    requirement: str
+
+    @model_validator(mode="after")
+    def _mapped_or_not(self) -> SignalRule:
+        mapped = self.error_class is not None and self.code is not None
+        if mapped == (self.unmapped is not None):
+            raise ValueError(f"{self.id}: give class and code, or unmapped with the reason")
+        return self
+
+
+class RetryAfterRule(Value):
+    """How the forms of the Retry-After header are read."""
+
+    unusable: Literal["schedule", "immediate"] = "schedule"
+    """A value that is neither delay-seconds nor an HTTP-date."""
+    past_date: Literal["schedule", "immediate"] = "immediate"
+    fraction: Literal["exact", "unusable"] = "exact"
+    """A value such as `1.5`, which RFC 9110 does not allow and providers send."""
+    milliseconds_header: Literal["ignore", "prefer"] = "ignore"
+    """The provider's own `retry-after-ms` beside it."""
+
+
+class SwitchOption(Value):
+    """One reading."""
+
+    id: str
+    means: str
+    set: dict[str, Any] = {}
+    """Dotted path into the model (lists by id) to the value it has under this reading."""
+
+
+class Switch(Value):
+    """A point where the document contradicts itself or is silent, and how it is read."""
+
+    id: str
+    question: str
+    default: str
+    because: str
+    """The default reading, argued in one sentence."""
+    options: tuple[SwitchOption, ...] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _default_exists(self) -> Switch:
+        if self.default not in {option.id for option in self.options}:
+            raise ValueError(f"{self.id}: the default {self.default!r} is not among the options")
+        return self
+
+
+class AudienceRule(Value):
+    """What one audience must and must never see of a failure."""
+
+    id: Literal["user", "model", "audit", "operator"]
+    must_have: tuple[Literal["class", "code", "context", "message", "attempt"], ...] = ()
+    never: tuple[Literal["stack", "secret", "path", "class_name"], ...] = ()
+    requirement: str
+
+
+class EventPattern(Value):
+    """A set of trace events: by kind, and by equal payload fields."""
+
+    kinds: tuple[str, ...] = Field(min_length=1)
+    where: dict[str, str | int | bool | None] = {}
+
+
+class Scope(Value):
+    """The stretch of a trace in which a rule holds; neither bound means all of it."""
+
+    after: EventPattern | None = None
+    before: EventPattern | None = None
+
+
+class OrderingRule(Value):
+    """A property pattern over the events of a trace, judged per correlation key.
+
+    absence: `event` never occurs · existence: it occurs · exactly_one: it occurs once ·
+    universality: every event of the scope that `among` matches also matches `event` ·
+    precedence: before each `event` there was an `other` · response: after each `event`
+    there is an `other`, at most `within` later · last: of the events that `among` matches,
+    `event` is the last.
+    """
+
+    id: str
+    pattern: Literal[
+        "absence", "existence", "universality", "precedence", "response", "exactly_one", "last"
+    ]
+    event: EventPattern
+    other: EventPattern | None = None
+    among: EventPattern | None = None
+    scope: Scope = Scope()
+    per: str | None = "call"
+    """Payload field that correlates events; None judges the whole trace as one."""
+    within: DurationNs | None = None
+    needs: str | None = None
+    """What a subject's binding must declare for the rule to apply, such as `audit`."""
+    says: str
+    """The rule in one sentence."""
+    requirement: str
+
+    @model_validator(mode="after")
+    def _complete(self) -> OrderingRule:
+        if self.pattern in {"precedence", "response"} and self.other is None:
+            raise ValueError(f"{self.id}: {self.pattern} needs `other`")
+        if self.pattern in {"universality", "last"} and self.among is None:
+            raise ValueError(f"{self.id}: {self.pattern} needs `among`")
+        return self
+
+
+class ErrorModel(Value):
+    """One reference error model, whole."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str
+    revision: str
+    source: Source
+    classes: tuple[ErrorClass, ...]
+    signals: tuple[SignalRule, ...]
+    policies: tuple[RetryPolicy, ...]
+    retry_after: RetryAfterRule = RetryAfterRule()
+    mixed_failures: Literal["per_policy", "per_call"] = "per_policy"
+    """Whether failures of different policies are counted apart or together within one call."""
+    declared_policies: Literal["allowed", "refused"] = "refused"
+    """Whether an adapter may declare a retry policy of its own."""
+    audiences: tuple[AudienceRule, ...] = ()
+    ordering: tuple[OrderingRule, ...] = ()
+    rules: dict[str, str] = {}
+    """Requirement ids of rules that are not policies, by the check's own name for them."""
+    switches: tuple[Switch, ...] = ()
+    requirements: tuple[Requirement, ...]
+
+    @model_validator(mode="after")
+    def _references_exist(self) -> ErrorModel:
+        known = {requirement.id for requirement in self.requirements}
+        if len(known) != len(self.requirements):
+            raise ValueError("two requirements have the same id")
+        cited: list[tuple[str, str]] = [
+            *((rule.id, rule.requirement) for rule in self.classes),
+            *((rule.id, rule.requirement) for rule in self.signals),
+            *((rule.id, rule.requirement) for rule in self.audiences),
+            *((rule.id, rule.requirement) for rule in self.ordering),
+            *self.rules.items(),
+        ]
+        for policy in self.policies:
+            if policy.requirements is None:
+                raise ValueError(f"policy {policy.id}: its requirements are missing")
+            cited += [
+                (policy.id, id_)
+                for id_ in policy.requirements.model_dump().values()
+                if id_ is not None
+            ]
+        for where, requirement in cited:
+            if requirement not in known:
+                raise ValueError(f"{where}: there is no requirement {requirement!r}")
+        codes = {item.id: item.codes for item in self.classes}
+        for rule in self.signals:
+            if rule.error_class is not None and rule.code not in codes.get(rule.error_class, ()):
+                raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
+        return self
+
+    def requirement(self, id_: str) -> Requirement:
+        """Return the requirement with this id; a KeyError is our bug."""
+        for requirement in self.requirements:
+            if requirement.id == id_:
+                return requirement
+        raise KeyError(id_)
+
+    def policy_for(self, class_name: str, code: str) -> RetryPolicy | None:
+        """Return the retry policy of `class_name`/`code`; None: it is not retried."""
+        return next((item for item in self.policies if item.covers(class_name, code)), None)

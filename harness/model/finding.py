@@ -1,0 +1,194 @@
+"""Findings and reports: what a judgement says, as data that every renderer reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from harness.model._base import Value
+from harness.model.error_model import Level, Switch
+from harness.model.trace import EndingReason, SubjectInfo
+
+__all__ = [
+    "AttemptMark",
+    "CallReport",
+    "EventMark",
+    "Finding",
+    "Judgement",
+    "Report",
+    "RequirementCoverage",
+    "RunReport",
+    "Verdict",
+    "WaitMark",
+    "overall",
+]
+
+
+class Verdict(StrEnum):
+    """What a check or a run comes to. Only PASS is green."""
+
+    PASS = "PASS"  # noqa: S105 - a verdict, not a password
+    FAIL = "FAIL"
+    WARN = "WARN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+#: Worst first. A run without one PASS among its checks has proved nothing: see `overall`.
+_WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)
+
+
+def overall(verdicts: tuple[Verdict, ...]) -> Verdict:
+    """Fold verdicts into one: FAIL, then INCONCLUSIVE, then WARN; PASS needs at least one PASS."""
+    for verdict in _WORST_FIRST:
+        if verdict in verdicts:
+            return verdict
+    return Verdict.PASS if Verdict.PASS in verdicts else Verdict.INCONCLUSIVE
+
+
+class Finding(Value):
+    """The verdict of one check on one run (or on one group of seeds), with its evidence."""
+
+    check: str
+    verdict: Verdict
+    requirement: str | None = None
+    level: Level | None = None
+    place: str | None = None
+    sentence: str | None = None
+    """The requirement's place in its document and its words."""
+    call: str | None = None
+    expected: str = ""
+    observed: str = ""
+    hint: str = ""
+    """What usually causes it, or what to do next."""
+    events: tuple[int, ...] = ()
+    """`seq` of the trace events that prove it."""
+    judged: int = 0
+    """How many things the check looked at; 0 with NOT_APPLICABLE or INCONCLUSIVE."""
+    reason: str = ""
+    """Why it is NOT_APPLICABLE or INCONCLUSIVE."""
+
+
+class WaitMark(Value):
+    """One wait between attempts, with its legal interval."""
+
+    call: str
+    retry_number: int
+    """1-based, within the policy that governs it."""
+    from_ns: int
+    """When the subject could know of the failure."""
+    observed_ns: int
+    low_ns: int | None
+    high_ns: int | None
+    """None: no retry was legal here."""
+    legal: bool
+    basis: str
+    """Where the interval comes from, such as `Retry-After: 7` or `5s ±20 %`."""
+    events: tuple[int, ...] = ()
+
+
+class AttemptMark(Value):
+    """One attempt of a call, as the world saw it."""
+
+    call: str
+    number: int
+    started_ns: int
+    known_ns: int
+    """When its end could be known."""
+    ended: str
+    """`ok`, or the signal in words, such as `429 rate_limit_exceeded`."""
+    classification: str | None = None
+    """`Class/Code` by the model, `unmapped`, or None for a success."""
+    events: tuple[int, ...] = ()
+
+
+class CallReport(Value):
+    """One call of the subject and how it came out."""
+
+    call: str
+    task: str
+    started_ns: int
+    ended_ns: int | None
+    outcome: str
+    """`returned`, `raised ErrorName` or `never ended`."""
+    attempts: tuple[AttemptMark, ...] = ()
+
+
+class EventMark(Value):
+    """One trace event for the timeline."""
+
+    seq: int
+    at_ns: int
+    lane: str
+    """`subject`, `network`, `provider` or `harness`."""
+    kind: str
+    text: str
+    payload: dict[str, Any] = {}
+
+
+class Judgement(Value):
+    """Everything that the oracle says about one trace."""
+
+    findings: tuple[Finding, ...]
+    calls: tuple[CallReport, ...] = ()
+    waits: tuple[WaitMark, ...] = ()
+
+
+class RunReport(Value):
+    """One scenario, one seed, one subject: judged."""
+
+    scenario: str
+    title: str
+    why: str
+    seed: int
+    verdict: Verdict
+    ending: EndingReason
+    ending_detail: tuple[str, ...] = ()
+    virtual_ns: int
+    trace_digest: str
+    trace_file: str | None = None
+    """Name of the stored trace, relative to the report."""
+    replay: str
+    """The command that runs exactly this again."""
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallReport, ...] = ()
+    waits: tuple[WaitMark, ...] = ()
+    timeline: tuple[EventMark, ...] = ()
+    timeline_cut: int = 0
+    """How many events the timeline leaves out (they are in the trace)."""
+
+
+class RequirementCoverage(Value):
+    """What became of one requirement in this report."""
+
+    id: str
+    level: Level
+    place: str
+    sentence: str
+    status: str
+    """`tested`, `failed`, `excluded` or `not exercised`."""
+    excluded: str | None = None
+    checks: tuple[str, ...] = ()
+    judged: int = 0
+
+
+class Report(Value):
+    """All runs of one subject against one model."""
+
+    format: int = 1
+    faultclock: str
+    """Version of Faultclock."""
+    model: str
+    model_title: str
+    model_revision: str
+    readings: dict[str, str] = {}
+    """Interpretation switches and the reading that was used."""
+    switches: tuple[Switch, ...] = ()
+    subject: SubjectInfo
+    verdict: Verdict
+    totals: dict[str, int] = {}
+    """Runs per verdict."""
+    seeds_findings: tuple[Finding, ...] = ()
+    """Verdicts on groups of seeds; `reason` or `observed` names the scenario."""
+    runs: tuple[RunReport, ...] = ()
+    coverage: tuple[RequirementCoverage, ...] = ()

@@ -1,0 +1,162 @@
+"""Trace: the waist of the hourglass. What happened in one run, as immutable data.
+
+A trace file is JSON Lines: a header, one line per TraceEvent, a footer. A file without a footer
+was cut off and is refused. Equal scenario, subject and seed give equal bytes, so nothing here
+may hold a wall-clock time, a path, a user or a host name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from harness.model._base import Value
+from harness.model.error_model import RetryPolicy
+from harness.model.scenario import Scenario
+
+__all__ = [
+    "FORMAT",
+    "EndingReason",
+    "SubjectInfo",
+    "Trace",
+    "TraceEvent",
+    "TraceFooter",
+    "TraceHeader",
+    "trace_digest",
+    "trace_lines",
+]
+
+#: Version of the trace format. A reader refuses a newer one.
+FORMAT = 1
+
+EndingReason = Literal[
+    "completed",
+    "deadlock",
+    "livelock",
+    "virtual_time_limit",
+    "event_limit",
+    "escape",
+    "watchdog",
+    "harness_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One stamped fact.
+
+    Attributes:
+        seq: 1-based position in the trace.
+        at_ns: virtual time in nanoseconds from the start of the run.
+        actor: who did it: `harness`, `subject`, `network` or `provider`. Facts of the actors
+            `network` and `provider` were *observed* by the world; facts of the actor `subject`
+            whose kind begins with `declared.` are what the subject *says*.
+        kind: canonical kind, dotted lower case, such as `http.response`.
+        payload: JSON-able facts.
+    """
+
+    seq: int
+    at_ns: int
+    actor: str
+    kind: str
+    payload: Mapping[str, Any]
+
+
+class SubjectInfo(Value):
+    """Which subject produced a trace, and what its binding declares."""
+
+    id: str
+    role: str
+    style: Literal["async", "sync"]
+    declares: tuple[str, ...] = ()
+    """What the binding can express: `errors`, `audit`, `events`, `user`, `model`."""
+    retry_policies: tuple[RetryPolicy, ...] = ()
+    """Policies that the adapter declares in place of the model's defaults."""
+    source_digest: str | None = None
+    """SHA-256 of the file that a user's subject was loaded from."""
+    distributions: dict[str, str] = {}
+    """Versions of the libraries that the subject names, such as `{"openai": "3.52.0"}`."""
+
+
+class TraceHeader(Value):
+    """The first line: everything that is needed to run it again."""
+
+    format: int = FORMAT
+    scenario: Scenario
+    scenario_digest: str
+    subject: SubjectInfo
+    seed: int
+    versions: dict[str, str] = {}
+    """Versions of Faultclock, Python and the libraries that shape a trace."""
+
+
+class TraceFooter(Value):
+    """The last line: how it ended. Its absence means that the trace was cut off."""
+
+    events: int = Field(ge=0)
+    ended_at_ns: int = Field(ge=0)
+    ending: EndingReason
+    detail: tuple[str, ...] = ()
+    """What each task and thread was waiting for, when something hung."""
+    digest: str
+    """SHA-256 over all lines before the footer, newline included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Header, events and footer of one run."""
+
+    header: TraceHeader
+    events: tuple[TraceEvent, ...]
+    footer: TraceFooter
+
+    def of_kind(self, *kinds: str) -> Iterator[TraceEvent]:
+        """Yield the events whose kind is one of `kinds`, in order."""
+        wanted = frozenset(kinds)
+        return (event for event in self.events if event.kind in wanted)
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def header_line(header: TraceHeader) -> str:
+    """Return the first line of a trace file, newline included."""
+    return _dump({"header": header.model_dump(mode="json")}) + "\n"
+
+
+def event_line(event: TraceEvent) -> str:
+    """Return the line of one event, newline included."""
+    return (
+        _dump(
+            {
+                "seq": event.seq,
+                "at_ns": event.at_ns,
+                "actor": event.actor,
+                "kind": event.kind,
+                "payload": event.payload,
+            }
+        )
+        + "\n"
+    )
+
+
+def trace_digest(header: TraceHeader, events: tuple[TraceEvent, ...]) -> str:
+    """Return the SHA-256 (hex) over the header and event lines."""
+    digest = hashlib.sha256(header_line(header).encode())
+    for event in events:
+        digest.update(event_line(event).encode())
+    return digest.hexdigest()
+
+
+def trace_lines(trace: Trace) -> Iterator[str]:
+    """Yield the lines of a trace file, newline included."""
+    yield header_line(trace.header)
+    for event in trace.events:
+        yield event_line(event)
+    yield _dump({"footer": trace.footer.model_dump(mode="json")}) + "\n"

@@ -1,0 +1,120 @@
+"""One run: scenario + subject + seed in, one sealed Trace out.
+
+Everything that happens to a failure can be followed from here: the world is built, the fake
+provider is mounted, the subject is driven, the facts are sealed. Nothing is judged.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+import harness
+from harness.fakes.provider import FakeProvider
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import Scenario, scenario_digest
+from harness.model.trace import (
+    EndingReason,
+    SubjectInfo,
+    Trace,
+    TraceEvent,
+    TraceFooter,
+    TraceHeader,
+    trace_digest,
+)
+from harness.run.calls import async_main, sync_main
+from harness.sim.kernel import Ending, Limits
+from harness.sim.world import World
+from harness.subjects.binding import Binding
+
+__all__ = ["execute", "seal", "subject_info", "trace_header"]
+
+#: Libraries whose behaviour shapes a trace of any subject.
+_SHAPING = ("h11", "simpy")
+
+
+def execute(
+    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
+) -> Trace:
+    """Run `binding` through `scenario` in a fresh world and return the sealed trace.
+
+    Args:
+        seed: of everything random in the run, 0 to 2**32 - 1.
+        payloads: error bodies by name, of the scenario's dialect.
+    """
+    limits = Limits(
+        virtual_ns_max=scenario.limits.virtual_time,
+        events_max=scenario.limits.events,
+        events_per_instant_max=scenario.limits.events_per_instant,
+    )
+    world = World(seed=seed, limits=limits, latency_ns=scenario.provider.latency)
+    provider = FakeProvider(scenario.provider, payloads, seed=seed)
+    provider.mount(world)
+    world.kernel.record("harness", "run.started")
+    make_main = async_main if binding.style == "async" else sync_main
+    ending = world.run(make_main(world, binding, scenario))
+    provider.seal()
+    events = tuple(TraceEvent(*fact) for fact in world.recorder.events)
+    reason, detail = _reason(ending)
+    return seal(trace_header(scenario, binding, seed), events, reason, detail, world.kernel.now_ns)
+
+
+def seal(
+    header: TraceHeader,
+    events: tuple[TraceEvent, ...],
+    ending: EndingReason,
+    detail: tuple[str, ...],
+    ended_at_ns: int,
+) -> Trace:
+    """Close a trace with its footer."""
+    footer = TraceFooter(
+        events=len(events),
+        ended_at_ns=ended_at_ns,
+        ending=ending,
+        detail=detail,
+        digest=trace_digest(header, events),
+    )
+    return Trace(header=header, events=events, footer=footer)
+
+
+def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader:
+    """Return the header: all that is needed to run it again."""
+    return TraceHeader(
+        scenario=scenario,
+        scenario_digest=scenario_digest(scenario),
+        subject=subject_info(binding),
+        seed=seed,
+        versions={
+            "faultclock": harness.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _SHAPING},
+        },
+    )
+
+
+def subject_info(binding: Binding) -> SubjectInfo:
+    """Return what a trace says about the subject that produced it."""
+    return SubjectInfo(
+        id=binding.id,
+        role=binding.role,
+        style=binding.style,
+        declares=tuple(sorted(binding.declares)),
+        retry_policies=tuple(binding.retry_policies),
+        source_digest=binding.source_digest,
+        distributions={name: _version_of(name) for name in sorted(binding.distributions)},
+    )
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _reason(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:
+    if ending.reason == "raised":
+        # Subject failures are recorded by the driver, so whatever arrives here is our bug.
+        return "harness_error", (f"{type(ending.error).__name__}: {ending.error}",)
+    return ending.reason, tuple(ending.detail)

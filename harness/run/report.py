@@ -1,0 +1,127 @@
+"""Folds traces and judgements into a Report. Pure: no file, no clock, no verdict of its own."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import harness
+from harness.model.error_model import ErrorModel, Requirement
+from harness.model.finding import (
+    Finding,
+    Judgement,
+    Report,
+    RequirementCoverage,
+    RunReport,
+    Verdict,
+    overall,
+)
+from harness.model.trace import SubjectInfo, Trace
+from harness.run.timeline import timeline
+
+__all__ = ["assemble", "replay_command", "run_report"]
+
+
+def replay_command(
+    selector: str, subject: str, model: str, readings: Mapping[str, str], seed: int
+) -> str:
+    """Return the command line that runs exactly one scenario, subject and seed again."""
+    words = ["faultclock", "run", selector, "--subject", subject, "--model", model]
+    for switch, option in sorted(readings.items()):
+        words += ["--reading", f"{switch}={option}"]
+    words += ["--seed", str(seed), "--seeds", "1"]
+    return shlex.join(words)
+
+
+def run_report(
+    trace: Trace, judgement: Judgement, *, replay: str, trace_file: str | None
+) -> RunReport:
+    """Return the report of one run."""
+    scenario = trace.header.scenario
+    marks, cut = timeline(trace)
+    ends = [call.ended_ns for call in judgement.calls if call.ended_ns is not None]
+    return RunReport(
+        scenario=scenario.id,
+        title=scenario.title,
+        why=scenario.why,
+        seed=trace.header.seed,
+        verdict=overall(tuple(finding.verdict for finding in judgement.findings)),
+        ending=trace.footer.ending,
+        ending_detail=trace.footer.detail,
+        # After the last call the world only waits for stragglers: that time is not the subject's.
+        virtual_ns=max(ends, default=trace.footer.ended_at_ns),
+        trace_digest=trace.footer.digest,
+        trace_file=trace_file,
+        replay=replay,
+        findings=judgement.findings,
+        calls=judgement.calls,
+        waits=judgement.waits,
+        timeline=marks,
+        timeline_cut=cut,
+    )
+
+
+def assemble(
+    *,
+    model: ErrorModel,
+    readings: Mapping[str, str],
+    subject: SubjectInfo,
+    runs: tuple[RunReport, ...],
+    seeds_findings: tuple[Finding, ...],
+) -> Report:
+    """Return the report of all runs of one subject against one model."""
+    verdicts = [run.verdict for run in runs]
+    return Report(
+        faultclock=harness.__version__,
+        model=model.id,
+        model_title=model.title,
+        model_revision=model.revision,
+        readings=dict(sorted(readings.items())),
+        switches=model.switches,
+        subject=subject,
+        verdict=overall((*verdicts, *(finding.verdict for finding in seeds_findings))),
+        totals=dict(Counter(verdict.value for verdict in verdicts)),
+        seeds_findings=seeds_findings,
+        runs=runs,
+        coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
+    )
+
+
+def _findings(runs: Iterable[RunReport]) -> Iterable[Finding]:
+    for run in runs:
+        yield from run.findings
+
+
+def _coverage(model: ErrorModel, findings: Iterable[Finding]) -> tuple[RequirementCoverage, ...]:
+    by_requirement: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.requirement is not None:
+            by_requirement.setdefault(finding.requirement, []).append(finding)
+    return tuple(
+        _covered(requirement, by_requirement.get(requirement.id, []))
+        for requirement in model.requirements
+    )
+
+
+def _covered(requirement: Requirement, findings: list[Finding]) -> RequirementCoverage:
+    judged = sum(finding.judged for finding in findings)
+    verdicts = {finding.verdict for finding in findings}
+    if requirement.excluded is not None:
+        status = "excluded"
+    elif verdicts & {Verdict.FAIL, Verdict.WARN}:
+        status = "failed"
+    elif Verdict.PASS in verdicts and judged:
+        status = "tested"
+    else:
+        status = "not exercised"
+    return RequirementCoverage(
+        id=requirement.id,
+        level=requirement.level,
+        place=requirement.place,
+        sentence=requirement.sentence,
+        status=status,
+        excluded=requirement.excluded,
+        checks=requirement.checks,
+        judged=judged,
+    )

@@ -1,0 +1,55 @@
+"""A trace is canonical text: equal facts, equal bytes."""
+
+from __future__ import annotations
+
+import json
+
+from harness.model.scenario import Scenario, scenario_digest
+from harness.model.trace import (
+    SubjectInfo,
+    Trace,
+    TraceEvent,
+    TraceFooter,
+    TraceHeader,
+    trace_digest,
+    trace_lines,
+)
+
+
+def trace(payload: dict[str, object]) -> Trace:
+    """Return a trace of one event with `payload`."""
+    scenario = Scenario(id="a/b", title="t", why="w")
+    header = TraceHeader(
+        scenario=scenario,
+        scenario_digest=scenario_digest(scenario),
+        subject=SubjectInfo(id="s", role="provider_adapter", style="sync"),
+        seed=1,
+    )
+    events = (TraceEvent(1, 0, "harness", "run.started", payload),)
+    footer = TraceFooter(
+        events=1, ended_at_ns=0, ending="completed", digest=trace_digest(header, events)
+    )
+    return Trace(header=header, events=events, footer=footer)
+
+
+def test_a_trace_is_a_header_its_events_and_a_footer() -> None:
+    """One JSON object a line."""
+    lines = [json.loads(line) for line in trace_lines(trace({}))]
+    assert [sorted(line)[0] for line in lines] == ["header", "actor", "footer"]
+
+
+def test_the_order_of_payload_fields_does_not_show() -> None:
+    """A dict's order is an accident of the code that built it."""
+    assert list(trace_lines(trace({"a": 1, "b": 2}))) == list(
+        trace_lines(trace({"b": 2, "a": 1}))
+    )
+
+
+def test_a_changed_fact_changes_the_digest() -> None:
+    """The footer seals what stands before it."""
+    assert trace({"a": 1}).footer.digest != trace({"a": 2}).footer.digest
+
+
+def test_events_are_found_by_kind() -> None:
+    """The oracle reads a trace by kinds."""
+    assert [event.seq for event in trace({}).of_kind("run.started", "other")] == [1]

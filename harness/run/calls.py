@@ -55,7 +55,6 @@ class _Driver:
 
     def request(self, task: Task) -> ProviderRequest:
         return ProviderRequest(
-            model="gpt-simulated",
             messages=[{"role": "user", "content": task.prompt}],
             stream=task.stream,
             timeout_s=task.timeout / SECOND_NS,
@@ -95,7 +94,7 @@ def async_main(
             await asyncio.sleep(call.task.at / SECOND_NS)
         driver.started(call)
         try:
-            value = await binding.call_async(driver.request(call.task))
+            value = await binding.invoke_async(driver.request(call.task))
         except BaseException as error:  # noqa: BLE001 - what a subject raises is data
             driver.raised(call, error)
         else:
@@ -119,7 +118,7 @@ def sync_main(world: World, binding: Binding, scenario: Scenario) -> Callable[[]
             world.kernel.pause(call.task.at)
         driver.started(call)
         try:
-            value = binding.call_sync(driver.request(call.task))
+            value = binding.invoke_sync(driver.request(call.task))
         except BaseException as error:  # noqa: BLE001 - what a subject raises is data
             driver.raised(call, error)
         else:

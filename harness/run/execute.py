@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 import harness
 from harness.fakes.provider import FakeProvider
@@ -16,7 +16,6 @@ from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario, scenario_digest
 from harness.model.trace import (
     EndingReason,
-    SubjectInfo,
     Trace,
     TraceEvent,
     TraceFooter,
@@ -28,7 +27,7 @@ from harness.sim.kernel import Ending, Limits
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
-__all__ = ["execute", "seal", "subject_info", "trace_header"]
+__all__ = ["execute", "seal", "trace_header"]
 
 #: Libraries whose behaviour shapes a trace of any subject.
 _SHAPING = ("h11", "simpy")
@@ -83,7 +82,7 @@ def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader
     return TraceHeader(
         scenario=scenario,
         scenario_digest=scenario_digest(scenario),
-        subject=subject_info(binding),
+        subject=binding.info(),
         seed=seed,
         versions={
             "faultclock": harness.__version__,
@@ -91,26 +90,6 @@ def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader
             **{name: version(name) for name in _SHAPING},
         },
     )
-
-
-def subject_info(binding: Binding) -> SubjectInfo:
-    """Return what a trace says about the subject that produced it."""
-    return SubjectInfo(
-        id=binding.id,
-        role=binding.role,
-        style=binding.style,
-        declares=tuple(sorted(binding.declares)),
-        retry_policies=tuple(binding.retry_policies),
-        source_digest=binding.source_digest,
-        distributions={name: _version_of(name) for name in sorted(binding.distributions)},
-    )
-
-
-def _version_of(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _reason(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:

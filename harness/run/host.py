@@ -42,7 +42,12 @@ class RecordingHost:
         self._kernel = kernel
 
     def audit(
-        self, *, error_class: str, code: str, context: Mapping[str, Any], attempt: int | None = None
+        self,
+        *,
+        error_class: str | None,
+        code: str | None,
+        context: Mapping[str, Any],
+        attempt: int | None = None,
     ) -> None:
         """Declare one audit record."""
         record = {"class": error_class, "code": code, "context": context, "attempt": attempt}

@@ -19,7 +19,7 @@ from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import judge, judge_seeds
-from harness.run.execute import execute, seal, subject_info, trace_header
+from harness.run.execute import execute, seal, trace_header
 from harness.run.isolate import Died, Hung, run_isolated
 from harness.run.report import assemble, replay_command, run_report
 from harness.subjects.binding import Binding
@@ -99,7 +99,7 @@ def run_suite(
     return assemble(
         model=request.model,
         readings=request.readings,
-        subject=subject_info(request.binding),
+        subject=request.binding.info(),
         runs=tuple(runs),
         seeds_findings=tuple(seeds_findings),
     )

@@ -1,0 +1,17 @@
+"""The simulated world: virtual time, threads, network, entropy; it knows nothing of LLMs.
+
+Map of the room, bottom up:
+
+    clock.py       units of time and the two bases that a subject's clocks start from
+    env.py         the one queue: a SimPy environment in whole nanoseconds (only SimPy importer)
+    recorder.py    stamps facts;  context.py  which call is running
+    actors.py      simulated threads and what they wait on;  escapes.py  refusing by name
+    kernel.py      the dispatcher: whoever blocks steps the world;  waits.py  who waits for what
+    handles.py, loop.py     asyncio on the same queue
+    locks.py, threads.py, executors.py     blocking code on the same queue
+    net/           names, connections, sockets, TLS that passes bytes through
+    patches/       how an unmodified subject gets all this instead of the real thing
+    surroundings.py, world.py     one run: set up, run, put everything back
+
+A newcomer starts at `world.py`, then `kernel.py`.
+"""

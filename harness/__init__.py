@@ -13,8 +13,34 @@ of `model`:
     render     Report to HTML, JSON, JUnit
     cli        parse, call, write files, exit code
 
-Names that are not imported here are private.
+Names that are not imported here are private. They are imported at first use: an adapter that
+only says `from harness import provider_adapter` pays for nothing else.
 """
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.subjects.binding import provider_adapter
+    from harness.subjects.ports import Host, ProviderRequest, Reply, ToolCall, TypedError
+
+__all__ = ["Host", "ProviderRequest", "Reply", "ToolCall", "TypedError", "provider_adapter"]
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Host": "harness.subjects.ports",
+    "ProviderRequest": "harness.subjects.ports",
+    "Reply": "harness.subjects.ports",
+    "ToolCall": "harness.subjects.ports",
+    "TypedError": "harness.subjects.ports",
+    "provider_adapter": "harness.subjects.binding",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

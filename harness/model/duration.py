@@ -37,6 +37,8 @@ _UNITS_NS = {
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)", re.ASCII)
 _PATTERN = r"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d))+"
 _WHOLE = re.compile(_PATTERN, re.ASCII)
+#: More digits than 292 years of nanoseconds have, and within the precision of a Decimal.
+_LENGTH_MAX = 28
 #: Virtual time ends long before a 64-bit count of nanoseconds does (292 years).
 _LONGEST_NS = 2**63 - 1
 
@@ -58,6 +60,8 @@ def parse_duration(text: object, *, signed: bool = False) -> int:
     body, sign = text, 1
     if signed and text[:1] in {"+", "-"}:
         body, sign = text[1:], -1 if text[0] == "-" else 1
+    if len(body) > _LENGTH_MAX:
+        raise ValueError(f"{text[:_LENGTH_MAX]!r}… is too long for a duration")
     if not _WHOLE.fullmatch(body):
         raise ValueError(f"{text!r} is not a duration: {hint}")
     total = sum(Decimal(number) * _UNITS_NS[unit] for number, unit in _PART.findall(body))

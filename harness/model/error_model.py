@@ -108,7 +108,9 @@ class SignalPattern(Value):
     """Conditions on a Signal; every one that is given must hold."""
 
     kinds: tuple[SignalKind, ...] = ()
-    statuses: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = Field(
+        default=(), json_schema_extra={"items": {"type": ["integer", "string"]}}
+    )
     """`429` or `500-599`."""
     error_codes: tuple[str, ...] = ()
     """The provider's own `error.code` values."""
@@ -154,6 +156,8 @@ class RetryAfterRule(Value):
     """A value such as `1.5`, which RFC 9110 does not allow and providers send."""
     milliseconds_header: Literal["ignore", "prefer"] = "ignore"
     """The provider's own `retry-after-ms` beside it."""
+    advances_schedule: bool = True
+    """Whether a failure whose Retry-After was honored also uses up a step of the schedule."""
 
 
 class SwitchOption(Value):
@@ -188,6 +192,8 @@ class AudienceRule(Value):
     id: Literal["user", "model", "audit", "operator"]
     must_have: tuple[Literal["class", "code", "context", "message", "attempt"], ...] = ()
     never: tuple[Literal["stack", "secret", "path", "class_name"], ...] = ()
+    on_every_failure: bool = False
+    """Whether this audience must be told of each call that ends with an error."""
     requirement: str
 
 
@@ -196,13 +202,22 @@ class EventPattern(Value):
 
     kinds: tuple[str, ...] = Field(min_length=1)
     where: dict[str, str | int | bool | None] = {}
+    """Payload field (dotted where it is nested) to the value it must have."""
+    has: tuple[str, ...] = ()
+    """Payload fields (dotted likewise) that must be there and not be null."""
 
 
 class Scope(Value):
-    """The stretch of a trace in which a rule holds; neither bound means all of it."""
+    """The stretches of a trace in which a rule holds; neither bound means all of it.
+
+    `after` alone: from its first event to the end. `before` alone: up to its first event. Both:
+    each stretch between them. The bounds themselves lie outside.
+    """
 
     after: EventPattern | None = None
     before: EventPattern | None = None
+    until_end: bool = False
+    """Whether a stretch that `before` never closes counts, up to the end of the trace."""
 
 
 class OrderingRule(Value):

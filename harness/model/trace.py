@@ -21,6 +21,7 @@ from harness.model.scenario import Scenario
 
 __all__ = [
     "FORMAT",
+    "WALL_EPOCH_NS",
     "EndingReason",
     "SubjectInfo",
     "Trace",
@@ -33,6 +34,8 @@ __all__ = [
 
 #: Version of the trace format. A reader refuses a newer one.
 FORMAT = 1
+#: Wall-clock time of virtual time 0, in nanoseconds since 1970: 2026-01-01T00:00:00Z, in every run.
+WALL_EPOCH_NS = 1_767_225_600_000_000_000
 
 EndingReason = Literal[
     "completed",
@@ -121,8 +124,8 @@ class Trace:
         return (event for event in self.events if event.kind in wanted)
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+#: One encoder for all lines: `json.dumps` would build one for each.
+_dump = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def header_line(header: TraceHeader) -> str:

@@ -76,7 +76,8 @@ class _Driver:
         self.world.kernel.record("harness", "call.returned", call=call.id, **describe_reply(value))
 
     def raised(self, call: _Call, error: BaseException) -> None:
-        if isinstance(error, (SimEscape, SimKilled)):
+        # The world ends a call that never did by closing its coroutine: that is no outcome.
+        if isinstance(error, (SimEscape, SimKilled, GeneratorExit)):
             raise error
         chain = describe_exception(error, self.binding.classify)
         self.world.kernel.record("harness", "call.raised", call=call.id, chain=chain)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 
 import harness
@@ -84,12 +85,17 @@ def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader
         scenario_digest=scenario_digest(scenario),
         subject=binding.info(),
         seed=seed,
-        versions={
-            "faultclock": harness.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _SHAPING},
-        },
+        versions=_versions(),
     )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "faultclock": harness.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _SHAPING},
+    }
 
 
 def _reason(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:

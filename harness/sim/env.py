@@ -27,6 +27,7 @@ __all__ = [
     "SimEvent",
     "SimProcess",
     "UrgentMark",
+    "run_callbacks",
 ]
 
 NORMAL_PRIORITY: Final = NORMAL

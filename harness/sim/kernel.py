@@ -1,69 +1,69 @@
-"""The kernel: simulated threads and loops take turns on one queue, one at a time.
+"""The dispatcher: whoever blocks steps the world until its own wait is over.
 
-A simulated thread is a real thread that runs only while it holds the baton. A thread that
-blocks does not wait: it steps the world itself until something wakes it, so code on a single
-thread never switches. What is simulated here is time and order; the network, clocks and
-entropy stand on it. It knows no protocol.
+All simulated threads and event loops of one run live on one queue. Exactly one thread runs at
+any time: the one that holds the baton. A thread that blocks does not hand the baton away at
+once; it steps the queue itself ("migrating stepper") and hands over only when it meets
+something that another thread must do. So blocking code on a single thread never switches.
 
-Rules: nothing may block inside an event callback; a wake-up goes through the queue, never
-straight to the waiter; the end of a run is sticky, whatever a subject catches.
+The kernel knows no network, no HTTP and no asyncio beyond what a handle is.
 """
 
 from __future__ import annotations
 
-import _thread
-import logging
 import random
+from _thread import get_ident
 from collections.abc import Callable, Generator
+from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import InternalError
-from harness.sim.env import URGENT, Process, SimEnvironment
-from harness.sim.escapes import SimEscape, SimKilled, refuse
+from harness.model.trace import WALL_EPOCH_NS
+from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, current
+from harness.sim.clock import FOREVER_NS, SECOND_NS
+from harness.sim.context import current_call
+from harness.sim.env import (
+    URGENT_PRIORITY,
+    SimEnvironment,
+    SimProcess,
+    UrgentMark,
+    run_callbacks,
+)
+from harness.sim.escapes import SimEscape, SimKilled
+from harness.sim.handles import SimHandle, SimTimerHandle
 from harness.sim.recorder import Recorder
 from harness.sim.waits import describe_waits
 
 if TYPE_CHECKING:
-    import asyncio
-
     from harness.sim.loop import SimLoop
 
-__all__ = [
-    "TIMED_OUT",
-    "Actor",
-    "Call",
-    "Ending",
-    "Kernel",
-    "LoopHandle",
-    "Limits",
-    "Wake",
-    "current",
+__all__ = ["TIMED_OUT", "Call", "Ending", "EndingReason", "Kernel", "Limits", "Wake", "current"]
+
+EndingReason = Literal[
+    "completed",
+    "deadlock",
+    "livelock",
+    "virtual_time_limit",
+    "event_limit",
+    "escape",
+    "raised",
 ]
 
-_allocate_lock = _thread.allocate_lock
-_get_ident = _thread.get_ident
-_start_new_thread = _thread.start_new_thread
-
-
-#: Reads of clocks at one instant that are free. A client reads a few per request.
-BUSY_READS = 10_000
-
-
-class _TimedOut:
-    def __repr__(self) -> str:
-        return "TIMED_OUT"
-
-
-#: What `park` returns when its deadline came first.
-TIMED_OUT: Final = _TimedOut()
+#: How often a thread may catch the end of the run before it is left behind, parked for ever.
+_KILLS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Where a run is ended by force."""
+    """Where a run is ended by force.
 
-    virtual_ns_max: int = 86_400 * 1_000_000_000
+    Attributes:
+        virtual_ns_max: virtual time of the last event that may happen.
+        events_max: events in all. It is soft: every nested wait counts for itself first.
+        events_per_instant_max: events without the clock moving; more is a livelock.
+    """
+
+    virtual_ns_max: int = 24 * 3_600 * SECOND_NS
     events_max: int = 1_000_000
     events_per_instant_max: int = 100_000
 
@@ -73,447 +73,487 @@ class Ending:
     """How a run ended.
 
     Attributes:
-        reason: `raised` when the main function itself raised `error`.
-        detail: what each thread and task waited for, when something hung; or what escaped.
-        value: what the main function returned, when completed.
+        detail: for a hang, what each thread and task waits for; for an escape, what and where.
+        value: what the main function returned.
+        error: what it raised, or what our own callback raised.
     """
 
-    reason: Literal[
-        "completed",
-        "deadlock",
-        "livelock",
-        "virtual_time_limit",
-        "event_limit",
-        "escape",
-        "raised",
-    ]
+    reason: EndingReason
     detail: tuple[str, ...] = ()
     value: Any = None
     error: BaseException | None = None
 
 
-class Actor:
-    """A simulated thread. It runs only while it holds the baton, which is its lock."""
-
-    __slots__ = (
-        "dead", "error", "ident", "in_loop", "joiners", "lock", "name", "parked", "woken",
-    )
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lock = _allocate_lock()
-        self.lock.acquire()
-        self.ident = 0
-        self.woken = False
-        self.dead = False
-        self.in_loop: SimLoop | None = None
-        self.error: BaseException | None = None
-        self.parked: Wake | None = None
-        self.joiners: list[Wake] = []
-
-
-class Wake:
-    """One wait of one actor: fired once, through the queue."""
-
-    __slots__ = ("actor", "delivered", "done", "reason", "value")
-
-    def __init__(self, actor: Actor, reason: str) -> None:
-        self.actor = actor
-        self.reason = reason
-        self.done = False
-        self.delivered = False
-        self.value: Any = None
-
-
 class Call:
-    """A bare callback on the queue; it must not block."""
+    """A scheduled callback of the world itself."""
 
-    __slots__ = ("_cancelled", "args", "fn")
+    __slots__ = ("_cancelled", "args", "function")
 
-    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.fn = fn
+    def __init__(self, function: Callable[..., object], args: tuple[Any, ...]) -> None:
+        self.function = function
         self.args = args
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Do not run it; a call that ran already is not affected."""
+        """Never call it; harmless once it was called."""
         self._cancelled = True
-
-
-class LoopHandle:
-    """Mixed into the handles of a simulated loop, so that the dispatcher knows them."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-        _loop: SimLoop
-        _cancelled: bool
-
-        def _run(self) -> None: ...
-
-
-#: Thread ident to kernel and actor, for the threads that are simulated right now.
-_BY_IDENT: dict[int, tuple[Kernel, Actor]] = {}
-
-
-def current() -> tuple[Kernel, Actor] | None:
-    """Return the kernel and actor of the calling thread; None when it is not simulated."""
-    return _BY_IDENT.get(_get_ident())
+        self.args = ()
 
 
 class Kernel:
-    """One world's time and order.
+    """Virtual time, simulated threads, the queue and its limits, for one run.
 
-    Args:
-        seed: of whatever the world draws itself.
-        limits: where a run is ended by force.
+    Attributes:
+        recorder: where facts go.
+        seed: of everything random in the run.
+        env: the queue.
+        actors: simulated threads in the order of their start; the first is the main one.
+        loops: open event loops in the order of their creation.
+        ending: set as soon as the run is over; from then on every wait raises SimKilled.
+        leaks: (what, site) of everything real that was reached for.
+        touched: how often the subject read or drew what the world replaces, by name.
+        epoch_ns: wall-clock time of virtual time 0.
+        in_event: a callback of the world itself is running.
+        at_end: called after the run, last added first.
     """
 
-    def __init__(self, *, seed: int = 0, limits: Limits | None = None) -> None:
-        self.env = SimEnvironment()
+    def __init__(
+        self,
+        recorder: Recorder | None = None,
+        seed: int = 0,
+        limits: Limits | None = None,
+        *,
+        epoch_ns: int = WALL_EPOCH_NS,
+    ) -> None:
+        self.recorder = recorder or Recorder()
+        if self.recorder.now_ns is None:
+            self.recorder.now_ns = lambda: self.env._now
         self.seed = seed
-        self.limits = limits if limits is not None else Limits()
-        self.recorder = Recorder(lambda: self.env._now)
-        self.record = self.recorder.record
+        self.limits = limits or Limits()
+        self.epoch_ns = epoch_ns
+        self.env = SimEnvironment()
         self.actors: list[Actor] = []
-        self.loops: list[SimLoop] = []
-        self.leaks = 0
-        #: Counts of what the subject touched, for the last event of a trace.
+        self.loops: dict[SimLoop, None] = {}
+        self.ending: Ending | None = None
+        self.leaks: list[tuple[str, str]] = []
         self.touched: dict[str, int] = {}
-        #: What the subject draws from the "system": apart from the seeded module `random`.
-        self.entropy = random.Random(f"entropy-{seed}")
         self.in_event = False
-        self.closing = False
-        self._ended: Ending | None = None
-        self._instant_ns = -1
-        self._instant_events = 0
+        self.at_end: list[Callable[[], None]] = []
+        self.switches = 0
+        self._escapes: list[str] = []
         self._events = 0
-        self._read_ns = -1
-        self._reads = 0
+        self._instant_ns = 0
+        self._instant_events = 0
+        self._quiet = False
+        self._context = Context()
+        self._entropy: random.Random | None = None
 
-    # ------------------------------------------------------------------ time and queue
+    # ------------------------------------------------------------------ facts
 
     @property
     def now_ns(self) -> int:
-        """Virtual time in nanoseconds since the start."""
+        """Virtual time in nanoseconds from 0."""
         return self.env._now
 
-    def call_after(self, delay_ns: int, fn: Callable[..., Any], *args: Any) -> Call:
-        """Run `fn(*args)` after `delay_ns`; at once, in order, when that is not positive."""
-        call = Call(fn, args)
-        if delay_ns <= 0:
-            self.env.schedule_now(call)
-        else:
-            self.env.schedule_at(call, self.env._now + delay_ns)
+    @property
+    def wall_ns(self) -> int:
+        """Wall-clock time of the world, in nanoseconds since 1970."""
+        return self.epoch_ns + self.env._now
+
+    @property
+    def entropy(self) -> random.Random:
+        """Where simulated operating-system entropy comes from; apart from `random`'s stream."""
+        if self._entropy is None:
+            self._entropy = random.Random(f"entropy-{self.seed}")
+        return self._entropy
+
+    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
+        """Record a fact and return its number; 0 while the run is being torn down."""
+        return 0 if self._quiet else self.recorder.record(actor, kind, **payload)
+
+    def leak(self, what: str, site: str) -> None:
+        """Record that something real got in. The run proves nothing from then on."""
+        self.leaks.append((what, site))
+        self.record("harness", "leak", what=what, site=site)
+
+    def escaped(self, what: str, site: str) -> None:
+        """Record a refusal. The run ends as an escape even if the subject hides it."""
+        self._escapes.append(f"{what} at {site}")
+        self.leak(what, site)
+
+    def touch(self, name: str) -> None:
+        """Count one use of something that the world replaces."""
+        self.touched[name] = self.touched.get(name, 0) + 1
+
+    # ------------------------------------------------------------------ scheduling
+
+    def call_after(self, delay_ns: int, function: Callable[..., object], *args: Any) -> Call:
+        """Call `function(*args)` after a delay; it must not block."""
+        call = Call(function, args)
+        self.env.schedule_at(call, self.env._now + delay_ns)
         return call
 
-    def call_at(self, at_ns: int, fn: Callable[..., Any], *args: Any) -> Call:
-        """Run `fn(*args)` at `at_ns`; at once, in order, when that is not in the future."""
-        call = Call(fn, args)
+    def call_at(self, at_ns: int, function: Callable[..., object], *args: Any) -> Call:
+        """Call `function(*args)` at a virtual time; it must not block."""
+        call = Call(function, args)
         self.env.schedule_at(call, at_ns)
         return call
 
-    def process(self, generator: Generator[Any, Any, Any]) -> Process:
-        """Start a SimPy process on the same queue."""
-        return self.env.process(generator)
+    def process(self, generator: Generator[Any, Any, Any]) -> SimProcess:
+        """Start a SimPy process. If it fails and nobody waits for it, the run ends."""
+        return self.env.start(generator)
 
-    # ------------------------------------------------------------------ blocking
+    # ------------------------------------------------------------------ waiting
 
     def waiter(self, reason: str) -> Wake:
-        """Return a Wake for the calling thread; `reason` is shown when it never wakes.
+        """Return a fresh wait of the calling simulated thread, to be parked on.
 
-        Raises:
-            InternalError: the calling thread is not simulated by this kernel.
+        Args:
+            reason: what a hang's report says that the thread waits for.
         """
-        return Wake(self._me(), reason)
+        return Wake(self._here(), reason)
 
-    def fire(self, wake: Wake, value: Any = True) -> None:
-        """Wake a waiter, through the queue; a second time does nothing."""
-        if not wake.done:
-            wake.done = True
-            wake.value = value
-            self.env.schedule_now(wake)
+    def fire(self, wake: Wake, value: object = True) -> None:
+        """End a wait, through the queue; nothing happens if it is over already."""
+        if wake.done or self.ending is not None:
+            return
+        wake.done = True
+        wake.value = value
+        self.env.ready.append(wake)
 
     def park(self, wake: Wake, timeout_ns: int | None = None) -> Any:
-        """Block the calling thread until `wake` fires; return its value or TIMED_OUT.
+        """Block the calling simulated thread until `wake` is fired or its deadline comes.
+
+        Args:
+            timeout_ns: from now; None or FOREVER_NS and more wait for ever.
+
+        Returns:
+            The value it was fired with, or TIMED_OUT.
 
         Raises:
             SimKilled: the run is over.
-            SimEscape: blocking inside an event callback.
         """
-        if self.closing or self._ended is not None:
-            raise SimKilled("the run is over")
-        if self.in_event:
-            refuse("blocking inside an event callback")
-        if wake.delivered:
+        if wake.spent:
             return wake.value
-        expiry = None if timeout_ns is None else self.call_after(timeout_ns, self._expire, wake)
-        self._block(wake)
-        if expiry is not None:
-            expiry.cancel()
+        deadline = None
+        if timeout_ns is not None and timeout_ns < FOREVER_NS and not wake.done:
+            if timeout_ns <= 0:
+                wake.done = True
+                return TIMED_OUT
+            deadline = Deadline(wake)
+            self.env.schedule_at(deadline, self.env._now + timeout_ns)
+        try:
+            self._block(wake)
+        finally:
+            if deadline is not None:
+                deadline._cancelled = True
         return wake.value
 
-    def pause(self, delay_ns: int, reason: str = "sleep") -> None:
-        """Block the calling thread for `delay_ns`, recording nothing."""
-        wake = self.waiter(reason)
-        if delay_ns <= 0:
-            self.fire(wake)
-            self.park(wake)
-        else:
-            self.park(wake, delay_ns)
+    def pause(self, delay_ns: int, reason: str = "a delay") -> None:
+        """Block the calling simulated thread for `delay_ns`; 0 lets the others run.
 
-    def _expire(self, wake: Wake) -> None:
-        self.fire(wake, TIMED_OUT)
+        Raises:
+            SimKilled: the run is over.
+        """
+        wake = Wake(self._here(), reason)
+        wake.done = True
+        if delay_ns < FOREVER_NS:
+            self.env.schedule_at(wake, self.env._now + delay_ns)
+        self._block(wake)
+
+    def sleep(self, delay_ns: int) -> None:
+        """Do what a subject's `time.sleep` does: record it and block."""
+        self.touch("sleep")
+        self.record("subject", "sleep", delay_ns=delay_ns, call=current_call())
+        self.pause(delay_ns, "time.sleep")
+
+    def _here(self) -> Actor:
+        here = current()
+        if here is None or here[0] is not self:
+            raise InternalError("this world is not the one of the calling thread")
+        return here[1]
 
     def _block(self, wake: Wake) -> None:
-        actor = wake.actor
-        in_loop, actor.in_loop, actor.parked = actor.in_loop, None, wake
+        if self.ending is not None:
+            self._kill(wake.actor)
+        if self.in_event:
+            raise InternalError(f"a callback of the world tried to block: {wake.reason}")
+        me = wake.actor
+        me.wake = wake
+        loop = me.loop
+        if loop is None:
+            self._dispatch(me, None)
+            return
+        # Blocking code inside a coroutine: the loop stands still, its callbacks pile up.
+        me.loop = loop.runner = None
         try:
-            self._dispatch(actor, None)
+            self._dispatch(me, None)
         finally:
-            actor.in_loop, actor.parked = in_loop, None
-        self._raise_pending(actor)
-
-    @staticmethod
-    def _raise_pending(actor: Actor) -> None:
-        if actor.error is not None:
-            error, actor.error = actor.error, None
-            raise error
-
-    def _me(self) -> Actor:
-        here = _BY_IDENT.get(_get_ident())
-        if here is None or here[0] is not self:
-            raise InternalError("an object of a simulated world is used outside of its run")
-        return here[1]
+            me.loop = loop
+            loop.runner = me
+            loop.flush_backlog()
+            # The outer stepper counts for itself and cannot tell how often the clock moved here.
+            self._instant_ns = -1
 
     # ------------------------------------------------------------------ the dispatcher
 
-    def run_loop(self, loop: SimLoop) -> None:
-        """Step the world on behalf of a running loop until that loop is stopping."""
-        actor = self._me()
-        if self._ended is not None:
-            raise SimKilled("the run is over")
-        self._dispatch(actor, loop)
-        self._raise_pending(actor)
+    def step_loop(self, loop: SimLoop) -> None:
+        """Step the world on the calling thread until `loop` is told to stop."""
+        me = self._here()
+        if self.in_event:
+            raise InternalError("a callback of the world tried to run an event loop")
+        self._dispatch(me, loop)
 
     def _dispatch(self, me: Actor | None, loop: SimLoop | None) -> None:
-        """Step the world on this thread until `me` is woken or `loop` is stopping.
+        """Run events until `me` is woken or `loop` stops; a dying thread passes neither.
 
-        A dying thread steps with `me` None, until it can give the baton away.
+        Counting is by the range's own variable and reaches the totals when this returns or
+        hands the baton over: an attribute counted up per event would cost several per cent.
         """
-        take, env = self.env.take, self.env
+        env = self.env
+        ready = env.ready
+        advance = env.advance
+        popleft = ready.popleft
+        until_ns = self.limits.virtual_ns_max
         while True:
-            if me is not None and me.error is not None:
-                me.woken = False
-                return
-            if loop is not None:
-                if loop._stopping:
-                    return
-                if loop.backlog:
-                    handle = loop.backlog.popleft()
-                    if not handle._cancelled:
-                        handle._run()
-                    continue
-            elif me is not None and me.woken:
-                me.woken = False
-                return
-            event = take()
-            if event is None:
-                if self._stop("deadlock", me):
-                    return
-                continue
-            if env._now != self._instant_ns:
-                self._instant_ns = env._now
-                self._instant_events = 0
-                if env._now > self.limits.virtual_ns_max and self._stop("virtual_time_limit", me):
-                    return
-            self._instant_events += 1
-            self._events += 1
-            if self._over_limit() and self._stop(self._over_limit(), me):
-                return
-            if isinstance(event, LoopHandle):
-                target = event._loop
-                if target is loop:
-                    if not event._cancelled:
-                        event._run()
-                    continue
-                target.backlog.append(event)
-                other = target.actor
-                if other is None or other is me or other.in_loop is not target:
-                    continue
-                if self._hand_over(me, other):
-                    return
-            elif type(event) is Wake:
-                other = event.actor
-                event.delivered = True
-                if other.dead or other.parked is not event:
-                    continue
-                other.woken = True
-                if other is not me and self._hand_over(me, other):
-                    return
+            if self.ending is not None:
+                return self._leave(me)
+            base = count = self._events
+            target: Actor | None = None
+            try:
+                for count in range(base + 1, self._budget_end() + 1):  # noqa: B007
+                    if ready:
+                        event = popleft()
+                    elif advance(until_ns):
+                        event = popleft()
+                        self._instant_ns = env._now
+                        self._instant_events = count
+                    else:
+                        self._nothing_due()
+                        break
+                    kind = event.__class__
+                    if kind is SimHandle or kind is SimTimerHandle:
+                        if event._cancelled:
+                            continue
+                        owner = event._loop
+                        if owner is loop:
+                            event._run()
+                            if loop._stopping:
+                                return None
+                        elif owner.runner is None:
+                            owner.backlog.append(event)
+                        else:
+                            ready.appendleft(event)
+                            target = owner.runner
+                            break
+                    elif kind is Wake:
+                        actor = event.actor
+                        if actor.wake is not event:
+                            event.spent = True
+                            continue
+                        actor.wake = None
+                        if actor is me:
+                            return None
+                        actor.woken = True
+                        target = actor
+                        break
+                    elif not event._cancelled and not self._own_event(event, kind):
+                        break
+            finally:
+                self._events += count - base
+            if target is not None:
+                if me is None:
+                    target.lock.release()
+                    return None
+                self._switch(me, target)
+                if me.woken:
+                    me.woken = False
+                    return None
+                if loop is not None and loop._stopping:
+                    return None
+
+    def _budget_end(self) -> int:
+        """Return the number of the last event before a limit must be looked at again."""
+        if self._instant_ns != self.env._now:
+            self._instant_ns = self.env._now
+            self._instant_events = self._events
+        limits = self.limits
+        end = min(limits.events_max, self._instant_events + limits.events_per_instant_max)
+        if end <= self._events:
+            if self._events >= limits.events_max:
+                self._hang("event_limit", f"{limits.events_max} events happened")
             else:
-                self._run_event(event)
+                count = limits.events_per_instant_max
+                self._hang("livelock", f"{count} events happened without the clock moving")
+            return self._events
+        return end
 
-    def _over_limit(self) -> Any:
-        if self._instant_events > self.limits.events_per_instant_max:
-            return "livelock"
-        if self._events > self.limits.events_max:
-            return "event_limit"
-        return None
+    def _nothing_due(self) -> None:
+        if self.env.has_future:
+            limit_s = self.limits.virtual_ns_max / SECOND_NS
+            self._hang("virtual_time_limit", f"virtual time reached {limit_s:g} s")
+        else:
+            self._hang("deadlock", "nothing is left that could wake anybody")
 
-    def _run_event(self, event: Any) -> None:
+    def _own_event(self, event: Any, kind: type) -> bool:
+        """Run an event that belongs to no loop or thread; return False when the run is over."""
+        if kind is Deadline:
+            wake = event.wake
+            if not wake.done:
+                wake.done = True
+                wake.value = TIMED_OUT
+                self.env.ready.appendleft(wake)
+            return True
         self.in_event = True
         try:
-            if type(event) is Call:
-                if not event._cancelled:
-                    event.fn(*event.args)
+            # An empty context of its own: the world's reactions must not carry the call id of
+            # whichever thread happens to step the queue.
+            if kind is Call:
+                self._context.run(event.function, *event.args)
             else:
-                self.env.fire(event)
-        except BaseException as error:  # noqa: BLE001 - the main thread reports it
-            self._fail(error)
+                event = self.env.take_urgent() if kind is UrgentMark else event
+                self._context.run(run_callbacks, event)
+        except BaseException as error:  # noqa: BLE001 - must not surface in the subject
+            self.end(Ending(reason="raised", error=error))
+            return False
         finally:
             self.in_event = False
+        return self.ending is None
 
-    def _fail(self, error: BaseException) -> None:
+    def _switch(self, me: Actor, target: Actor) -> None:
+        """Hand the baton to `target` and wait until it comes back."""
+        self.switches += 1
+        target.lock.release()
+        while True:
+            try:
+                me.lock.acquire()
+                break
+            except KeyboardInterrupt as error:
+                # Only the process's main thread gets here, without the baton: it must wait for
+                # it like everybody else before it may unwind.
+                self.end(Ending(reason="raised", error=error))
+        if self.ending is not None:
+            self._kill(me)
+
+    # ------------------------------------------------------------------ the end
+
+    def end(self, ending: Ending) -> None:
+        """End the run; the first ending counts."""
+        if self.ending is None:
+            self.ending = ending
+
+    def _hang(self, reason: EndingReason, why: str) -> None:
+        self.end(Ending(reason=reason, detail=(why, *describe_waits(self))))
+
+    def _leave(self, me: Actor | None) -> None:
+        """Give the baton to the main thread, which ends the run."""
         main = self.actors[0]
-        if main.error is None:
-            main.error = error
-        self._wake_main()
-
-    def _wake_main(self) -> None:
-        main = self.actors[0]
-        if main.parked is not None:
-            main.woken = True
-        wake = main.parked if main.parked is not None else Wake(main, "")
-        self.env.schedule(wake, URGENT)
-
-    def _hand_over(self, me: Actor | None, other: Actor) -> bool:
-        """Give the baton to `other`; return True when there is nobody to take it back."""
-        other.lock.release()
         if me is None:
-            return True
-        me.lock.acquire()
-        return False
+            main.lock.release()
+        elif me is main:
+            self._kill(me)
+        else:
+            self._switch(me, main)
 
-    def _stop(self, reason: Any, me: Actor | None) -> bool:
-        """End the run; return True when the calling thread must leave the dispatcher."""
-        if self._ended is None:
-            self._ended = Ending(reason=reason, detail=describe_waits(self))
-        main = self.actors[0]
-        main.error = SimKilled(reason)
-        if me is main:
-            return True
-        return self._hand_over(me, main)
+    def _kill(self, me: Actor) -> None:
+        """Raise the end of the run in the calling thread.
 
-    # ------------------------------------------------------------------ threads
+        Raises:
+            SimKilled: always, but for a thread that has caught it too often: that stays here.
+        """
+        self._quiet = True
+        me.kills += 1
+        if me.kills > _KILLS_MAX and me is not self.actors[0]:
+            me.dead = True
+            self.actors[0].lock.release()
+            while True:
+                me.lock.acquire()
+        raise SimKilled("the run is over")
 
-    def start_thread(self, name: str, body: Callable[[], None]) -> Actor:
-        """Start a simulated thread that runs `body`; it begins after what is due now."""
-        actor = Actor(name)
+    def new_actor(self, name: str) -> Actor:
+        """Register a simulated thread.
+
+        Raises:
+            SimKilled: the run is over.
+        """
+        if self.ending is not None:
+            raise SimKilled("the run is over")
+        actor = Actor(name, len(self.actors))
         self.actors.append(actor)
-        registered = _allocate_lock()
-        registered.acquire()
-        _start_new_thread(self._thread_main, (actor, body, registered))
-        # A real wait of some microseconds, for the ident; the thread itself runs only later.
-        registered.acquire()
-        first = Wake(actor, "its start")
-        actor.parked = first
-        self.fire(first)
         return actor
 
-    def _thread_main(
-        self, actor: Actor, body: Callable[[], None], registered: _thread.LockType
-    ) -> None:
-        actor.ident = _get_ident()
-        _BY_IDENT[actor.ident] = (self, actor)
-        registered.release()
-        actor.lock.acquire()
-        actor.woken, actor.parked = False, None
-        try:
-            if actor.error is None:
-                body()
-        except SimKilled:
-            pass
-        except BaseException as error:  # noqa: BLE001 - an escape or our bug: main reports it
-            self._fail(error)
-        finally:
-            actor.dead = True
-            for wake in actor.joiners:
-                self.fire(wake)
-            del _BY_IDENT[actor.ident]
-        if self.closing:
+    def begin(self, actor: Actor) -> None:
+        """Schedule a registered thread's first turn."""
+        wake = Wake(actor, "its first turn")
+        wake.done = True
+        actor.wake = wake
+        self.env.ready.append(wake)
+
+    def finish(self, actor: Actor) -> None:
+        """Note that `actor` has ended and pass the baton on. Called last on its thread."""
+        actor.dead = True
+        for wake in actor.joiners:
+            self.fire(wake)
+        actor.joiners.clear()
+        if self.ending is not None:
             self.actors[0].lock.release()
         else:
             self._dispatch(None, None)
 
-    # ------------------------------------------------------------------ a whole run
+    def run(self, main: Callable[[], object]) -> Ending:
+        """Run `main` as the main simulated thread, on the calling thread, once.
 
-    def run(self, main: Callable[[], Any]) -> Ending:
-        """Run `main` as the first simulated thread, on the calling thread, and tear down."""
-        if current() is not None:
-            raise InternalError("a world cannot run inside another one")
-        actor = Actor("main")
-        actor.ident = _get_ident()
-        self.actors.append(actor)
-        _BY_IDENT[actor.ident] = (self, actor)
+        Raises:
+            InternalError: the kernel has run, or the calling thread is simulated already.
+            KeyboardInterrupt: a person interrupted the run.
+        """
+        if self.actors or current() is not None:
+            raise InternalError("a world runs once, and never inside another")
+        actor = self.new_actor("main")
+        actor.ident = get_ident()
+        SIMULATED[actor.ident] = (self, actor)
         try:
-            try:
-                value = main()
-                ending = Ending(reason="completed", value=value)
-            except SimEscape as error:
-                ending = Ending(reason="escape", detail=(str(error),), error=error)
-            except BaseException as error:  # noqa: BLE001 - data for whoever judges the run
-                ending = Ending(reason="raised", error=error)
-            return self._ended if self._ended is not None else ending
+            self.end(self._outcome(main))
         finally:
-            self._close(actor)
-            del _BY_IDENT[actor.ident]
+            self._quiet = True
+            try:
+                self._tear_down(actor)
+            finally:
+                del SIMULATED[actor.ident]
+                actor.dead = True
+                self._quiet = False
+        ending = self.ending
+        assert ending is not None
+        if isinstance(ending.error, KeyboardInterrupt):
+            raise ending.error
+        if self._escapes and ending.reason in ("completed", "raised"):
+            ending = self.ending = Ending(
+                reason="escape",
+                detail=tuple(self._escapes),
+                value=ending.value,
+                error=ending.error,
+            )
+        return ending
 
-    def _close(self, main: Actor) -> None:
-        """End every thread that is left; each gets SimKilled where it is parked."""
-        self.closing = True
-        # An executor's worker reports whatever ends it as critical; this end is ours.
-        executors = logging.getLogger("concurrent.futures")
-        silent, executors.disabled = executors.disabled, True
+    def _outcome(self, main: Callable[[], object]) -> Ending:
+        try:
+            return Ending(reason="completed", value=main())
+        except SimKilled as error:
+            return self.ending or Ending(reason="raised", error=error)
+        except SimEscape as error:
+            return Ending(reason="escape", detail=tuple(self._escapes), error=error)
+        except BaseException as error:  # noqa: BLE001 - what a subject raises is data
+            return Ending(reason="raised", error=error)
+
+    def _tear_down(self, main: Actor) -> None:
         for actor in self.actors[1:]:
             while not actor.dead:
-                actor.error = SimKilled("the run is over")
-                actor.woken = True
                 actor.lock.release()
                 main.lock.acquire()
-        executors.disabled = silent
-        for loop in self.loops:
-            loop.dispose()
-
-    def leak(self, what: str, site: str) -> None:
-        """Record that the subject reached the real world. It stays, whatever the subject does."""
-        self.leaks += 1
-        self.record("harness", "leak", what=what, site=site)
-
-    def count(self, what: str) -> None:
-        """Count that the subject touched `what`."""
-        self.touched[what] = self.touched.get(what, 0) + 1
-
-    def clock_read(self, name: str) -> None:
-        """Count that the subject read a clock; a busy-wait is charged so that it ends.
-
-        Ordinary reads are free. After BUSY_READS reads at one instant each further read takes a
-        microsecond, in which the rest of the world goes on.
-        """
-        self.count(name)
-        if self.env._now != self._read_ns:
-            if self._reads <= BUSY_READS:
-                self._reads = 0
-            self._read_ns = self.env._now
-        self._reads += 1
-        if self._reads > BUSY_READS and not self.in_event and not self.closing:
-            self.pause(1_000, "a clock (busy waiting)")
-
-    def adopt(self, loop: SimLoop) -> None:
-        """Remember a loop of this world, for reports and for its end."""
-        self.loops.append(loop)
-
-    def tasks(self) -> list[asyncio.Task[Any]]:
-        """Return the tasks of all loops that have not ended, in the order they were made."""
-        return [task for loop in self.loops for task in loop.pending_tasks()]
-
+        for loop in list(self.loops):
+            loop.discard()
+        self.loops.clear()
+        for restore in reversed(self.at_end):
+            restore()
+        self.at_end.clear()
+        self.env.clear()

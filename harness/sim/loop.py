@@ -1,258 +1,290 @@
-"""An asyncio event loop whose every handle is an event of the one queue.
+"""An asyncio event loop whose every callback is an entry of the world's one queue.
 
-Timers, ready callbacks, SimPy processes and threads share one order. The base class of the
-standard library brings `run_until_complete`, async generators and the exception handler; what is
-real input or output is refused by name.
+`BaseEventLoop` gives tasks, `run_until_complete`, asynchronous generators and the exception
+handler; the network part comes from `net`. The loop's own time is a float of seconds, because
+asyncio's is; on the queue it is an integer of nanoseconds, so delays never drift.
+
+What is neither here nor in `net` is refused by name.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from asyncio import events
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any, NoReturn
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from contextvars import Context
+from itertools import count
+from typing import Any
 
-from harness.sim.escapes import refuse
-from harness.sim.kernel import Actor, Kernel, LoopHandle, current
+from harness.sim.actors import Actor, current
+from harness.sim.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
+from harness.sim.env import SimEvent
+from harness.sim.escapes import SimEscape, call_site, refuse
+from harness.sim.handles import SimFuture, SimHandle, SimTask, SimTimerHandle
+from harness.sim.kernel import Kernel
 from harness.sim.net.transports import NetworkLoopMixin
+from harness.sim.waits import pending_tasks
 
-__all__ = ["MONOTONIC_BASE_NS", "SimLoop"]
+__all__ = ["SimLoop", "new_event_loop"]
 
-#: What the monotonic clocks show at virtual time 0. Not zero: code that takes 0 for "never" would
-#: behave as it never does on a real machine.
-MONOTONIC_BASE_NS = 1_000 * 1_000_000_000
-_BASE_S = MONOTONIC_BASE_NS // 1_000_000_000
-_NS = 1_000_000_000
+Callback = Callable[..., object]
 
 
-class _Handle(LoopHandle, events.Handle):
-    __slots__ = ()
-
-
-class _TimerHandle(LoopHandle, events.TimerHandle):
-    __slots__ = ()
-
-
-class _Future(asyncio.Future[Any]):
-    """A future whose place in a set depends on when it was made, not on its address."""
-
-    def __hash__(self) -> int:
-        return self.number  # type: ignore[attr-defined,no-any-return]
-
-
-class _Task(asyncio.Task[Any]):
-    """A task whose place in a set depends on when it was made, not on its address."""
-
-    def __hash__(self) -> int:
-        return self.number  # type: ignore[attr-defined,no-any-return]
+def new_event_loop() -> SimLoop:
+    """Return a fresh loop of the calling thread's world."""
+    return SimLoop()
 
 
 class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
-    """The loop of a simulated thread.
+    """The event loop of the world that it was made in.
 
-    `time()` is in seconds and equals `time.monotonic()`; everything below it is integer
-    nanoseconds.
+    Attributes:
+        kernel: its world.
+        env: the queue, for SimPy resources that coroutines share with processes.
+        runner: the simulated thread that steps it right now; None while that one is blocked
+            inside a coroutine, and while the loop does not run.
+        backlog: callbacks that came due meanwhile.
+        hash_numbers: of its tasks and futures.
     """
 
-    def __init__(self, kernel: Kernel | None = None) -> None:
-        if kernel is None:
-            here = current()
-            if here is None:
-                raise RuntimeError("a simulated loop is made inside a simulated world")
-            kernel = here[0]
+    def __init__(self) -> None:
+        here = current()
+        if here is None:
+            raise SimEscape("a simulated event loop was made outside its world")
         super().__init__()
-        self.kernel = kernel
-        self.actor: Actor | None = None
-        self.backlog: deque[Any] = deque()
-        self._env = kernel.env
-        self._clock_resolution = 1e-9
-        self._numbers = 0
-        self._task_numbers = 0
-        kernel.adopt(self)
+        kernel = here[0]
+        self.kernel: Kernel = kernel
+        self.env = kernel.env
+        self.runner: Actor | None = None
+        self.backlog: deque[SimHandle | SimTimerHandle] = deque()
+        self.hash_numbers = count(1)
+        self._task_numbers = count(1)
+        self._clock_resolution = 1 / SECOND_NS
+        self._enqueue = kernel.env.ready.append
+        kernel.loops[self] = None
 
     # ------------------------------------------------------------------ time and callbacks
 
     def time(self) -> float:
-        """Return the virtual monotonic time in seconds."""
-        return (self._env._now + MONOTONIC_BASE_NS) / _NS
+        """Return what `time.monotonic()` says too, in seconds."""
+        return (MONOTONIC_BASE_NS + self.env._now) / SECOND_NS
 
-    def call_soon(
-        self, callback: Callable[..., Any], *args: Any, context: Any = None
-    ) -> asyncio.Handle:
-        """Run `callback` at this instant, after all that is due now."""
-        if self._closed:
-            self._check_closed()
-        handle = _Handle(callback, args, self, context)
-        env = self._env
-        env.lane.append((next(env._eid), handle))
+    def call_soon(  # type: ignore[override]
+        self, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimHandle:
+        """Call back when the loop comes round, in the order of asking."""
+        if self._closed or self._debug:
+            self._check(callback, "call_soon")
+        handle = SimHandle(callback, args, self, context)
+        self._enqueue(handle)
         return handle
 
-    def call_soon_threadsafe(
-        self, callback: Callable[..., Any], *args: Any, context: Any = None
-    ) -> asyncio.Handle:
-        """Run `callback` soon; any simulated thread of the same world may call it."""
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimHandle:
+        """Do what `call_soon` does, from any thread of the world."""
+        if self._closed or self._debug:
+            self._check(callback, "call_soon_threadsafe")
         here = current()
         if here is None or here[0] is not self.kernel:
-            refuse("call_soon_threadsafe from a thread outside of the world")
-        return self.call_soon(callback, *args, context=context)
-
-    def call_later(
-        self, delay: float, callback: Callable[..., Any], *args: Any, context: Any = None
-    ) -> asyncio.TimerHandle:
-        """Run `callback` after `delay` seconds, rounded to a nanosecond."""
-        return self._call_at_ns(
-            self._env._now + round(delay * _NS), callback, args, context
-        )
-
-    def call_at(
-        self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None
-    ) -> asyncio.TimerHandle:
-        """Run `callback` when `time()` shows `when`."""
-        return self._call_at_ns(round(when * _NS) - MONOTONIC_BASE_NS, callback, args, context)
-
-    def _call_at_ns(
-        self, at_ns: int, callback: Callable[..., Any], args: tuple[Any, ...], context: Any
-    ) -> asyncio.TimerHandle:
-        if self._closed:
-            self._check_closed()
-        handle = _TimerHandle((at_ns + MONOTONIC_BASE_NS) / _NS, callback, args, self, context)
-        self._env.schedule_at(handle, at_ns)
+            self.kernel.escaped("a simulated loop used by a real thread", call_site())
+            raise SimEscape("a simulated loop was used by a thread outside its world")
+        handle = SimHandle(callback, args, self, context)
+        self._enqueue(handle)
         return handle
 
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimTimerHandle:
+        """Call back after `delay` seconds; exact to the nanosecond."""
+        if delay is None:
+            raise TypeError("delay must not be None")
+        at_ns = self.env._now + seconds_to_ns(delay)
+        return self._call_at_ns(at_ns, callback, args, context)
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimTimerHandle:
+        """Call back at loop time `when`, in seconds."""
+        if when is None:
+            raise TypeError("when cannot be None")
+        at_ns = seconds_to_ns(when) - MONOTONIC_BASE_NS
+        return self._call_at_ns(at_ns, callback, args, context)
+
+    def _call_at_ns(
+        self, at_ns: int, callback: Callback, args: tuple[Any, ...], context: Context | None
+    ) -> SimTimerHandle:
+        if self._closed or self._debug:
+            self._check(callback, "call_at")
+        when = (MONOTONIC_BASE_NS + at_ns) / SECOND_NS
+        handle = SimTimerHandle(when, callback, args, self, context)
+        if at_ns < FOREVER_NS - MONOTONIC_BASE_NS:
+            self.env.schedule_at(handle, at_ns)
+        return handle
+
+    def _check(self, callback: Callback, name: str) -> None:
+        self._check_closed()
+        if self._debug:
+            if name == "call_soon":
+                self._check_thread()
+            self._check_callback(callback, name)
+
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Do nothing: the queue skips a cancelled timer without moving the time."""
+        """Nothing to count: a cancelled entry is dropped when its time comes."""
 
-    def _write_to_self(self) -> None:
-        """Do nothing: there is no selector to wake."""
+    # ------------------------------------------------------------------ tasks and futures
 
-    def _process_events(self, event_list: Any) -> None:
-        """Do nothing: there is no selector."""
+    def create_future(self) -> SimFuture:
+        """Return a future whose hash is the same in every process."""
+        return SimFuture(loop=self)
+
+    def create_task(  # type: ignore[override]
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **options: Any,
+    ) -> asyncio.Task[Any]:
+        """Return a task whose hash and default name are the same in every process."""
+        if name is None:
+            name = f"Task-{next(self._task_numbers)}"
+        if self._task_factory is not None:
+            return super().create_task(coro, name=str(name), context=context, **options)
+        self._check_closed()
+        return SimTask(coro, loop=self, name=str(name), context=context)
 
     # ------------------------------------------------------------------ running
 
     def run_forever(self) -> None:
-        """Run until stopped, on the simulated thread that calls it."""
-        here = current()
-        if here is None or here[0] is not self.kernel:
-            refuse("running a simulated loop outside of its world")
-        actor = here[1]
-        before, self.actor, actor.in_loop = actor.in_loop, actor, self
+        """Step the world until `stop` is called."""
+        self._check_closed()
+        self._check_running()  # type: ignore[attr-defined]
+        actor = self._actor()
+        actor.loop = self
+        self.runner = actor
+        self.flush_backlog()
         try:
             super().run_forever()
         finally:
-            actor.in_loop, self.actor = before, None
+            actor.loop = self.runner = None
+
+    def _actor(self) -> Actor:
+        here = current()
+        if here is None or here[0] is not self.kernel:
+            refuse("an event loop of another world")
+        return here[1]
 
     def _run_once(self) -> None:
-        self.kernel.run_loop(self)
+        if not self._stopping:
+            self.kernel.step_loop(self)
 
-    # ------------------------------------------------------------------ tasks and futures
+    def flush_backlog(self) -> None:
+        """Put callbacks that came due while nobody ran the loop back, before everything else."""
+        if self.backlog:
+            self.env.ready.extendleft(reversed(self.backlog))
+            self.backlog.clear()
 
-    def create_future(self) -> asyncio.Future[Any]:
-        """Return a future whose hash is a number of this loop."""
-        future = _Future.__new__(_Future)
-        future.number = self._next_number()  # type: ignore[attr-defined]
-        future.__init__(loop=self)  # type: ignore[misc]
-        return future
+    def _write_to_self(self) -> None:
+        """Nobody sleeps in a selector that would have to be woken."""
 
-    def create_task(
-        self, coro: Coroutine[Any, Any, Any], *, name: Any = None, context: Any = None, **more: Any
-    ) -> asyncio.Task[Any]:
-        """Return a task with a name and a hash that are numbers of this loop."""
-        self._check_closed()
-        self._task_numbers += 1
-        if name is None:
-            name = f"Task-{self._task_numbers}"
-        if self._task_factory is not None:
-            return super().create_task(coro, name=name, context=context, **more)
-        task = _Task.__new__(_Task)
-        task.number = self._next_number()  # type: ignore[attr-defined]
-        # The number first: making a task puts it into a set.
-        task.__init__(coro, loop=self, name=name, context=context, **more)  # type: ignore[misc]
-        return task
+    def _process_events(self, event_list: Any) -> None:
+        """There is no selector."""
 
-    def _next_number(self) -> int:
-        self._numbers += 1
-        return self._numbers
+    def close(self) -> None:
+        """Close it; what is still due is dropped."""
+        if not self._closed and self.kernel.ending is None:
+            self.kernel.loops.pop(self, None)
+        self.backlog.clear()
+        super().close()
 
-    def pending_tasks(self) -> list[asyncio.Task[Any]]:
-        """Return the tasks that have not ended, in the order they were made."""
-        return sorted(asyncio.all_tasks(self), key=hash)
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Report as asyncio does, but not what the end of the run itself tears apart."""
+        if self.kernel.ending is None:
+            super().call_exception_handler(context)
 
-    def dispose(self) -> None:
-        """End what is left of the loop when its world ends: nothing may run any more."""
-        for task in self.pending_tasks():
+    def discard(self) -> None:
+        """Drop every task without a word: the run is over. Called once, by the kernel."""
+        for task in pending_tasks(self):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
-            # A coroutine may resist its end in a `finally`; the world is over all the same.
-            with contextlib.suppress(BaseException):
-                task.get_coro().close()  # type: ignore[union-attr]
-        if not self.is_running():
-            with contextlib.suppress(BaseException):
+            coroutine: Any = task.get_coro()
+            # A subject may answer GeneratorExit with anything; nobody is left to be told.
+            with suppress(BaseException):
+                coroutine.close()
+        if not self._closed:
+            with suppress(BaseException):
                 self.close()
 
-    # ------------------------------------------------------------------ SimPy
+    # ------------------------------------------------------------------ SimPy on the same queue
 
-    def wrap_event(self, event: Any) -> asyncio.Future[Any]:
-        """Return a future for a SimPy event; cancelling it lets the event go."""
+    def wrap_event(self, event: SimEvent) -> SimFuture:
+        """Return a future for a SimPy event, such as a resource's request."""
         future = self.create_future()
-
-        def settle(ok: bool, value: Any) -> None:
-            if future.done():
-                return
-            if ok:
-                future.set_result(value)
-            else:
-                future.set_exception(value)
-
-        def happened(done: Any) -> None:
-            if not done._ok:
-                done.defused = True
-            self.call_soon(settle, done._ok, done._value)
-
         if event.callbacks is None:
-            settle(event._ok, event._value)
-        else:
-            event.callbacks.append(happened)
+            _settle(future, event)
+            return future
+
+        def done(event: SimEvent) -> None:
+            if not event._ok:
+                event.defused = True
+            if not future.done():
+                self.call_soon(_settle, future, event)
+
+        event.callbacks.append(done)
         return future
 
-    def as_event(self, awaitable: Any) -> Any:
-        """Return a SimPy event that happens when the coroutine or future is done."""
-        event = self._env.event()
-        future = asyncio.ensure_future(awaitable, loop=self)
+    def as_event(self, awaitable: Awaitable[Any]) -> SimEvent:
+        """Return a SimPy event that a process can wait on for a coroutine's outcome."""
+        event: SimEvent = self.env.event()
+        task = asyncio.ensure_future(awaitable, loop=self)
 
-        def done(finished: asyncio.Future[Any]) -> None:
-            if finished.cancelled():
-                event.fail(asyncio.CancelledError())
-            elif (error := finished.exception()) is not None:
-                event.fail(error)
+        def done(task: asyncio.Future[Any]) -> None:
+            if task.cancelled():
+                event.fail(asyncio.CancelledError())  # type: ignore[arg-type]
+            elif (error := task.exception()) is None:
+                event.succeed(task.result())
             else:
-                event.succeed(finished.result())
+                event.fail(error)  # type: ignore[arg-type]
 
-        future.add_done_callback(done)
+        task.add_done_callback(done)
         return event
 
 
-def _refused(name: str) -> Callable[..., NoReturn]:
-    def method(self: SimLoop, *_args: Any, **_kwargs: Any) -> NoReturn:
-        refuse(f"loop.{name}()")
+def _settle(future: asyncio.Future[Any], event: SimEvent) -> None:
+    if future.done():
+        return
+    if event._ok:
+        future.set_result(event._value)
+    else:
+        future.set_exception(event._value)
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def method(self: SimLoop, *_args: Any, **_kwargs: Any) -> Any:
+        refuse(f"loop.{name}")
 
     method.__name__ = name
-    method.__doc__ = "Refuse: it is real input or output."
+    method.__doc__ = f"Refuse: {name} is not simulated."
     return method
 
 
-#: Methods of a loop that reach the real world.
-_REAL = (
-    "add_signal_handler",
-    "remove_signal_handler",
+#: What a loop of the standard library can do and this world cannot. Signal handlers are not
+#: among them: the base class answers NotImplementedError, which programs expect on Windows.
+_UNSUPPORTED = (
     "connect_read_pipe",
     "connect_write_pipe",
     "create_datagram_endpoint",
     "create_unix_connection",
     "create_unix_server",
+    "sendfile",
+    "sock_recvfrom",
+    "sock_recvfrom_into",
+    "sock_sendfile",
+    "sock_sendto",
     "subprocess_exec",
     "subprocess_shell",
 )
-for _name in _REAL:
+
+for _name in _UNSUPPORTED:
     setattr(SimLoop, _name, _refused(_name))

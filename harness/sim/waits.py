@@ -1,79 +1,100 @@
-"""What each thread and task of a world waits for, in words that are the same on every machine."""
+"""Says what every simulated thread and every task waits for, when a run hangs.
+
+Places are given as `module:line function`, so that the text is the same on every machine.
+Frames of the subject and its libraries are shown; the standard library's are kept only where
+there is nothing else.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import asyncio
+    from harness.sim.actors import Actor
+    from harness.sim.kernel import Kernel
+    from harness.sim.loop import SimLoop
 
-    from harness.sim.kernel import Actor, Kernel
+__all__ = ["describe_waits"]
 
-__all__ = ["describe_stack", "describe_waits"]
-
-#: Frames below which nothing is the subject's.
-_MACHINERY = ("harness.sim", "harness.run", "threading", "asyncio", "concurrent.futures", "queue")
+#: Innermost frames shown of each stack.
 _FRAMES_MAX = 4
-_TASKS_MAX = 50
 
 
 def describe_waits(kernel: Kernel) -> tuple[str, ...]:
-    """Return one line for each live thread and unfinished task of `kernel`."""
+    """Return one line for each live thread, then one for each pending task of each loop."""
     frames = sys._current_frames()
     lines = [
-        f"thread {actor.name} waits for {_reason(actor)}: "
-        f"{describe_stack(_frames(frames.get(actor.ident)))}"
-        for actor in kernel.actors
-        if not actor.dead
+        _thread_line(actor, frames.get(actor.ident)) for actor in kernel.actors if not actor.dead
     ]
-    tasks = kernel.tasks()
-    lines += [_describe_task(task) for task in tasks[:_TASKS_MAX]]
-    if len(tasks) > _TASKS_MAX:
-        lines.append(f"and {len(tasks) - _TASKS_MAX} more tasks")
+    for loop in kernel.loops:
+        lines += [_task_line(task) for task in pending_tasks(loop)]
     return tuple(lines)
 
 
-def describe_stack(frames: list[FrameType]) -> str:
-    """Return the innermost frames that are not machinery, as `module:line function`."""
-    theirs = [f for f in frames if not _module(f).startswith(_MACHINERY)]
-    chosen = (theirs or frames)[:_FRAMES_MAX]
-    return " <- ".join(f"{_module(f)}:{f.f_lineno} {f.f_code.co_name}" for f in chosen) or "?"
+def pending_tasks(loop: SimLoop) -> list[asyncio.Task[Any]]:
+    """Return the tasks of `loop` that are not done, in the order of their creation."""
+    return sorted(asyncio.all_tasks(loop), key=hash)
 
 
-def _reason(actor: Actor) -> str:
-    if actor.parked is not None and actor.parked.reason:
-        return actor.parked.reason
-    return "its event loop" if actor.in_loop is not None else "nothing: it runs"
+def _thread_line(actor: Actor, frame: FrameType | None) -> str:
+    if actor.wake is not None:
+        doing = f"waits for {actor.wake.reason}"
+    elif actor.loop is not None:
+        doing = "runs an event loop with nothing to do"
+    else:
+        doing = "is running"
+    return f"thread {actor.name!r} {doing}{_at(_outwards(frame))}"
 
 
-def _frames(frame: FrameType | None) -> list[FrameType]:
-    found = []
+def _task_line(task: asyncio.Task[Any]) -> str:
+    frames = list(_awaited_frames(task.get_coro()))
+    inner = frames[-1] if frames else None
+    doing = "waits" if inner is None else f"waits in {_callee(inner)}"
+    return f"task {task.get_name()!r} {doing}{_at(reversed(frames))}"
+
+
+def _callee(frame: FrameType) -> str:
+    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}"
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        found.append(frame)
+        yield frame
         frame = frame.f_back
-    return found
 
 
-def _describe_task(task: asyncio.Task[Any]) -> str:
-    return f"task {task.get_name()} waits at {describe_stack(list(_awaits(task.get_coro())))}"
+def _awaited_frames(awaited: Any) -> Iterator[FrameType]:
+    """Yield the frames of a coroutine and of what it awaits, outermost first."""
+    while awaited is not None:
+        for frame_name, next_name in (
+            ("cr_frame", "cr_await"),
+            ("gi_frame", "gi_yieldfrom"),
+            ("ag_frame", "ag_await"),
+        ):
+            if hasattr(awaited, frame_name):
+                frame = getattr(awaited, frame_name)
+                if frame is not None:
+                    yield frame
+                awaited = getattr(awaited, next_name)
+                break
+        else:
+            return
 
 
-def _awaits(coroutine: Any) -> Iterator[FrameType]:
-    """Yield the frames of a suspended coroutine, innermost first."""
-    chain = []
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
-        if frame is None:
-            break
-        chain.append(frame)
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(
-            coroutine, "gi_yieldfrom", None
-        )
-    return reversed(chain)
-
-
-def _module(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "?"))
+def _at(frames: Iterator[FrameType]) -> str:
+    """Return ` at place <- place`, innermost first, without our own frames."""
+    subject: list[str] = []
+    library: list[str] = []
+    for frame in frames:
+        name = str(frame.f_globals.get("__name__", "?"))
+        if name.startswith("harness.sim"):
+            continue
+        place = f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
+        standard = name.partition(".")[0] in sys.stdlib_module_names
+        (library if standard else subject).append(place)
+    places = (subject or library)[:_FRAMES_MAX]
+    return f" at {' <- '.join(places)}" if places else ""

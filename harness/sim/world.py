@@ -1,98 +1,108 @@
-"""A world: kernel, network and recorder of one run, and the process state around it.
-
-After `run` the process is as before: threads ended, loops closed, random state, collector and
-counters restored.
-"""
+"""One simulated world: build it, mount services on its network, run a subject in it once."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import hashlib
-import itertools
-import random
-import threading
-import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
+from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any
 
+from harness.model.trace import WALL_EPOCH_NS
 from harness.sim.kernel import Ending, Kernel, Limits
 from harness.sim.loop import SimLoop
-from harness.sim.net.network import Network
-from harness.sim.patches import install
+from harness.sim.net.network import DEFAULT_LATENCY_NS, Network
+from harness.sim.patches import install, install_late
 from harness.sim.recorder import Recorder
+from harness.sim.surroundings import borrowed, random_state_digest
+from harness.sim.waits import pending_tasks
 
 __all__ = ["World"]
 
+#: A subject: blocking code, or a coroutine function.
+Subject = Callable[[], Any]
+
 
 class World:
-    """One simulated world, for one run.
+    """Everything that one run happens in.
 
     Args:
-        seed: of everything random in it, 0 to 2**32 - 1.
+        seed: of everything random, 0 to 2**32 - 1. Equal seeds draw equally.
         limits: where the run is ended by force.
-        latency_ns: one-way delay of its network.
+        epoch_ns: wall-clock time of virtual time 0, in nanoseconds since 1970.
+        latency_ns: one way, of every delivery.
+        jitter_ns: a delivery takes up to this much longer.
+
+    Attributes:
+        recorder: the facts.
+        kernel: time and threads.
+        network: names, listeners and connections.
     """
 
     def __init__(
-        self, *, seed: int = 0, limits: Limits | None = None, latency_ns: int = 1_000_000
+        self,
+        *,
+        seed: int = 0,
+        limits: Limits | None = None,
+        epoch_ns: int = WALL_EPOCH_NS,
+        latency_ns: int = DEFAULT_LATENCY_NS,
+        jitter_ns: int = 0,
     ) -> None:
-        self.seed = seed
-        self.kernel = Kernel(seed=seed, limits=limits)
-        self.network = Network(self.kernel, latency_ns=latency_ns)
+        self.recorder = Recorder()
+        self.kernel = Kernel(self.recorder, seed, limits, epoch_ns=epoch_ns)
+        self.network = Network(self.kernel, latency_ns=latency_ns, jitter_ns=jitter_ns)
 
-    @property
-    def recorder(self) -> Recorder:
-        """The facts of this run."""
-        return self.kernel.recorder
+    def run(self, subject: Subject) -> Ending:
+        """Run `subject` to its end, once, and leave the process as it was.
 
-    def run(self, main: Callable[[], Any]) -> Ending:
-        """Run a function or coroutine function as the first simulated thread.
+        Whatever the subject raises is in the Ending. The patches are installed if they are not
+        yet; a subject that was imported before may then keep real locks.
 
-        The patches are installed when they are not yet; they stay.
+        Raises:
+            InternalError: it ran before, or the calling thread is simulated already.
+            KeyboardInterrupt: a person interrupted the run.
         """
         install()
-        simulated = (lambda: self._run_async(main)) if _is_async(main) else main
-        with _process_state(self.seed):
-            ending = self.kernel.run(simulated)
-            state = hashlib.sha256(repr(random.getstate()).encode()).hexdigest()
-        self.kernel.record(
-            "harness",
-            "world.touched",
-            random_state_sha256=state,
-            counts=dict(sorted(self.kernel.touched.items())),
-        )
+        install_late()
+        main = partial(_run_coroutine, subject) if iscoroutinefunction(subject) else subject
+        kernel = self.kernel
+        with borrowed(kernel):
+            ending = kernel.run(main)
+            drawn = random_state_digest()
+        counts = {name: n for name, n in sorted(kernel.touched.items()) if name[0] != "_"}
+        self.recorder.record("harness", "world.touched", **counts, random_state=drawn)
         return ending
 
-    def _run_async(self, main: Callable[[], Any]) -> Any:
-        return SimLoop(self.kernel).run_until_complete(main())
 
-
-def _is_async(main: Callable[[], Any]) -> bool:
-    return asyncio.iscoroutinefunction(main)
-
-
-@contextmanager
-def _process_state(seed: int) -> Iterator[None]:
-    """Seed and number everything anew for one run, and put it back after it."""
-    random_state = random.getstate()
-    thread_counter = threading._counter  # type: ignore[attr-defined]
-    pool_counter = ThreadPoolExecutor._counter
-    collecting = gc.isenabled()
-    # A collection runs finalizers at a moment that depends on the process's past.
-    gc.disable()
-    random.seed(seed)
-    uuid_timestamp, uuid._last_timestamp = uuid._last_timestamp, None  # type: ignore[attr-defined]
-    threading._counter = itertools.count(1).__next__  # type: ignore[attr-defined]
-    ThreadPoolExecutor._counter = itertools.count().__next__  # type: ignore[assignment]
+def _run_coroutine(function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Do what `asyncio.run` does, on a simulated loop."""
+    loop = SimLoop()
     try:
-        yield
+        return loop.run_until_complete(function())
     finally:
-        ThreadPoolExecutor._counter = pool_counter  # type: ignore[assignment]
-        threading._counter = thread_counter  # type: ignore[attr-defined]
-        uuid._last_timestamp = uuid_timestamp  # type: ignore[attr-defined]
-        random.setstate(random_state)
-        if collecting:
-            gc.enable()
+        if loop.kernel.ending is None:
+            _close_as_asyncio_run_does(loop)
+
+
+def _close_as_asyncio_run_does(loop: SimLoop) -> None:
+    try:
+        tasks = pending_tasks(loop)
+        if tasks:
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            for task in tasks:
+                if not task.cancelled() and (error := task.exception()) is not None:
+                    loop.call_exception_handler(
+                        {
+                            "message": "unhandled exception during shutdown of the loop",
+                            "exception": error,
+                            "task": task,
+                        }
+                    )
+        if loop._asyncgens:  # type: ignore[attr-defined]
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        if loop._default_executor is not None:  # type: ignore[attr-defined]
+            loop.run_until_complete(loop.shutdown_default_executor())
+    finally:
+        loop.close()

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from harness.sim.context import current_call
+from harness.sim.escapes import refuse
 
 if TYPE_CHECKING:
     from harness.sim.kernel import Kernel
-
     from harness.sim.net.network import Network
 
 __all__ = ["Address", "Endpoint", "Sink", "link"]
@@ -128,7 +129,10 @@ class Endpoint:
 
         Raises:
             OSError: the connection was reset, or this side closed or ended its stream.
+            SimEscape: its world is over.
         """
+        if self.kernel.ending is not None:
+            refuse(f"{self!r}, which belongs to a world that is over,")
         if self.closed:
             raise _os_error(errno.EBADF)
         if self._reset_errno:
@@ -172,7 +176,7 @@ class Endpoint:
 
     def send_eof(self) -> None:
         """End our stream (FIN) and go on reading."""
-        if not (self._fin_sent or self.closed or self._reset_errno):
+        if not (self._fin_sent or self.closed or self._reset_errno or self.kernel.ending):
             self._fin_sent = True
             self._transmit(self.peer._on_eof)
 
@@ -187,7 +191,7 @@ class Endpoint:
         Args:
             how: "close" or "abort", which the trace repeats for the subject's side.
         """
-        if self.closed:
+        if self.closed or self.kernel.ending is not None:
             return
         if self.is_subject and self.rx:
             self._close(how, self.peer._on_reset)
@@ -199,12 +203,12 @@ class Endpoint:
 
     def reset(self) -> None:
         """Close this side with a reset (RST); the peer sees it after what was sent before."""
-        if not self.closed:
+        if not self.closed and self.kernel.ending is None:
             self._close("abort", self.peer._on_reset)
 
     # ------------------------------------------------------------------ what the network does
 
-    def _close(self, how: str, tell_peer: object) -> None:
+    def _close(self, how: str, tell_peer: Callable[[], None] | None) -> None:
         self.closed = True
         self.rx.clear()
         if self.is_subject:
@@ -215,10 +219,10 @@ class Endpoint:
                 call=current_call(),
                 how=how,
             )
-        if callable(tell_peer) and not self._reset_errno:
+        if tell_peer is not None and not self._reset_errno:
             self._transmit(tell_peer)
 
-    def _transmit(self, deliver: object, *args: object) -> None:
+    def _transmit(self, deliver: Callable[..., None], *args: object) -> None:
         """Let `deliver(*args)` happen one latency from now, never before what was sent earlier."""
         at_ns = self.kernel.now_ns + self._network.one_way_ns()
         self._last_arrival_ns = at_ns = max(at_ns, self._last_arrival_ns)

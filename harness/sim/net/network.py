@@ -18,10 +18,9 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from harness.errors import InternalError
 from harness.sim.context import current_call
 from harness.sim.kernel import TIMED_OUT, Call, Kernel, current
-
-from harness.errors import InternalError
 from harness.sim.net.endpoint import Address, Endpoint, link
 from harness.sim.net.fates import (
     CONNECT_GIVE_UP_NS,
@@ -66,6 +65,8 @@ _DESCRIPTOR_BASE = 1 << 30
 
 _SUBJECT_ADDRESS = "10.255.0.1"
 _LOOPBACK = "127.0.0.1"
+#: Spellings of the subject's own machine, besides 127.0.0.0/8.
+_OWN_NAMES = frozenset({"", "localhost", "0.0.0.0", "::", "::1"})  # noqa: S104 - binds nothing
 
 #: Accepts one connection: gets the server's endpoint, must set its sink and return at once.
 Service = Callable[[Endpoint], None]
@@ -107,7 +108,7 @@ class Attempt:
 
     def abandon(self) -> None:
         """Give up before the outcome: the subject's own deadline, a cancellation, a close."""
-        if not self.done:
+        if not self.done and self._kernel.ending is None:
             self.done = True
             if self._call is not None:
                 self._call.cancel()
@@ -364,6 +365,6 @@ _LITERAL_START = frozenset("0123456789")
 def _canonical(host: str) -> str:
     """Return one spelling for the subject's own machine; every other host is lower-cased."""
     host = host.lower().rstrip(".")
-    if host in {"", "localhost", "0.0.0.0", "::", "::1"} or host.startswith("127."):
+    if host in _OWN_NAMES or host.startswith("127."):
         return _LOOPBACK
     return host

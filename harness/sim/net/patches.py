@@ -22,7 +22,7 @@ from harness.sim.net.selecting import SimEpoll, SimPoll, sim_select
 from harness.sim.net.sockets import SimSocket
 from harness.sim.net.ssl_sockets import SimSSLSocket
 from harness.sim.net.tls import PlainSSLObject
-from harness.sim.patches.registry import Patch
+from harness.sim.patches.registry import Patch, dispatching, named_like, refusing
 
 __all__ = ["PATCHES"]
 
@@ -33,38 +33,9 @@ Maker = Callable[[Any], Any]
 _HOST_NAME = "localhost"
 
 
-def _dispatch(simulated: Function) -> Maker:
-    """Make a replacement that calls `simulated` in the world and the original elsewhere."""
-
-    def make(original: Function) -> Function:
-        def replacement(*args: Any, **kwargs: Any) -> Any:
-            if current() is None:
-                return original(*args, **kwargs)
-            return simulated(*args, **kwargs)
-
-        return _named_like(replacement, original)
-
-    return make
-
-
-def _refused(name: str) -> Maker:
-    """Make a replacement that is refused by name in the world."""
-
-    def simulated(*_args: Any, **_kwargs: Any) -> Any:
-        refuse(name)
-
-    return _dispatch(simulated)
-
-
 def _static(maker: Maker) -> Maker:
     """Wrap for a class attribute that held a builtin: a function would become a method."""
     return lambda original: staticmethod(maker(original))
-
-
-def _named_like(replacement: Function, original: Any) -> Function:
-    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(replacement, name, getattr(original, name, None))
-    return replacement
 
 
 # ---------------------------------------------------------------------- socket
@@ -79,30 +50,30 @@ def _make_socket_class(original: type[socket.socket]) -> type[socket.socket]:
 
     class DispatchingMeta(type(original)):  # type: ignore[misc]
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            if cls is not dispatching:
+            if cls is not replacement:
                 if current() is not None:
                     refuse(f"{cls.__module__}.{cls.__qualname__}, a subclass of socket.socket,")
                 return super().__call__(*args, **kwargs)
             return _new_socket(original, *args, **kwargs)
 
         def __instancecheck__(cls, instance: object) -> bool:
-            if cls is dispatching:
+            if cls is replacement:
                 return isinstance(instance, original)
-            return super().__instancecheck__(instance)
+            return type.__instancecheck__(cls, instance)
 
         def __subclasscheck__(cls, subclass: type) -> bool:
-            if cls is dispatching:
+            if cls is replacement:
                 return issubclass(subclass, original)
-            return super().__subclasscheck__(subclass)
+            return type.__subclasscheck__(cls, subclass)
 
-    class dispatching(original, metaclass=DispatchingMeta):  # type: ignore[valid-type,misc]  # noqa: N801
+    class replacement(original, metaclass=DispatchingMeta):  # type: ignore[valid-type,misc]  # noqa: N801
         __doc__ = original.__doc__
         __slots__ = ()
 
-    dispatching.__name__ = original.__name__
-    dispatching.__qualname__ = original.__qualname__
-    dispatching.__module__ = original.__module__
-    return dispatching
+    replacement.__name__ = original.__name__
+    replacement.__qualname__ = original.__qualname__
+    replacement.__module__ = original.__module__
+    return replacement
 
 
 def _new_socket(
@@ -186,7 +157,7 @@ def _make_wrap_socket(original: Function) -> Function:
         )
         return wrapped
 
-    return _named_like(wrap_socket, original)
+    return named_like(wrap_socket, original)
 
 
 def _make_wrap_bio(original: Function) -> Function:
@@ -212,7 +183,7 @@ def _make_wrap_bio(original: Function) -> Function:
         )
         return wrapped
 
-    return _named_like(wrap_bio, original)
+    return named_like(wrap_bio, original)
 
 
 def _load_nothing(*_args: Any, **_kwargs: Any) -> None:
@@ -221,26 +192,38 @@ def _load_nothing(*_args: Any, **_kwargs: Any) -> None:
 
 # ---------------------------------------------------------------------- the list
 
-_SELECT = _dispatch(sim_select)
-_POLL = _dispatch(SimPoll)
-_EPOLL = _dispatch(SimEpoll)
+_SELECT = dispatching(sim_select)
+_POLL = dispatching(SimPoll)
+_EPOLL = dispatching(SimEpoll)
 
 #: Applied by the installer in this order; every owner holds the name as an attribute.
 PATCHES: tuple[Patch, ...] = (
     Patch(owner=socket, name="socket", make=_make_socket_class),
-    Patch(owner=socket, name="getaddrinfo", make=_dispatch(_getaddrinfo)),
-    Patch(owner=socket, name="gethostbyname", make=_dispatch(_gethostbyname)),
-    Patch(owner=socket, name="gethostbyname_ex", make=_dispatch(_gethostbyname_ex)),
-    Patch(owner=socket, name="gethostbyaddr", make=_dispatch(_gethostbyaddr)),
-    Patch(owner=socket, name="getnameinfo", make=_dispatch(_getnameinfo)),
-    Patch(owner=socket, name="gethostname", make=_dispatch(_gethostname)),
-    Patch(owner=socket, name="socketpair", make=_refused("socket.socketpair")),
-    Patch(owner=socket, name="fromfd", make=_refused("socket.fromfd")),
+    Patch(owner=socket, name="getaddrinfo", make=dispatching(_getaddrinfo)),
+    Patch(owner=socket, name="gethostbyname", make=dispatching(_gethostbyname)),
+    Patch(owner=socket, name="gethostbyname_ex", make=dispatching(_gethostbyname_ex)),
+    Patch(owner=socket, name="gethostbyaddr", make=dispatching(_gethostbyaddr)),
+    Patch(owner=socket, name="getnameinfo", make=dispatching(_getnameinfo)),
+    Patch(owner=socket, name="gethostname", make=dispatching(_gethostname)),
+    Patch(owner=socket, name="socketpair", make=refusing("socket.socketpair")),
+    Patch(owner=socket, name="fromfd", make=refusing("socket.fromfd")),
     Patch(owner=ssl.SSLContext, name="wrap_socket", make=_make_wrap_socket),
     Patch(owner=ssl.SSLContext, name="wrap_bio", make=_make_wrap_bio),
-    Patch(owner=ssl.SSLContext, name="load_verify_locations", make=_dispatch(_load_nothing)),
-    Patch(owner=ssl.SSLContext, name="load_default_certs", make=_dispatch(_load_nothing)),
-    Patch(owner=ssl.SSLContext, name="set_default_verify_paths", make=_dispatch(_load_nothing)),
+    Patch(
+        owner=ssl.SSLContext,
+        name="load_verify_locations",
+        make=dispatching(_load_nothing),
+    ),
+    Patch(
+        owner=ssl.SSLContext,
+        name="load_default_certs",
+        make=dispatching(_load_nothing),
+    ),
+    Patch(
+        owner=ssl.SSLContext,
+        name="set_default_verify_paths",
+        make=dispatching(_load_nothing),
+    ),
     Patch(owner=select, name="select", make=_SELECT),
     Patch(owner=select, name="poll", make=_POLL),
     Patch(owner=select, name="epoll", make=_EPOLL),

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.sim.escapes import refuse
-
 from harness.sim.net.network import current_network
 from harness.sim.net.sockets import SimSocket
 from harness.sim.net.watchers import park_until, timeout_to_ns

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from harness.sim.escapes import refuse
 from harness.sim.kernel import current
-
 from harness.sim.net.endpoint import Address, Endpoint
 from harness.sim.net.network import Attempt, current_network
 from harness.sim.net.watchers import Watchers, park_until, timeout_to_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Iterable
+    from collections.abc import Iterable
+
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 __all__ = ["SimSocket"]
 
@@ -134,12 +135,12 @@ class SimSocket(socket.socket):
     def set_inheritable(self, inheritable: bool) -> None:
         """Ignore the wish: there is no child process to inherit it."""
 
-    def setsockopt(self, level: int, optname: int, value: Any, optlen: int | None = None) -> None:  # type: ignore[override]
+    def setsockopt(self, level: int, optname: int, value: Any, optlen: int | None = None) -> None:
         """Remember an option; none of them changes the simulated network."""
         self._open()
         self._options[(level, optname)] = 0 if value is None else value
 
-    def getsockopt(self, level: int, optname: int, buflen: int = 0, /) -> Any:  # type: ignore[override]
+    def getsockopt(self, level: int, optname: int, buflen: int = 0, /) -> Any:
         """Return what was set, or what a fresh socket says. SO_ERROR is told once."""
         self._open()
         if level == socket.SOL_SOCKET:
@@ -300,7 +301,7 @@ class SimSocket(socket.socket):
         """
         return self._read(bufsize, flags)
 
-    def recv_into(self, buffer: Buffer, nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
         """Read into `buffer` and return how many bytes came."""
         view = memoryview(buffer).cast("B")
         data = self._read(nbytes or len(view), flags)
@@ -311,7 +312,9 @@ class SimSocket(socket.socket):
         """Read as `recv` does; a stream names no sender."""
         return self._read(bufsize, flags), None
 
-    def recvfrom_into(self, buffer: Buffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
+    def recvfrom_into(
+        self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0
+    ) -> tuple[int, Any]:
         """Read as `recv_into` does; a stream names no sender."""
         return self.recv_into(buffer, nbytes, flags), None
 
@@ -322,7 +325,7 @@ class SimSocket(socket.socket):
         return self._read(bufsize, flags), [], 0, None
 
     def recvmsg_into(
-        self, buffers: Iterable[Buffer], ancbufsize: int = 0, flags: int = 0, /
+        self, buffers: Iterable[WriteableBuffer], ancbufsize: int = 0, flags: int = 0, /
     ) -> tuple[int, list[tuple[int, int, bytes]], int, Any]:
         """Read into the first buffer with room."""
         for buffer in buffers:
@@ -332,7 +335,7 @@ class SimSocket(socket.socket):
 
     # ------------------------------------------------------------------ writing
 
-    def send(self, data: Buffer, flags: int = 0, /) -> int:
+    def send(self, data: ReadableBuffer, flags: int = 0, /) -> int:
         """Send all of `data` (writes never block) and return its length.
 
         Raises:
@@ -340,15 +343,15 @@ class SimSocket(socket.socket):
         """
         return self._connected(errno.EPIPE).send(memoryview(data).cast("B"))
 
-    def sendall(self, data: Buffer, flags: int = 0, /) -> None:
+    def sendall(self, data: ReadableBuffer, flags: int = 0, /) -> None:
         """Send all of `data`."""
         self.send(data, flags)
 
-    def sendto(self, data: Buffer, *arguments: Any) -> int:  # type: ignore[override]
+    def sendto(self, data: ReadableBuffer, *arguments: Any) -> int:
         """Send on a connected stream; an address is ignored, as Linux does for TCP."""
         return self.send(data)
 
-    def sendmsg(self, buffers: Iterable[Buffer], *arguments: Any) -> int:  # type: ignore[override]
+    def sendmsg(self, buffers: Iterable[ReadableBuffer], *arguments: Any) -> int:
         """Send all `buffers` as one write."""
         return self.send(b"".join(bytes(buffer) for buffer in buffers))
 

@@ -18,12 +18,12 @@ from harness.sim.net.tls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 __all__ = ["SimSSLSocket"]
 
 
-class SimSSLSocket(SimSocket, ssl.SSLSocket):
+class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
     """Takes over a SimSocket and passes bytes through it unchanged."""
 
     _read_timeout_text = "The read operation timed out"
@@ -66,11 +66,11 @@ class SimSSLSocket(SimSocket, ssl.SSLSocket):
     def do_handshake(self, block: bool = False) -> None:
         """Succeed at once."""
 
-    def unwrap(self) -> SimSSLSocket:  # type: ignore[override]
+    def unwrap(self) -> SimSSLSocket:
         """Succeed at once: there is no closing alert and nothing to take off."""
         return self
 
-    def accept(self) -> tuple[SimSSLSocket, Any]:  # type: ignore[override]
+    def accept(self) -> tuple[SimSSLSocket, Any]:
         """Return the next connection, wrapped as this listener is."""
         accepted, address = super().accept()
         assert isinstance(accepted, SimSocket)
@@ -79,11 +79,11 @@ class SimSSLSocket(SimSocket, ssl.SSLSocket):
         )
         return wrapped, address
 
-    def read(self, len: int = 1024, buffer: Buffer | None = None) -> Any:
+    def read(self, len: int = 1024, buffer: WriteableBuffer | None = None) -> Any:
         """Read as `recv` or, with a buffer, as `recv_into` does."""
         return self.recv(len) if buffer is None else self.recv_into(buffer, len)
 
-    def write(self, data: Buffer) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         """Write as `send` does."""
         return self.send(data)
 

@@ -13,7 +13,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from _typeshed import ReadableBuffer
 
 __all__ = ["ALPN_PROTOCOL", "CIPHER", "VERSION", "PlainSSLObject", "certificate_for", "host_text"]
 
@@ -86,7 +86,7 @@ class PlainSSLObject(ssl.SSLObject):
         return self._server_side
 
     @property
-    def server_hostname(self) -> str | None:  # type: ignore[override]
+    def server_hostname(self) -> str | None:
         """The host that the client meant."""
         return self._server_hostname
 
@@ -108,7 +108,7 @@ class PlainSSLObject(ssl.SSLObject):
         buffer[: data.__len__()] = data
         return data.__len__()
 
-    def write(self, data: Buffer) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         """Pass bytes on and return how many."""
         assert self._outgoing is not None
         return self._outgoing.write(data)
@@ -156,7 +156,7 @@ class PlainSSLObject(ssl.SSLObject):
         """Return `TLSv1.3`."""
         return VERSION
 
-    def get_channel_binding(self, cb_type: str = "tls-unique") -> bytes | None:  # noqa: ARG002
+    def get_channel_binding(self, cb_type: str = "tls-unique") -> bytes | None:
         """Return nothing: TLS 1.3 has no `tls-unique` binding."""
         return None
 

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from harness.sim.escapes import refuse
-
 from harness.sim.net.lookup import AddressInfo, query
 from harness.sim.net.network import current_network
 from harness.sim.net.servers import SimServer
@@ -195,7 +194,7 @@ class NetworkLoopMixin(_Base):
             raise
         return transport, protocol
 
-    async def start_tls(  # type: ignore[override]
+    async def start_tls(
         self,
         transport: asyncio.BaseTransport,
         protocol: asyncio.BaseProtocol,
@@ -292,11 +291,15 @@ class NetworkLoopMixin(_Base):
 
     # ------------------------------------------------------------------ descriptors
 
-    def add_reader(self, fd: Any, callback: Callable[..., object], *args: Any) -> None:
+    def add_reader(  # type: ignore[override]
+        self, fd: Any, callback: Callable[..., object], *args: Any
+    ) -> None:
         """Call back in each round while the descriptor is readable."""
         self._watch(fd, "reader", select.POLLIN | select.POLLHUP | select.POLLERR, callback, args)
 
-    def add_writer(self, fd: Any, callback: Callable[..., object], *args: Any) -> None:
+    def add_writer(  # type: ignore[override]
+        self, fd: Any, callback: Callable[..., object], *args: Any
+    ) -> None:
         """Call back in each round while the descriptor is writable."""
         self._watch(fd, "writer", select.POLLOUT | select.POLLERR, callback, args)
 

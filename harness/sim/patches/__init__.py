@@ -1,108 +1,91 @@
-"""The patches: process-wide, installed once, undone exactly.
+"""How an unmodified subject gets the world instead of the real thing.
 
-Every replacement decides by the calling thread: in a world it is simulated, anywhere else it is
-the original. Install before the subject's modules are imported, because locks and
-`from time import monotonic` are bound then; names that were bound earlier are found by one walk
-over the loaded modules.
+Installed once in a process, before the subject is imported; every replacement decides at each
+use whether the calling thread is simulated, so outside a run nothing changes. `uninstall`
+leaves the process exactly as it was, but for the audit hook, which then looks away.
 """
 
 from __future__ import annotations
 
-import os
-import random
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from types import ModuleType
-from typing import Any
-
-# First: time-machine crashes when a function of `time` was replaced before its import.
+# First of all: see the warning there.
 from harness.sim.patches import wall_clock  # isort: skip
-from harness.sim.net.patches import PATCHES as NETWORK_PATCHES
-from harness.sim.patches import clocks, entropy, guards, locks, loops, threads
-from harness.sim.patches.registry import Patch
 
-__all__ = ["PATCHES", "install", "installed", "is_installed", "uninstall"]
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-PATCHES: tuple[Patch, ...] = (
-    *clocks.PATCHES,
-    *entropy.PATCHES,
-    *locks.PATCHES,
-    *threads.PATCHES,
-    *loops.PATCHES,
-    *guards.PATCHES,
-    *NETWORK_PATCHES,
-)
+from harness.errors import InternalError
+from harness.sim.actors import current
+from harness.sim.net import patches as net_patches
+from harness.sim.patches import blocking, by_name, clocks, entropy, machine, refusals
+from harness.sim.patches.installer import Installation
+from harness.sim.patches.wall_clock import WallClock
 
-#: Modules that hold originals on purpose.
-_NOT_WALKED = ("harness.sim", "time_machine", "_time_machine")
+__all__ = ["WallClock", "install", "install_late", "installed", "uninstall"]
 
-#: (owner, name, original, replacement) of each applied patch, in order.
-_applied: list[tuple[Any, str, Any, Any]] = []
-
-#: Those of them whose owner only inherited the name.
-_inherited: set[tuple[int, str]] = set()
-
-
-def is_installed() -> bool:
-    """Return whether the patches are in place."""
-    return bool(_applied)
+_installation: Installation | None = None
+_late: set[str] = set()
 
 
 def install() -> None:
-    """Put every patch in place; a second time does nothing."""
-    if _applied:
+    """Install all patches; nothing happens when they are."""
+    global _installation
+    if _installation is not None:
         return
-    wall_clock.start()
-    for patch in PATCHES:
-        own = vars(patch.owner)
-        original = own[patch.name] if patch.name in own else getattr(patch.owner, patch.name)
-        replacement = patch.make(original)
-        _applied.append((patch.owner, patch.name, original, replacement))
-        if patch.name not in own:
-            _inherited.add((id(patch.owner), patch.name))
-        setattr(patch.owner, patch.name, replacement)
-    # `random` keeps a name of its own for what SystemRandom and secrets draw from.
-    _applied.append((random, "_urandom", random._urandom, os.urandom))  # type: ignore[attr-defined]
-    random._urandom = os.urandom  # type: ignore[attr-defined]
-    _rebind({id(original): (original, new) for _, _, original, new in _applied})
-    guards.arm()
+    # Runs `uname` once and keeps the answer; the first request of several SDKs asks for it.
+    platform.platform()
+    _installation = Installation()
+    _installation.apply(
+        (
+            *clocks.PATCHES,
+            *blocking.PATCHES,
+            *entropy.PATCHES,
+            *machine.PATCHES,
+            *refusals.PATCHES,
+            *net_patches.PATCHES,
+        )
+    )
+    refusals.arm()
+    install_late()
+
+
+def install_late() -> None:
+    """Patch extension modules that were imported since; called at the start of each run."""
+    assert _installation is not None
+    for name in by_name.MODULES:
+        if name in sys.modules and name not in _late:
+            _late.add(name)
+            _installation.apply(by_name.patches_of(name))
 
 
 def uninstall() -> None:
-    """Take every patch back, also where it was imported under another name."""
-    if not _applied:
+    """Take all patches back; nothing happens when there are none.
+
+    Raises:
+        InternalError: called inside a run.
+    """
+    global _installation
+    if _installation is None:
         return
-    guards.disarm()
-    _rebind({id(new): (new, original) for _, _, original, new in _applied})
-    for owner, name, original, _ in reversed(_applied):
-        if (id(owner), name) in _inherited:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
-    _applied.clear()
-    _inherited.clear()
-    wall_clock.stop()
+    if current() is not None:
+        raise InternalError("patches cannot be taken back inside a run")
+    refusals.disarm()
+    _installation.take_back()
+    _installation = None
+    _late.clear()
 
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Install for the time of a `with` block."""
-    already = is_installed()
+    """Have the patches installed for a while; nested uses leave them to the outermost."""
+    outermost = _installation is None
     install()
     try:
         yield
     finally:
-        if not already:
+        if outermost:
             uninstall()
 
 
-def _rebind(replacements: Mapping[int, tuple[Any, Any]]) -> None:
-    """Replace in all loaded modules what was imported by name."""
-    for name, module in list(sys.modules.items()):
-        if not isinstance(module, ModuleType) or name.startswith(_NOT_WALKED):
-            continue
-        for key, value in list(vars(module).items()):
-            found = replacements.get(id(value))
-            if found is not None and found[0] is value:
-                setattr(module, key, found[1])
+assert wall_clock is not None

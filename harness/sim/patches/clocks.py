@@ -1,111 +1,181 @@
-"""Monotonic and processor clocks, and sleeping.
+"""A subject's clocks and `time.sleep`, read in virtual time.
 
-Every replacement decides by the calling thread. A busy-wait (`while monotonic() < t: pass`) would
-stop the world: after many reads at one instant, each further read costs a microsecond.
+Monotonic clocks and the performance counter show virtual time from one common base, which is
+the event loop's too. Processor clocks show only what a subject was charged for spinning: in
+the world, computing takes no time. `time.time` and everything built on it is in `wall_clock`.
+
+A thread may read clocks as often as it likes for nothing, until it has read READS_FREE times
+while the clock stood still. Then each read costs it READ_COST_NS of virtual time, in which the
+others run; so `while time.monotonic() < end: pass` ends, and ordinary code never notices.
 """
 
 from __future__ import annotations
 
-import _thread
 import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.model.trace import WALL_EPOCH_NS
-from harness.sim.context import current_call
-from harness.sim.kernel import _BY_IDENT, Kernel
-from harness.sim.loop import MONOTONIC_BASE_NS
-from harness.sim.patches.registry import Patch
+from harness.sim.actors import SIMULATED, Actor, current
+from harness.sim.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
+from harness.sim.kernel import Kernel
+from harness.sim.patches.registry import Patch, named_like
+from _thread import get_ident
 
-__all__ = ["PATCHES"]
+__all__ = ["PATCHES", "READS_FREE", "READ_COST_NS", "note_read"]
 
-_get_ident = _thread.get_ident
-_NS = 1_000_000_000
-_WALL_CLOCKS = {
-    getattr(time, name)
-    for name in ("CLOCK_REALTIME", "CLOCK_TAI", "CLOCK_REALTIME_COARSE")
-    if hasattr(time, name)
-}
+#: Reads of any clock by one thread at one instant before they cost anything.
+READS_FREE = 10_000
+#: What each further read costs: about what it takes on a real machine.
+READ_COST_NS = 1_000
 
-
-def _monotonic_ns(kernel: Kernel) -> int:
-    return kernel.env._now + MONOTONIC_BASE_NS
+Read = Callable[[Kernel, Actor], int]
 
 
-def _processor_ns(kernel: Kernel) -> int:
-    # Work takes no virtual time, so no processor time passes but what the world itself counts.
-    return kernel.env._now
+def note_read(kernel: Kernel, actor: Actor, name: str) -> None:
+    """Count one clock read, and charge it if the thread is spinning."""
+    kernel.touch(name)
+    now_ns = kernel.env._now
+    if actor.read_at_ns != now_ns:
+        actor.read_at_ns = now_ns
+        actor.reads = 0
+    actor.reads += 1
+    if actor.reads > READS_FREE and not kernel.in_event and kernel.ending is None:
+        actor.spun_ns += READ_COST_NS
+        kernel.pause(READ_COST_NS, "a clock to move on")
+        actor.read_at_ns = kernel.env._now
 
 
-def _clock(name: str, read_ns: Callable[[Kernel], int], *, whole: bool) -> Patch:
-    def make(original: Callable[[], Any]) -> Callable[[], Any]:
-        def clock() -> Any:
-            here = _BY_IDENT.get(_get_ident())
+def _monotonic_ns(kernel: Kernel, _actor: Actor) -> int:
+    return MONOTONIC_BASE_NS + kernel.env._now
+
+
+def _wall_ns(kernel: Kernel, _actor: Actor) -> int:
+    return kernel.wall_ns
+
+
+def _process_ns(kernel: Kernel, _actor: Actor) -> int:
+    return sum(actor.spun_ns for actor in kernel.actors)
+
+
+def _thread_ns(_kernel: Kernel, actor: Actor) -> int:
+    return actor.spun_ns
+
+
+def _integer_clock(name: str, read: Read) -> Callable[[Any], Any]:
+    def make(original: Callable[[], int]) -> Callable[[], int]:
+        def clock() -> int:
+            here = SIMULATED.get(get_ident())
             if here is None:
                 return original()
-            kernel = here[0]
-            kernel.clock_read(name)
-            value_ns = read_ns(kernel)
-            return value_ns if whole else value_ns / _NS
+            note_read(*here, name)
+            return read(*here)
 
-        clock.__name__ = clock.__qualname__ = name
-        clock.__doc__ = original.__doc__
-        return clock
+        return named_like(clock, original)
 
-    return Patch(owner=time, name=name, make=make)
+    return make
 
 
-def _clock_gettime(name: str, *, whole: bool) -> Patch:
-    def make(original: Callable[[int], Any]) -> Callable[[int], Any]:
-        def clock_gettime(clock_id: int, /) -> Any:
-            here = _BY_IDENT.get(_get_ident())
+def _float_clock(name: str, read: Read) -> Callable[[Any], Any]:
+    def make(original: Callable[[], float]) -> Callable[[], float]:
+        def clock() -> float:
+            here = SIMULATED.get(get_ident())
             if here is None:
-                return original(clock_id)
-            kernel = here[0]
-            kernel.clock_read("clock_gettime")
-            if clock_id in _WALL_CLOCKS:
-                value_ns = kernel.env._now + WALL_EPOCH_NS
-            elif clock_id in (time.CLOCK_PROCESS_CPUTIME_ID, time.CLOCK_THREAD_CPUTIME_ID):
-                value_ns = _processor_ns(kernel)
-            else:
-                value_ns = _monotonic_ns(kernel)
-            return value_ns if whole else value_ns / _NS
+                return original()
+            note_read(*here, name)
+            return read(*here) / SECOND_NS
 
-        clock_gettime.__name__ = clock_gettime.__qualname__ = name
-        return clock_gettime
+        return named_like(clock, original)
 
-    return Patch(owner=time, name=name, make=make)
+    return make
+
+
+#: What each clock id of `clock_gettime` shows; an id that is not here shows processor time.
+_CLOCK_IDS: dict[int, Read] = {
+    getattr(time, name): read
+    for name, read in (
+        ("CLOCK_REALTIME", _wall_ns),
+        ("CLOCK_TAI", _wall_ns),
+        ("CLOCK_MONOTONIC", _monotonic_ns),
+        ("CLOCK_MONOTONIC_RAW", _monotonic_ns),
+        ("CLOCK_BOOTTIME", _monotonic_ns),
+        ("CLOCK_UPTIME", _monotonic_ns),
+        ("CLOCK_UPTIME_RAW", _monotonic_ns),
+        ("CLOCK_HIGHRES", _monotonic_ns),
+        ("CLOCK_THREAD_CPUTIME_ID", _thread_ns),
+    )
+    if hasattr(time, name)
+}
+# The coarse clocks of Linux, which the time module does not name.
+_CLOCK_IDS.update({5: _wall_ns, 6: _monotonic_ns})
+
+
+def _make_clock_gettime_ns(original: Callable[[int], int]) -> Callable[[int], int]:
+    def clock_gettime_ns(clk_id: int, /) -> int:
+        here = SIMULATED.get(get_ident())
+        if here is None:
+            return original(clk_id)
+        note_read(*here, "clock_gettime")
+        return _CLOCK_IDS.get(clk_id, _process_ns)(*here)
+
+    return named_like(clock_gettime_ns, original)
+
+
+def _make_clock_gettime(original: Callable[[int], float]) -> Callable[[int], float]:
+    def clock_gettime(clk_id: int, /) -> float:
+        here = SIMULATED.get(get_ident())
+        if here is None:
+            return original(clk_id)
+        note_read(*here, "clock_gettime")
+        return _CLOCK_IDS.get(clk_id, _process_ns)(*here) / SECOND_NS
+
+    return named_like(clock_gettime, original)
 
 
 def _make_sleep(original: Callable[[float], None]) -> Callable[[float], None]:
     def sleep(seconds: float, /) -> None:
-        here = _BY_IDENT.get(_get_ident())
+        here = current()
         if here is None:
             original(seconds)
             return
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
-        kernel = here[0]
-        delay_ns = round(seconds * _NS)
-        kernel.count("sleep")
-        kernel.record("subject", "sleep", delay_ns=delay_ns, call=current_call())
-        kernel.pause(delay_ns, "time.sleep")
+        here[0].sleep(seconds_to_ns(seconds))
 
-    sleep.__doc__ = original.__doc__
-    return sleep
+    return named_like(sleep, original)
 
 
-#: time.time and time.time_ns are left to `wall_clock`.
+def _make_ctime(original: Callable[..., str]) -> Callable[..., str]:
+    """`time.ctime()` asks the C library for the time; `time.localtime()` asks our clock."""
+
+    def ctime(seconds: float | None = None, /) -> str:
+        if seconds is None and current() is not None:
+            return time.asctime(time.localtime())
+        return original(seconds)
+
+    return named_like(ctime, original)
+
+
+def _make_asctime(original: Callable[..., str]) -> Callable[..., str]:
+    def asctime(*when: Any) -> str:
+        if not when and current() is not None:
+            return original(time.localtime())
+        return original(*when)
+
+    return named_like(asctime, original)
+
+
 PATCHES: tuple[Patch, ...] = (
-    _clock("monotonic", _monotonic_ns, whole=False),
-    _clock("monotonic_ns", _monotonic_ns, whole=True),
-    _clock("perf_counter", _monotonic_ns, whole=False),
-    _clock("perf_counter_ns", _monotonic_ns, whole=True),
-    _clock("process_time", _processor_ns, whole=False),
-    _clock("process_time_ns", _processor_ns, whole=True),
-    _clock("thread_time", _processor_ns, whole=False),
-    _clock("thread_time_ns", _processor_ns, whole=True),
-    _clock_gettime("clock_gettime", whole=False),
-    _clock_gettime("clock_gettime_ns", whole=True),
-    Patch(owner=time, name="sleep", make=_make_sleep),
+    Patch(time, "monotonic", _float_clock("monotonic", _monotonic_ns)),
+    Patch(time, "monotonic_ns", _integer_clock("monotonic", _monotonic_ns)),
+    Patch(time, "perf_counter", _float_clock("perf_counter", _monotonic_ns)),
+    Patch(time, "perf_counter_ns", _integer_clock("perf_counter", _monotonic_ns)),
+    Patch(time, "process_time", _float_clock("process_time", _process_ns)),
+    Patch(time, "process_time_ns", _integer_clock("process_time", _process_ns)),
+    Patch(time, "thread_time", _float_clock("thread_time", _thread_ns)),
+    Patch(time, "thread_time_ns", _integer_clock("thread_time", _thread_ns)),
+    Patch(time, "clock_gettime", _make_clock_gettime),
+    Patch(time, "clock_gettime_ns", _make_clock_gettime_ns),
+    Patch(time, "sleep", _make_sleep),
+    Patch(time, "ctime", _make_ctime),
+    Patch(time, "asctime", _make_asctime),
 )

@@ -1,47 +1,58 @@
-"""The wall clock: `time.time`, `datetime.now` and their kin, at C level, by time-machine.
+"""The wall clock: `time.time`, `datetime.now` and what is built on them, in virtual time.
 
-One traveller stays while the patches are installed; its answer depends on the thread that asks,
-so the process around a world keeps real time. The only file that imports time_machine, and it
-must be imported before anything replaces a function of `time`: time-machine crashes otherwise.
+time-machine replaces them inside C functions, so that `from time import time` and the C
+`datetime` follow too. It is process-wide, so it travels only during a run; threads outside the
+world keep seeing real time. Local time in the world is UTC.
+
+This is the only file that imports time-machine. It must be imported before anything replaces
+names of `time`: time-machine looks the C functions up when it is imported, and crashes if one
+of them has become a Python function by then.
 """
 
 from __future__ import annotations
 
-import _thread
+import datetime
+from _thread import get_ident
+from types import TracebackType
 
 import time_machine
 
-from harness.model.trace import WALL_EPOCH_NS
-from harness.sim.kernel import _BY_IDENT
+from harness.sim.actors import SIMULATED
+from harness.sim.kernel import Kernel
+from harness.sim.patches.clocks import note_read
 
-__all__ = ["start", "stop"]
+__all__ = ["WallClock"]
 
 _real_time_ns = time_machine.escape_hatch.time.time_ns
-_get_ident = _thread.get_ident
-_travel: time_machine.travel | None = None
 
 
 def _time_ns() -> int:
-    here = _BY_IDENT.get(_get_ident())
+    here = SIMULATED.get(get_ident())
     if here is None:
         return _real_time_ns()
-    kernel = here[0]
-    kernel.clock_read("wall")
-    return WALL_EPOCH_NS + kernel.env._now
+    kernel, actor = here
+    note_read(kernel, actor, "time")
+    return kernel.epoch_ns + kernel.env._now
 
 
-def start() -> None:
-    """Begin to answer simulated threads with virtual time."""
-    global _travel
-    if _travel is None:
-        _travel = time_machine.travel(0, tick=False)
-        traveller = _travel.start()
-        traveller.time_ns = _time_ns  # type: ignore[method-assign]
+class WallClock:
+    """Shows a kernel's wall-clock time to its threads, between enter and exit."""
 
+    __slots__ = ("_travel",)
 
-def stop() -> None:
-    """Undo `start`."""
-    global _travel
-    if _travel is not None:
-        _travel.stop()
-        _travel = None
+    def __init__(self, kernel: Kernel) -> None:
+        # The destination only names the time zone: the traveller is asked for nothing else.
+        seconds = kernel.epoch_ns // 1_000_000_000
+        epoch = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        self._travel = time_machine.travel(epoch, tick=False)
+
+    def __enter__(self) -> None:
+        self._travel.start().time_ns = _time_ns  # type: ignore[method-assign]
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._travel.stop()

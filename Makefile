@@ -1,0 +1,110 @@
+# What a person or a machine does with this checkout, one word each: `make help` lists them.
+#
+# Set-up happens by itself, into $(VENV), and again only when the Python or a pinned file changes.
+# Nothing is installed outside of $(VENV), and nothing needs another user's rights.
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+FAULTCLOCK := $(BIN)/faultclock
+SUBJECTS := reference openai-stud openai-async openai-sync
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types tests bench lock clean FORCE
+.DELETE_ON_ERROR:
+
+help: ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
+
+demo: $(VENV)/.demo ## run the shipped scenarios against the OpenAI SDK, write the reports
+	@mkdir -p reports
+	@set -eu; for subject in $(SUBJECTS); do \
+	  echo "==> faultclock run rate-limits provider-transient --subject $$subject"; \
+	  code=0; \
+	  $(FAULTCLOCK) run rate-limits provider-transient --subject "$$subject" --jobs $(JOBS) \
+	    --html "reports/$$subject.html" --json "reports/$$subject.json" \
+	    --junit "reports/$$subject.xml" || code=$$?; \
+	  case "$$subject:$$code" in \
+	    *:0|openai-async:1|openai-sync:1) ;; \
+	    *) echo "==> $$subject ended with exit code $$code: that is a fault of ours" >&2; \
+	       exit 1 ;; \
+	  esac; \
+	done
+	@echo
+	@echo "The SDK as it ships does not follow the stud-cli document, and the reports say where;"
+	@echo "openai-stud and reference do. Open one of these in a browser:"
+	@for subject in $(SUBJECTS); do echo "  reports/$$subject.html"; done
+
+test: lint types tests ## everything that must hold: ruff, mypy, pytest
+
+check: test ## the same
+
+format: $(VENV)/.dev ## let ruff write the layout
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+bench: $(VENV)/.bench ## measure: loop, scenario runs, determinism
+	@set -eu; for script in benchmarks/*.py; do \
+	  case "$$script" in */_*) continue ;; esac; \
+	  echo "==> $$script"; $(BIN)/python "$$script"; \
+	done
+
+lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes newer versions)
+	@echo "==> writing requirements/*.txt"
+	@$(PIP) install 'uv>=0.13'
+	@$(call pin,demo,--group build)
+	@$(call pin,dev,--group build --group dev)
+	@$(call pin,bench,--group build --group bench)
+
+clean: ## remove what was generated
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find reports -type f ! -name README.md -delete
+
+# The pinned files name no registry: pip takes it from the user's own configuration.
+define pin
+echo "    requirements/$(1).txt"; \
+$(BIN)/uv pip compile --quiet pyproject.toml --extra openai $(2) --universal \
+  --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) -o requirements/$(1).txt
+endef
+
+define set-up
+@echo "==> installing requirements/$(1).txt into $(VENV); the first time takes a minute"
+@$(PIP) install --require-hashes -r requirements/$(1).txt
+@$(PIP) install --no-deps --no-build-isolation -e .
+@touch $@
+endef
+
+$(VENV)/.demo: requirements/demo.txt pyproject.toml $(VENV)/.python
+	$(call set-up,demo)
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/.python
+	$(call set-up,dev)
+
+$(VENV)/.bench: requirements/bench.txt pyproject.toml $(VENV)/.python
+	$(call set-up,bench)
+
+# Names the Python that $(VENV) was made with; the file's time changes only when that Python does.
+$(VENV)/.python: FORCE
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Faultclock needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; }
+	@now="$$($(PYTHON) -c 'import sys; print(sys.base_prefix, sys.version)')"; \
+	was="$$(cat $@ 2>/dev/null || true)"; \
+	if [ "$$now" != "$$was" ]; then \
+	  echo "==> making $(VENV) with $$($(PYTHON) --version)"; \
+	  $(PYTHON) -m venv $${was:+--clear} $(VENV) && printf '%s\n' "$$now" > $@; \
+	fi

@@ -1,0 +1,175 @@
+"""The `faultclock` command: its sub-commands, its help, and what each failure exits with."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+import harness
+from harness.cli.exits import INTERNAL, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE
+from harness.errors import HarnessError, InternalError, UnknownNameError
+
+__all__ = ["app"]
+
+#: Name to module and to the line in the list; the modules are imported when called.
+_COMMANDS = {
+    "run": ("run", "Run scenarios against a subject and judge what it did."),
+    "list": ("listing", "List scenarios, models, subjects, checks or requirements."),
+    "validate": ("validate", "Check scenario, error model and trace files."),
+    "replay": ("replay", "Run a stored trace again and compare every event."),
+    "schema": ("schema", "Print the JSON Schema of a file format, for editors."),
+    "doctor": ("doctor", "Check this installation, or how a subject is bound."),
+}
+#: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
+_SIMULATING = frozenset({"run", "replay", "doctor"})
+
+_EPILOG = """\
+\b
+First steps:
+  faultclock list subjects
+  faultclock run rate-limits --subject openai-async --html report.html
+  faultclock run --subject path/to/my_adapter.py:subject
+
+\b
+Exit codes:
+  0    what was asked for is done, and nothing is wrong
+  1    the subject does not conform, a trace differs, or the doctor found a fault
+  2    the command line, a file or a subject is wrong
+  3    nothing failed, but at least one run proves nothing (inconclusive)
+  70   a bug in Faultclock; FAULTCLOCK_DEBUG=1 shows where
+  130  interrupted
+  141  the reader of the output went away (`| head`)
+"""
+
+
+class _Group(click.Group):
+    """A group whose commands are imported when called, and whose failures are sentences."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order in which a person meets them."""
+        return list(_COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"harness.cli.{_COMMANDS[cmd_name][0]}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Offer near names for an unknown command."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            error = UnknownNameError("command", args[0], tuple(_COMMANDS))
+            ctx.fail(f"{error.message}: {error.hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a closed pipe is told here, because click exits with 1 for it."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return _output_closed()
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
+        """Run a command line, and exit: never with a traceback for bad input."""
+        extra.update(prog_name="faultclock", standalone_mode=False)
+        try:
+            if args is None:
+                _prepare_process(sys.argv[1:])
+            code = super().main(args, **extra)
+            # Here, and not when the interpreter ends: a closed pipe is told apart from a bug.
+            sys.stdout.flush()
+        except Exception as error:  # noqa: BLE001 - the last place that can say it in words
+            code = _told(error)
+        except KeyboardInterrupt:
+            code = _interrupted()
+        sys.exit(code if isinstance(code, int) else OK)
+
+
+@click.group(
+    cls=_Group,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(harness.__version__, prog_name="faultclock")
+def app() -> None:
+    """Test how LLM-agent code handles errors, on a simulated clock.
+
+    Faultclock runs your adapter unmodified against a fake provider that fails on purpose, in
+    virtual time, and judges every wait, retry and error against a written error model. Hours
+    of backoff take milliseconds, and the same seed gives the same trace, byte for byte.
+    """
+
+
+def _prepare_process(arguments: list[str]) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a symbol shows `?`; it does not stop the program.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    asks_help = {"-h", "--help"} & set(arguments)
+    if arguments and arguments[0] in _SIMULATING and not asks_help:
+        from harness.run.isolate import ensure_hash_seed
+
+        ensure_hash_seed()
+
+
+def _told(error: Exception) -> int:
+    if isinstance(error, click.exceptions.Abort):
+        return _interrupted()
+    if isinstance(error, click.ClickException):
+        error.show()
+        return USAGE
+    if isinstance(error, HarnessError) and not isinstance(error, InternalError):
+        click.echo(f"faultclock: {_visible(str(error))}", err=True)
+        return USAGE
+    if isinstance(error, BrokenPipeError):
+        return _output_closed()
+    if os.environ.get("FAULTCLOCK_DEBUG") == "1":
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        return INTERNAL
+    click.echo(
+        f"faultclock: internal error: {type(error).__name__}: {_visible(str(error))}\n"
+        "  This is a bug in Faultclock. Please report it with the command line;"
+        " FAULTCLOCK_DEBUG=1 shows where it happened.",
+        err=True,
+    )
+    return INTERNAL
+
+
+def _output_closed() -> int:
+    """Send what is still buffered nowhere: the reader (`head`, a pager) has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return OUTPUT_CLOSED
+
+
+def _interrupted() -> int:
+    click.echo("faultclock: interrupted; files that were not finished were not written", err=True)
+    return INTERRUPTED
+
+
+def _visible(text: str) -> str:
+    from harness.render.wording import visible
+
+    return visible(text)

@@ -1,0 +1,28 @@
+"""Exit codes. They are part of the interface: build servers branch on them."""
+
+from __future__ import annotations
+
+__all__ = [
+    "INCONCLUSIVE",
+    "INTERNAL",
+    "INTERRUPTED",
+    "NONCONFORMING",
+    "OK",
+    "OUTPUT_CLOSED",
+    "USAGE",
+]
+
+OK = 0
+#: The subject does not conform, a replayed trace differs, or the doctor found a fault.
+NONCONFORMING = 1
+#: The command line, a file or a subject is wrong.
+USAGE = 2
+#: Nothing failed, but at least one run proves nothing. Never green.
+INCONCLUSIVE = 3
+#: A bug of ours; the number is that of EX_SOFTWARE in sysexits.h.
+INTERNAL = 70
+#: As shells report a process that SIGINT ended.
+INTERRUPTED = 130
+#: As shells report a process that SIGPIPE ended: whoever read the output went away. Not 0, since
+#: the verdict may have been in the part that nobody read.
+OUTPUT_CLOSED = 141

@@ -1,0 +1,222 @@
+"""`faultclock list`: what is shipped, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import model_option
+
+if TYPE_CHECKING:
+    from harness.model.error_model import ErrorModel
+
+__all__ = ["command"]
+
+Entry = dict[str, Any]
+
+_EPILOG = """\
+With --json the output is a list of objects, each with an `id`.
+
+\b
+Examples:
+  faultclock list scenarios
+  faultclock list requirements --model stud-cli
+  faultclock list subjects --json | jq -r '.[] | select(.available) | .id'
+"""
+
+
+@click.command(name="list", epilog=_EPILOG)
+@click.argument(
+    "what",
+    type=click.Choice(["scenarios", "models", "subjects", "checks", "requirements"]),
+    metavar="scenarios|models|subjects|checks|requirements",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of objects.")
+@model_option
+def command(what: str, as_json: bool, model: str) -> None:
+    """List scenarios, models (with their readings), subjects, checks or requirements.
+
+    Checks and requirements are those of --model.
+    """
+    entries, show = _LISTS[what]
+    found = entries(model)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    for line in show(found):
+        click.echo(line)
+
+
+def _scenarios(_: str) -> list[Entry]:
+    from harness.load.scenario import find_scenarios
+
+    return [
+        {
+            "id": item.scenario.id,
+            "family": item.scenario.family,
+            "title": item.scenario.title,
+            "why": item.scenario.why.strip(),
+            "pair": item.scenario.pair,
+            "origin": item.scenario.origin,
+            "faults": [rule.then.kind for rule in item.scenario.provider.faults],
+            "seeds": item.scenario.seeds,
+            "path": item.path,
+        }
+        for item in find_scenarios()
+    ]
+
+
+def _models(_: str) -> list[Entry]:
+    from harness.load.error_model import model_ids
+
+    return [_model_entry(_load(id_)) for id_ in model_ids()]
+
+
+def _model_entry(model: ErrorModel) -> Entry:
+    return {
+        "id": model.id,
+        "title": model.title,
+        "revision": model.revision,
+        "source": model.source.model_dump(mode="json"),
+        "classes": [item.id for item in model.classes],
+        "requirements": len(model.requirements),
+        "switches": [
+            {
+                "id": switch.id,
+                "question": switch.question,
+                "default": switch.default,
+                "because": switch.because,
+                "options": [{"id": option.id, "means": option.means} for option in switch.options],
+            }
+            for switch in model.switches
+        ],
+    }
+
+
+def _subjects(_: str) -> list[Entry]:
+    from harness.subjects.registry import catalog
+
+    return [
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "kind": entry.kind,
+            "needs": list(entry.needs),
+            "available": entry.available,
+            "fails": entry.fails,
+        }
+        for entry in catalog()
+    ]
+
+
+def _checks(model: str) -> list[Entry]:
+    from harness.oracle.judge import check_infos
+
+    return [
+        {
+            "id": check.id,
+            "title": check.title,
+            "says": check.says,
+            "requirements": list(check.requirements),
+        }
+        for check in check_infos(_load(model))
+    ]
+
+
+def _requirements(model: str) -> list[Entry]:
+    loaded = _load(model)
+    return [
+        {"model": loaded.id, **requirement.model_dump(mode="json")}
+        for requirement in loaded.requirements
+    ]
+
+
+def _load(id_or_path: str) -> ErrorModel:
+    from harness.load.error_model import load_error_model
+
+    return load_error_model(id_or_path)
+
+
+def _show_scenarios(entries: list[Entry]) -> Iterable[str]:
+    families = {entry["family"]: [] for entry in entries}  # type: dict[str, list[Entry]]
+    for entry in entries:
+        families[entry["family"]].append(entry)
+    for family, members in families.items():
+        yield f"{family} ({len(members)})"
+        yield from _columns([("", item["id"], item["title"]) for item in members])
+
+
+def _show_models(entries: list[Entry]) -> Iterable[str]:
+    for entry in entries:
+        source = entry["source"]
+        yield f"{entry['id']}  {entry['title']}: {source['document']} of {source['system']}"
+        if entry["switches"]:
+            yield "  Readings (--reading SWITCH=OPTION; * is the default):"
+        for switch in entry["switches"]:
+            yield f"    {switch['id']}: {switch['question']}"
+            for option in switch["options"]:
+                mark = "*" if option["id"] == switch["default"] else " "
+                yield f"      {mark} {option['id']}: {option['means']}"
+
+
+def _show_subjects(entries: list[Entry]) -> Iterable[str]:
+    kinds = {
+        "client": "Clients (real libraries)",
+        "reference": "References (these conform)",
+        "miniature": "Miniatures (each wrong in one named way)",
+    }
+    for kind, heading in kinds.items():
+        members = [item for item in entries if item["kind"] == kind]
+        if members:
+            yield heading
+            yield from _columns([("", item["id"], _subject_note(item)) for item in members])
+    yield "Your own: --subject path/to/file.py:name"
+
+
+def _subject_note(entry: Entry) -> str:
+    if not entry["available"]:
+        return f"{entry['title']} (not installed: {', '.join(entry['needs'])})"
+    return f"{entry['title']} (fails {entry['fails']})" if entry["fails"] else str(entry["title"])
+
+
+def _show_checks(entries: list[Entry]) -> Iterable[str]:
+    return _columns([(item["id"], item["says"]) for item in entries])
+
+
+def _show_requirements(entries: list[Entry]) -> Iterable[str]:
+    return _columns(
+        [
+            (
+                item["id"],
+                item["level"],
+                ", ".join(item["checks"]) or f"excluded: {item['excluded']}",
+                item["sentence"],
+            )
+            for item in entries
+        ],
+        longest=48,
+    )
+
+
+def _columns(rows: list[tuple[str, ...]], longest: int = 60) -> Iterable[str]:
+    """Yield the rows with aligned columns; the last one is as long as it is."""
+    if not rows:
+        return
+    widths = [
+        min(longest, max(len(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)
+    ]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]).rstrip()
+
+
+_LISTS: dict[str, tuple[Callable[[str], list[Entry]], Callable[[list[Entry]], Iterable[str]]]] = {
+    "scenarios": (_scenarios, _show_scenarios),
+    "models": (_models, _show_models),
+    "subjects": (_subjects, _show_subjects),
+    "checks": (_checks, _show_checks),
+    "requirements": (_requirements, _show_requirements),
+}

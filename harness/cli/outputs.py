@@ -1,0 +1,90 @@
+"""Where a run's reports and traces go: checked before the run, written whole after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from harness.errors import InputError
+from harness.load.files import check_output_file, make_output_folder, write_text_atomically
+from harness.load.trace_file import write_trace
+from harness.model.finding import Report
+from harness.model.trace import Trace
+
+__all__ = ["Outputs"]
+
+_STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The files that a run was asked for; None is not wanted, `-` is standard output."""
+
+    html: str | None = None
+    json: str | None = None
+    junit: str | None = None
+    trace_dir: str | None = None
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether a report goes to standard output, so that words for people must not."""
+        return _STDOUT in (self.html, self.json, self.junit)
+
+    def check(self) -> None:
+        """Make the folders and check that each file can be written.
+
+        Raises:
+            InputError: one cannot, or two outputs have one place.
+        """
+        files = [path for path in (self.html, self.json, self.junit) if path is not None]
+        places = [path if path == _STDOUT else os.path.realpath(path) for path in files]
+        if len(set(places)) != len(places):
+            raise InputError("two reports would be written to one place: give each its own")
+        for path in files:
+            if path != _STDOUT:
+                check_output_file(path)
+        if self.trace_dir is not None:
+            make_output_folder(self.trace_dir)
+
+    def write(self, report: Report) -> tuple[str, ...]:
+        """Write the reports, and return the paths of those that are files.
+
+        Raises:
+            InputError: one cannot be written.
+        """
+        # Imported here: a run without reports should not load the templates.
+        from harness.render import html_report, json_report, junit_report
+
+        written: list[str] = []
+        wanted = ((self.html, html_report), (self.json, json_report), (self.junit, junit_report))
+        for path, render in wanted:
+            if path == _STDOUT:
+                click.echo(render(report), nl=False)
+            elif path is not None:
+                write_text_atomically(path, render(report))
+                written.append(path)
+        return tuple(written)
+
+    def trace_writer(self) -> Callable[[Trace], str | None] | None:
+        """Return what stores a trace and gives its name relative to the report, or None."""
+        folder = self.trace_dir
+        if folder is None:
+            return None
+        report = next(
+            (path for path in (self.html, self.json, self.junit) if path not in (None, _STDOUT)),
+            None,
+        )
+        start = Path(report).parent if report is not None else Path()
+
+        def store(trace: Trace) -> str:
+            header = trace.header
+            path = Path(folder, f"{header.scenario.id}.seed-{header.seed}.jsonl")
+            make_output_folder(path.parent)
+            write_trace(path, trace)
+            return Path(os.path.relpath(path, start)).as_posix()
+
+        return store

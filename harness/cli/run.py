@@ -1,0 +1,192 @@
+"""`faultclock run`: scenarios times seeds against one subject, judged by one error model."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
+from harness.cli.options import (
+    inline_option,
+    model_option,
+    parse_readings,
+    require_subject,
+    wall_limit_option,
+)
+from harness.cli.outputs import Outputs
+
+if TYPE_CHECKING:
+    from harness.model.finding import Report
+    from harness.run.suite import SuiteRequest
+
+__all__ = ["command"]
+
+_EPILOG = """\
+SCENARIO is an id (rate-limits/retry-after-integer), a family (rate-limits), a quoted pattern
+("*/retry-after-*"), a file or a folder. Without one, all shipped scenarios are run.
+
+\b
+Examples:
+  faultclock run --subject openai-async
+  faultclock run rate-limits --subject openai-sync --html report.html
+  faultclock run my/scenario.yaml --subject my_adapter.py:subject --seeds 50
+  faultclock run --subject reference --json - | jq .totals
+  faultclock run --subject openai-stud --reading cut-answers=unmapped
+
+\b
+Exit codes: 0 all conform, 1 something fails, 2 wrong usage, 3 nothing fails
+but something is inconclusive. A warning (a SHOULD) does not change the code.
+"""
+
+
+@click.command(name="run", epilog=_EPILOG)
+@click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
+@click.option(
+    "--subject",
+    metavar="ID|FILE.py:NAME",
+    help="Code under test: a shipped subject, or yours as path/to/file.py:name.",
+)
+@model_option
+@click.option(
+    "--reading",
+    "readings",
+    multiple=True,
+    metavar="SWITCH=OPTION",
+    help="Read a point where the model's document is silent or contradicts itself in this way.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="N",
+    help="First seed. The default is each scenario's own.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="How many consecutive seeds. The default is each scenario's own.",
+)
+@click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
+@click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
+@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@click.option("--trace-dir", metavar="DIR", help="Store each trace below this folder.")
+@inline_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Worker processes. The default is one for each usable core.",
+)
+@wall_limit_option
+@click.option("-q", "--quiet", is_flag=True, help="Only the totals: no progress, no table.")
+def command(
+    scenarios: tuple[str, ...],
+    subject: str | None,
+    model: str,
+    readings: tuple[str, ...],
+    seed: int | None,
+    seeds: int | None,
+    html: str | None,
+    json: str | None,
+    junit: str | None,
+    trace_dir: str | None,
+    inline: bool,
+    jobs: int | None,
+    wall_limit: float | None,
+    quiet: bool,
+) -> int:
+    """Run scenarios against a subject and judge what it did.
+
+    Each run is one scenario and one seed in a simulated world of its own. The result is a table
+    here and, on demand, a report with a timeline and the evidence of every finding.
+    """
+    outputs = Outputs(html=html, json=json, junit=junit, trace_dir=trace_dir)
+    outputs.check()
+    request = _request(
+        scenarios,
+        require_subject(subject),
+        model,
+        parse_readings(readings),
+        seed=seed,
+        seeds=seeds,
+        isolate=not inline,
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        wall_limit_s=wall_limit,
+    )
+    started_s = time.perf_counter()
+    report = _run(request, outputs, quiet)
+    wall_s = time.perf_counter() - started_s
+    written = outputs.write(report)
+
+    from harness.cli.summary import write_summary
+
+    write_summary(
+        report,
+        written=written,
+        wall_s=wall_s,
+        quiet=quiet,
+        out=sys.stderr if outputs.takes_stdout else sys.stdout,
+    )
+    return _exit_code(report)
+
+
+def _request(
+    selectors: tuple[str, ...],
+    subject: str,
+    model: str,
+    readings: dict[str, str],
+    *,
+    seed: int | None,
+    seeds: int | None,
+    isolate: bool,
+    jobs: int,
+    wall_limit_s: float | None,
+) -> SuiteRequest:
+    """Load what was named, the subject last: it is the slowest, and the files may be wrong."""
+    from harness.load.error_model import load_error_model
+    from harness.load.payloads import load_payloads
+    from harness.load.scenario import find_scenarios, shipped_scenarios
+
+    error_model = load_error_model(model, readings)
+    found = find_scenarios(selectors)
+    shipped = set(shipped_scenarios().values())
+
+    from harness.run.prepare import prepare
+    from harness.run.suite import SuiteRequest
+
+    return SuiteRequest(
+        scenarios=tuple(item.scenario for item in found),
+        binding=prepare(subject, load_payloads("openai-chat")),
+        subject_spec=subject,
+        model=error_model,
+        readings=readings,
+        seed=seed,
+        seeds=seeds,
+        isolate=isolate,
+        jobs=jobs,
+        wall_limit_s=wall_limit_s,
+        # A person's own file is run again by its path: no id leads to it.
+        selectors={item.scenario.id: item.path for item in found if item.path not in shipped},
+    )
+
+
+def _run(request: SuiteRequest, outputs: Outputs, quiet: bool) -> Report:
+    from harness.cli.progress import progress
+    from harness.run.suite import run_suite
+
+    total = sum(
+        item.seeds if request.seeds is None else request.seeds for item in request.scenarios
+    )
+    with progress(total, quiet=quiet) as on_run:
+        return run_suite(request, on_run=on_run, on_trace=outputs.trace_writer())
+
+
+def _exit_code(report: Report) -> int:
+    from harness.model.finding import Verdict
+
+    codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK, Verdict.WARN: OK}
+    return codes.get(report.verdict, INCONCLUSIVE)

@@ -1,0 +1,180 @@
+"""What a run says at its end: a table, the totals, and what to do next.
+
+The rows are made here once, as plain data; a terminal and a log file show the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import click
+
+from harness.model.finding import Finding, Report, RunReport, Verdict
+from harness.render.verdict_words import GLOSSARY, LOOKS, worst_first
+from harness.render.wording import clipped, count, short_time, visible
+
+__all__ = ["Row", "rows_of", "write_summary"]
+
+SYMBOLS = {
+    Verdict.PASS: "✓",
+    Verdict.FAIL: "✗",
+    Verdict.WARN: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_APPLICABLE: "-",
+}
+_STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.WARN: "yellow",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.NOT_APPLICABLE: "dim",
+}
+_HEADINGS = ("scenario", "verdict", "attempts", "virtual time", "first finding")
+#: A finding in a table is a pointer; the whole of it is in the reports.
+_FINDING_LENGTH = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One scenario, over all its seeds, as the table shows it."""
+
+    scenario: str
+    verdict: Verdict
+    runs: int
+    attempts: str
+    virtual_time: str
+    finding: str
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """The texts of the columns."""
+        name = self.scenario if self.runs == 1 else f"{self.scenario} ×{self.runs}"
+        verdict = f"{SYMBOLS[self.verdict]} {LOOKS[self.verdict].word}"
+        return (name, verdict, self.attempts, self.virtual_time, self.finding)
+
+
+def rows_of(report: Report) -> tuple[Row, ...]:
+    """Return one row for each scenario: its worst run, and ranges over all of them."""
+    groups: dict[str, list[RunReport]] = {}
+    for run in report.runs:
+        groups.setdefault(run.scenario, []).append(run)
+    return tuple(_row(runs) for runs in groups.values())
+
+
+def write_summary(
+    report: Report, *, written: Sequence[str], wall_s: float, quiet: bool, out: IO[str]
+) -> None:
+    """Write the table (unless `quiet`), the totals and the next steps to `out`."""
+    if not quiet:
+        rows = rows_of(report)
+        if out.isatty():
+            _rich_table(rows, out)
+        else:
+            _plain_table(rows, out)
+        _write_seeds(report, out)
+    for line in (_totals(report, wall_s), *_next_steps(report, written)):
+        click.echo(line, file=out)
+
+
+def _row(runs: list[RunReport]) -> Row:
+    worst = min(runs, key=lambda run: worst_first(run.verdict))
+    attempts = [sum(len(call.attempts) for call in run.calls) for run in runs]
+    times_ns = [run.virtual_ns for run in runs]
+    return Row(
+        scenario=worst.scenario,
+        verdict=worst.verdict,
+        runs=len(runs),
+        attempts=_range([str(min(attempts)), str(max(attempts))]),
+        virtual_time=_range([short_time(min(times_ns)), short_time(max(times_ns))]),
+        finding=_first_finding(worst.findings),
+    )
+
+
+def _range(bounds: list[str]) -> str:
+    return "-".join(dict.fromkeys(bounds))
+
+
+def _first_finding(findings: Iterable[Finding]) -> str:
+    """Return the finding to look at first, in one line; nothing when all is well."""
+    telling = [item for item in findings if item.verdict in GLOSSARY[:3]]
+    if not telling:
+        return ""
+    return _in_one_line(min(telling, key=lambda item: worst_first(item.verdict)))
+
+
+def _in_one_line(finding: Finding) -> str:
+    if finding.observed and finding.expected:
+        text = f"{finding.observed}; expected {finding.expected}"
+    else:
+        text = finding.reason or finding.observed or finding.expected
+    return visible(clipped(f"{finding.check}: {text}", _FINDING_LENGTH))
+
+
+def _plain_table(rows: Sequence[Row], out: IO[str]) -> None:
+    lines = [_HEADINGS, *(row.cells for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS) - 1)]
+    for line in lines:
+        padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+        click.echo("  ".join([*padded, line[-1]]).rstrip(), file=out)
+    click.echo(file=out)
+
+
+def _rich_table(rows: Sequence[Row], out: IO[str]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in _HEADINGS:
+        counts = heading in ("attempts", "virtual time")
+        table.add_column(
+            heading,
+            justify="right" if counts else "left",
+            overflow="fold",
+            no_wrap=heading != "first finding",
+        )
+    for row in rows:
+        name, verdict, *rest = (Text(cell) for cell in row.cells)
+        verdict.stylize(_STYLES[row.verdict])
+        table.add_row(name, verdict, *rest)
+    Console(file=out).print(table)
+
+
+def _write_seeds(report: Report, out: IO[str]) -> None:
+    telling = [item for item in report.seeds_findings if item.verdict in GLOSSARY[:3]]
+    if telling:
+        click.echo("Over all seeds of a scenario:", file=out)
+        for finding in telling:
+            word = f"{SYMBOLS[finding.verdict]} {LOOKS[finding.verdict].word}"
+            click.echo(f"  {word}  {_in_one_line(finding)}", file=out)
+        click.echo(file=out)
+
+
+def _totals(report: Report, wall_s: float) -> str:
+    parts = [
+        f"{report.totals[verdict.value]} {LOOKS[verdict].word}"
+        for verdict in GLOSSARY
+        if report.totals.get(verdict.value)
+    ]
+    virtual_ns = sum(run.virtual_ns for run in report.runs)
+    return (
+        f"{SYMBOLS[report.verdict]} {report.subject.id} against {report.model}: "
+        f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
+        f"({short_time(virtual_ns)} of virtual time in {wall_s:.1f} s)"
+    )
+
+
+def _next_steps(report: Report, written: Sequence[str]) -> list[str]:
+    lines = [f"  written: {path}" for path in written]
+    worst = min(report.runs, key=lambda run: worst_first(run.verdict))
+    if worst.verdict is Verdict.PASS:
+        return lines
+    lines.append(f"  once more: {worst.replay}")
+    if not any(path.endswith((".html", ".htm")) for path in written):
+        lines.append("  to see why: add --html report.html")
+    if report.verdict is Verdict.INCONCLUSIVE:
+        lines.append("  inconclusive is no pass: these runs prove nothing until the reason is gone")
+    return lines

@@ -1,0 +1,84 @@
+"""`faultclock validate`: every problem of scenario, error model and trace files, with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from harness.cli.exits import OK, USAGE
+from harness.errors import InputError, SourceError
+
+__all__ = ["command"]
+
+_TRACE_SUFFIX = ".jsonl"
+
+_EPILOG = """\
+A file that ends in .jsonl is read as a trace, one with `classes` and `signals` as an error model
+(which is tried under each of its readings), any other as a scenario. Problems are written to
+standard error as path:line:column, as editors and build servers expect them.
+
+\b
+Examples:
+  faultclock validate scenarios/
+  faultclock validate my/scenario.yaml traces/*.jsonl
+"""
+
+
+@click.command(name="validate", epilog=_EPILOG)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
+@click.option("-q", "--quiet", is_flag=True, help="Only the problems.")
+def command(files: tuple[str, ...], quiet: bool) -> int:
+    """Check scenario, error model and trace files, and name every problem at its place.
+
+    The exit code is 0 when all files are right, and 2 when one is not.
+    """
+    wrong = problems = right = 0
+    for path in _expanded(files):
+        try:
+            what = _checked(path)
+        except InputError as error:
+            wrong += 1
+            problems += len(error.problems) if isinstance(error, SourceError) else 1
+            click.echo(str(error), err=True)
+        else:
+            right += 1
+            if not quiet:
+                click.echo(f"{path}: {what}")
+    if wrong:
+        files_word = "file" if wrong == 1 else "files"
+        problems_word = "problem" if problems == 1 else "problems"
+        click.echo(f"{problems} {problems_word} in {wrong} {files_word}; {right} right", err=True)
+    return USAGE if wrong else OK
+
+
+def _expanded(paths: tuple[str, ...]) -> Iterator[str]:
+    from harness.load.scenario import scenario_files
+
+    for path in dict.fromkeys(paths):
+        if Path(path).is_dir():
+            found = sorted([*scenario_files(Path(path)), *Path(path).rglob(f"*{_TRACE_SUFFIX}")])
+            if not found:
+                raise InputError(f"{path}: no .yaml or {_TRACE_SUFFIX} file lies below this folder")
+            yield from map(str, found)
+        else:
+            yield path
+
+
+def _checked(path: str) -> str:
+    """Load the file, and return what it is."""
+    from harness.load.error_model import check_error_model
+    from harness.load.scenario import checked_scenario
+    from harness.load.trace_file import read_trace
+    from harness.load.yaml_file import read_document
+
+    if path.endswith(_TRACE_SUFFIX):
+        trace = read_trace(path)
+        return f"trace of {trace.header.scenario.id}, {trace.footer.events} events"
+    document = read_document(path)
+    if {"classes", "signals"} <= document.data.keys():
+        model = check_error_model(path)
+        readings = sum(len(switch.options) for switch in model.switches)
+        return f"error model {model.id}, right under each of its {readings} readings"
+    return f"scenario {checked_scenario(document).id}"

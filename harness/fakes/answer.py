@@ -1,0 +1,61 @@
+"""What a provider means to send, before a fault cuts it: pure values shared by all dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.fakes.injector import AnswerShape
+from harness.model.fault import HeaderValue
+
+__all__ = ["Answer", "ErrorFacts", "Headers"]
+
+#: Response headers in the order in which they are sent; an HttpDate is rendered when it is.
+Headers = tuple[tuple[str, HeaderValue], ...]
+
+#: `code`, `type` and `message` of a provider's error object, as the trace tells them.
+ErrorFacts = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One whole answer.
+
+    Attributes:
+        status: HTTP status.
+        headers: without those that frame the body.
+        chunks: the body in the pieces that the provider sends apart from each other; one piece
+            unless it is a stream.
+        end_marker: what closes a stream after its last chunk, such as `data: [DONE]`.
+        stream: whether it is an event stream.
+        chunks_before_finish: for a stream, how many chunks precede the finish reason.
+        finish_reason: of a good answer.
+        text: of a good answer that has one.
+        error: the error object that the body is, if it is one.
+    """
+
+    status: int
+    headers: Headers
+    chunks: tuple[bytes, ...]
+    end_marker: bytes = b""
+    stream: bool = False
+    chunks_before_finish: int = 0
+    finish_reason: str | None = None
+    text: str | None = None
+    error: ErrorFacts | None = None
+
+    @property
+    def shape(self) -> AnswerShape:
+        """How large it is, as the injector wants to know."""
+        return AnswerShape(
+            stream=self.stream,
+            body_bytes=sum(map(len, self.chunks)) + len(self.end_marker),
+            chunks=len(self.chunks),
+            chunks_before_finish=self.chunks_before_finish,
+        )
+
+    def finish_within(self, body_bytes: int) -> str | None:
+        """Return the finish reason if the first `body_bytes` of the body carry all of it."""
+        needed = sum(map(len, self.chunks[: self.chunks_before_finish + 1]))
+        return self.finish_reason if body_bytes >= needed else None

@@ -1,0 +1,80 @@
+"""Headers on their way out and into the trace: dates rendered, values checked, secrets scrubbed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from email.utils import formatdate
+from urllib.parse import parse_qsl, urlencode
+
+from harness.fakes.answer import Headers
+from harness.model.duration import SECOND_NS
+from harness.model.fault import HeaderValue, HttpDate
+
+__all__ = ["SCRUBBED", "http_date", "is_sendable", "merged", "rendered", "scrubbed", "scrubbed_url"]
+
+#: What stands in the trace in place of a secret.
+SCRUBBED = "<scrubbed>"
+
+_SECRET_HEADERS = frozenset(
+    {
+        "api-key",
+        "authorization",
+        "cookie",
+        "openai-organization",
+        "openai-project",
+        "proxy-authorization",
+        "set-cookie",
+        "x-api-key",
+        "x-goog-api-key",
+    }
+)
+_SECRET_PARAMETERS = frozenset({"access_token", "api-key", "api_key", "key", "token"})
+#: RFC 9110, section 5.5, restricted to ASCII: no control characters, no white space at the ends.
+_FIELD_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
+_FIELD_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+
+
+def http_date(wall_ns: int) -> str:
+    """Return the IMF-fixdate (RFC 9110, section 5.6.7) of `wall_ns` since 1970, whole seconds."""
+    return formatdate(wall_ns // SECOND_NS, usegmt=True)
+
+
+def rendered(headers: Headers, wall_ns: int) -> list[tuple[str, str]]:
+    """Return `headers` as texts, each HttpDate relative to the wall-clock instant `wall_ns`."""
+    return [
+        (name, http_date(wall_ns + value.http_date) if isinstance(value, HttpDate) else value)
+        for name, value in headers
+    ]
+
+
+def merged(headers: Headers, over: Mapping[str, HeaderValue]) -> Headers:
+    """Return `headers` in which those of `over` replace equal names; names become lower case."""
+    together = dict(headers)
+    together.update((name.lower(), value) for name, value in over.items())
+    return tuple(together.items())
+
+
+def is_sendable(name: str, value: HeaderValue) -> bool:
+    """Whether HTTP/1.1 can carry the header as it is."""
+    text = "" if isinstance(value, HttpDate) else value
+    return bool(_FIELD_NAME.fullmatch(name) and _FIELD_VALUE.fullmatch(text))
+
+
+def scrubbed(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return `headers` with the values of those that carry secrets replaced."""
+    return {name: SCRUBBED if name in _SECRET_HEADERS else value for name, value in headers.items()}
+
+
+def scrubbed_url(target: str) -> str:
+    """Return `target` with the values of query parameters that carry secrets replaced."""
+    path, mark, query = target.partition("?")
+    if not mark:
+        return target
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if not any(name.lower() in _SECRET_PARAMETERS for name, _ in pairs):
+        return target
+    shown = [
+        (name, SCRUBBED if name.lower() in _SECRET_PARAMETERS else value) for name, value in pairs
+    ]
+    return f"{path}?{urlencode(shown)}"

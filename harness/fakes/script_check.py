@@ -1,0 +1,59 @@
+"""Refuses a provider script that could not be played, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.errors import InputError, UnknownNameError
+from harness.fakes.headers import is_sendable
+from harness.model.fault import FaultRule, HttpError, OkWithErrorBody, StreamError
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import ProviderScript
+
+__all__ = ["check_script"]
+
+#: A scenario that overrides these would break the framing, and with it the fault it plans.
+_FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})
+
+
+def check_script(
+    script: ProviderScript, payloads: Mapping[str, ErrorPayload], own_payloads: tuple[str, ...]
+) -> None:
+    """Check that every fault of `script` can be put on the wire as it is written.
+
+    Args:
+        payloads: the error bodies of its dialect.
+        own_payloads: the names that the dialect itself answers with.
+
+    Raises:
+        UnknownNameError: a payload that is needed does not exist.
+        InputError: a fault says something that cannot be sent.
+    """
+    needed = list(own_payloads)
+    for rule in script.faults:
+        if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError)):
+            needed.append(rule.then.error)
+    for name in needed:
+        if name not in payloads:
+            raise UnknownNameError("error payload", name, tuple(payloads))
+    for rule in script.faults:
+        _check_rule(rule, payloads)
+
+
+def _check_rule(rule: FaultRule, payloads: Mapping[str, ErrorPayload]) -> None:
+    fault = rule.then
+    if isinstance(fault, (OkWithErrorBody, StreamError)):
+        body = payloads[fault.error].body
+        if body is None or not isinstance(body.get("error"), dict):
+            raise InputError(
+                f"fault {rule.id!r}: the payload {fault.error!r} has no error object",
+                hint="name a payload whose body is JSON with an `error` member",
+            )
+    if isinstance(fault, HttpError):
+        for name, value in fault.headers.items():
+            if name.lower() in _FRAMING_HEADERS or not is_sendable(name, value):
+                raise InputError(
+                    f"fault {rule.id!r}: the header {name!r} cannot be sent as {value!r}",
+                    hint="use visible ASCII without blanks at the ends, and leave the framing "
+                    "headers (connection, content-length, transfer-encoding) to the provider",
+                )

@@ -1,0 +1,4 @@
+"""Text to model: strictly, once, with path, line and column in every message.
+
+Below this room nothing opens a file and nothing sees YAML. Start at `yaml_file`.
+"""

@@ -1,0 +1,50 @@
+"""Where the files that come with Faultclock lie: in a wheel, or in a checkout.
+
+A wheel carries `scenarios/` and `fixtures/` inside the package, below `_bundled`; an editable
+checkout has them beside the package. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import harness
+from harness.errors import InputError
+
+__all__ = ["error_models_root", "fixtures_root", "scenarios_root"]
+
+_PACKAGE = Path(harness.__file__).resolve().parent
+
+
+def scenarios_root() -> Path:
+    """Return the folder of the shipped scenarios.
+
+    Raises:
+        InputError: the installation is incomplete.
+    """
+    return _shipped("scenarios", _PACKAGE)
+
+
+def fixtures_root() -> Path:
+    """Return the folder of payloads, cassettes and golden traces.
+
+    Raises:
+        InputError: the installation is incomplete.
+    """
+    return _shipped("fixtures", _PACKAGE)
+
+
+def error_models_root() -> Path:
+    """Return the folder of the reference error models."""
+    return _PACKAGE / "error_models"
+
+
+def _shipped(name: str, package: Path) -> Path:
+    places = (package / "_bundled" / name, package.parent / name)
+    for place in places:
+        if place.is_dir():
+            return place
+    raise InputError(
+        f"the {name} that come with Faultclock are missing from this installation",
+        hint="install it again, or work in a complete checkout",
+    )

@@ -1,0 +1,215 @@
+"""Scenario files: one by its path, or many by what a person selects.
+
+A selector is, in this order: the id of a shipped scenario (`rate-limits/retry-after-integer`),
+a shipped family (`rate-limits`), a pattern over shipped ids (`rate-limits/retry-*`), a file, or
+a folder. So an id means the same in every working folder; write `./name` for a folder that is
+named like a family.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from harness.errors import InputError, Problem, SourceError, UnknownNameError
+from harness.load.payloads import load_payloads
+from harness.load.resources import scenarios_root
+from harness.load.wording import did_you_mean
+from harness.load.yaml_file import Document, read_document
+from harness.model.scenario import Scenario
+
+__all__ = [
+    "LoadedScenario",
+    "checked_scenario",
+    "find_scenarios",
+    "load_scenario",
+    "scenario_files",
+    "shipped_scenarios",
+]
+
+_SUFFIXES = frozenset({".yaml", ".yml"})
+_ROOT_NAME = "scenarios"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedScenario:
+    """A scenario and the file that it came from, as the path was given."""
+
+    path: str
+    scenario: Scenario
+
+
+def load_scenario(path: str | os.PathLike[str]) -> Scenario:
+    """Return the scenario in the file at `path`.
+
+    Below a folder named `scenarios`, the id has to be the path below it, without the suffix.
+
+    Raises:
+        InputError: the file cannot be read.
+        SourceError: it is not a scenario; every problem is in it.
+    """
+    return checked_scenario(read_document(path))
+
+
+def checked_scenario(document: Document) -> Scenario:
+    """Return the scenario that a document holds, with its id and its names checked.
+
+    Raises:
+        SourceError: as `load_scenario` does.
+    """
+    scenario = document.validate(Scenario)
+    problems = [*_misplaced(document, scenario), *_unknown_payloads(document, scenario)]
+    if problems:
+        raise SourceError(tuple(problems))
+    return scenario
+
+
+def find_scenarios(selectors: tuple[str, ...] = ()) -> tuple[LoadedScenario, ...]:
+    """Return the selected scenarios, each once, sorted by id; no selector means all shipped ones.
+
+    Raises:
+        UnknownNameError: a selector is neither a known name nor a path.
+        SourceError: with the problems of all selected files.
+        InputError: a selector selects nothing, or two files have the same id.
+    """
+    shipped = shipped_scenarios()
+    paths: dict[str, str] = {}
+    for selector in selectors or ("*",):
+        for path in _select(selector, shipped):
+            paths.setdefault(os.path.realpath(path), path)
+    loaded = _load_all(tuple(paths.values()))
+    by_id: dict[str, LoadedScenario] = {}
+    for item in loaded:
+        other = by_id.setdefault(item.scenario.id, item)
+        if other is not item:
+            raise InputError(
+                f"two scenarios have the id {item.scenario.id!r}: {other.path} and {item.path}",
+                hint="give one of them another id, or select only one",
+            )
+    return tuple(by_id[id_] for id_ in sorted(by_id))
+
+
+def shipped_scenarios() -> dict[str, str]:
+    """Return the files of the shipped scenarios by id, sorted; no file is opened.
+
+    Raises:
+        InputError: the installation is incomplete.
+    """
+    root = scenarios_root()
+    files = {
+        path.relative_to(root).with_suffix("").as_posix(): _display(path)
+        for path in scenario_files(root)
+    }
+    return {id_: files[id_] for id_ in sorted(files)}
+
+
+def scenario_files(folder: Path) -> list[Path]:
+    """Return the YAML files below `folder`, sorted; hidden ones are passed over."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix in _SUFFIXES
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def _misplaced(document: Document, scenario: Scenario) -> Iterator[Problem]:
+    expected = _id_by_place(Path(document.path))
+    if expected is not None and scenario.id != expected:
+        yield document.problem(
+            ("id",),
+            f"the id is {scenario.id!r}, but the file lies at {expected!r}",
+            "the id is the path below scenarios/ without the suffix: change one of them",
+        )
+
+
+def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Problem]:
+    for index, rule in enumerate(scenario.provider.faults):
+        name = getattr(rule.then, "error", None)
+        known = _payload_names(scenario.provider.dialect)
+        if name is not None and name not in known:
+            yield document.problem(
+                ("provider", "faults", index, "then", "error"),
+                f"{scenario.provider.dialect} has no error payload {name!r}",
+                did_you_mean(name, known),
+            )
+
+
+@cache
+def _payload_names(dialect: str) -> tuple[str, ...]:
+    return tuple(load_payloads(dialect))
+
+
+def _select(selector: str, shipped: dict[str, str]) -> tuple[str, ...]:
+    if selector in shipped:
+        return (shipped[selector],)
+    prefix = f"{selector.rstrip('/')}/"
+    family = tuple(path for id_, path in shipped.items() if id_.startswith(prefix))
+    if family:
+        return family
+    path = Path(selector)
+    # An empty text would be the working folder.
+    nameable = bool(selector) and "\0" not in selector
+    if nameable and path.is_dir():
+        found = tuple(str(item) for item in scenario_files(path))
+        if not found:
+            raise InputError(f"{selector}: no .yaml file lies below this folder")
+        return found
+    if path.suffix in _SUFFIXES:
+        # A missing file is told by the reader, with its path.
+        return (selector,)
+    if nameable and path.is_file():
+        return (selector,)
+    if any(sign in selector for sign in "*?["):
+        matching = tuple(path for id_, path in shipped.items() if fnmatchcase(id_, selector))
+        if matching:
+            return matching
+        raise InputError(
+            f"no scenario id matches {selector!r}", hint="`faultclock list scenarios` shows all"
+        )
+    families = {id_.split("/", 1)[0] for id_ in shipped}
+    known = tuple(shipped) if "/" in selector else (*sorted(families), *shipped)
+    raise _unknown(selector, known, tuple(sorted(families)))
+
+
+def _unknown(selector: str, known: tuple[str, ...], families: tuple[str, ...]) -> InputError:
+    error = UnknownNameError("scenario, family, file or folder", selector, known)
+    if error.hint is not None and error.hint.startswith("did you mean"):
+        return error
+    # All ids would fill a screen; the families fit on a line.
+    return UnknownNameError("scenario, family, file or folder", selector, families)
+
+
+def _load_all(paths: tuple[str, ...]) -> list[LoadedScenario]:
+    loaded: list[LoadedScenario] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            loaded.append(LoadedScenario(path=path, scenario=load_scenario(path)))
+        except SourceError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise SourceError(tuple(problems))
+    return loaded
+
+
+def _id_by_place(path: Path) -> str | None:
+    """Return the id that the file's place asks for, or None outside a scenarios folder."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow symlinks
+    for parent in absolute.parents:
+        if parent.name == _ROOT_NAME:
+            below = absolute.relative_to(parent).with_suffix("")
+            # Directly in the folder there is no family: such a file may have any id.
+            return below.as_posix() if len(below.parts) > 1 else None
+    return None
+
+
+def _display(path: Path) -> str:
+    """Return a shipped file's path relative to the working folder when it lies below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,0 +1,160 @@
+"""The calls of a trace and their attempts, built once from what the world observed.
+
+An attempt begins with the subject's act toward the provider: a name resolution that fails, a
+connect, or the first bytes on a kept connection that has no open exchange. A resolution that
+succeeds begins nothing, but when it leads to the connect, its time is the act's. Which call made
+the attempt is what the network wrote down, never a guess from equal bodies.
+
+An attempt ends when the subject could know: at the last byte, FIN or RST that reached it, at the
+refusal, or when it closed the connection itself because its deadline had passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.model.trace import Trace, TraceEvent
+from harness.oracle.ending import Ending, ending_of
+from harness.oracle.facts import Draft, read_facts
+from harness.oracle.signals import Signal
+
+__all__ = ["Attempt", "Call", "Observation", "observe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of a call, as the world saw it.
+
+    Attributes:
+        number: 1-based within its call.
+        start: the act that began it.
+        outcome: `open` when the trace ends before it does.
+        signal: what the subject could see of its failure; None unless it failed.
+        knowable_ns: the earliest time at which its end could be known: an error status is known
+            before the body that follows it.
+        knowable_seq: the event at that time, for the order of things.
+        known_ns: the latest such time; None when nothing told the subject, and it closed nothing.
+        text_sha256: digest of the provider's whole text, when it was sent whole.
+        tool_calls: whether the provider's answer asked for tools.
+        events: `seq` of the events that show it.
+    """
+
+    call: str
+    number: int
+    start: TraceEvent
+    outcome: Literal["ok", "failed", "open"]
+    signal: Signal | None
+    knowable_ns: int | None
+    knowable_seq: int | None
+    known_ns: int | None
+    text_sha256: str | None = None
+    tool_calls: bool = False
+    events: tuple[int, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with a failure."""
+        return self.outcome == "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of the subject: its start, its attempts in order, and its end if it has one."""
+
+    id: str
+    task: str
+    start: TraceEvent
+    end: TraceEvent | None
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def returned(self) -> bool:
+        """Whether it ended with a reply."""
+        return self.end is not None and self.end.kind == "call.returned"
+
+    @property
+    def raised(self) -> bool:
+        """Whether it ended with an error."""
+        return self.end is not None and self.end.kind == "call.raised"
+
+    @property
+    def last_failure(self) -> Attempt | None:
+        """The attempt that the call failed with: its last one, unless that one was good."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.failed else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """All calls of a trace.
+
+    Attributes:
+        problems: what could not be attributed, in words.
+        problem_events: `seq` of those events.
+    """
+
+    calls: tuple[Call, ...]
+    problems: tuple[str, ...] = ()
+    problem_events: tuple[int, ...] = ()
+
+
+def observe(trace: Trace) -> Observation:
+    """Return the calls of `trace` with their attempts."""
+    facts = read_facts(trace)
+    drafts: dict[str, list[Draft]] = {}
+    for draft in facts.drafts:
+        end = facts.ended.get(draft.call)
+        # What begins after the call is over is no attempt of it: an ordering rule speaks of that.
+        if not _never_used(draft) and (end is None or draft.start.seq < end.seq):
+            drafts.setdefault(draft.call, []).append(draft)
+    latency_ns = trace.header.scenario.provider.latency
+    calls = tuple(
+        Call(
+            id=id_,
+            task=str(start.payload.get("task", id_)),
+            start=start,
+            end=facts.ended.get(id_),
+            attempts=tuple(_attempts(drafts.get(id_, []), latency_ns, over=id_ in facts.ended)),
+        )
+        for id_, start in facts.started.items()
+    )
+    return Observation(
+        calls=calls,
+        problems=tuple(dict.fromkeys(facts.problems)),
+        problem_events=tuple(facts.problem_events),
+    )
+
+
+def _never_used(draft: Draft) -> bool:
+    # A spare connection that was opened, never asked anything, and closed is no attempt.
+    off = draft.broken_off
+    idle = draft.connected is not None and not draft.sent
+    return idle and (off is None or off.kind in ("net.closed", "net.eof"))
+
+
+def _attempts(drafts: list[Draft], latency_ns: int, *, over: bool) -> Iterator[Attempt]:
+    for index, draft in enumerate(drafts):
+        # What neither ended nor was closed was given up, when the subject went on without it.
+        given_up = over or index + 1 < len(drafts)
+        yield _attempt(draft, index + 1, ending_of(draft, latency_ns, given_up=given_up))
+
+
+def _attempt(draft: Draft, number: int, ending: Ending) -> Attempt:
+    evidence = (draft.start, draft.request, draft.response, draft.stream_error, ending.known)
+    payload = {} if draft.exchange_ended is None else draft.exchange_ended.payload
+    whole = ending.outcome == "ok"
+    return Attempt(
+        call=draft.call,
+        number=number,
+        start=draft.start,
+        outcome=ending.outcome,
+        signal=ending.signal,
+        knowable_ns=None if ending.knowable is None else ending.knowable.at_ns,
+        knowable_seq=None if ending.knowable is None else ending.knowable.seq,
+        known_ns=None if ending.known is None else ending.known.at_ns,
+        text_sha256=payload.get("text_sha256") if whole else None,
+        tool_calls=payload.get("finish_reason") == "tool_calls",
+        events=tuple(sorted({fact.seq for fact in evidence if fact is not None})),
+    )

@@ -1,0 +1,195 @@
+"""Audiences: the user, the model and the audit trail each see what is theirs of a failure.
+
+Texts are searched for what has the shape of a secret, a stack trace, an absolute path or the name
+of an exception class; what a shape cannot show is not judged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.model.error_model import AudienceRule, ErrorModel
+from harness.model.trace import TraceEvent
+from harness.oracle.attempts import Call
+from harness.oracle.check import Case, Check, Outcome, Violation
+
+__all__ = ["checks", "leaks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Channel:
+    """Where in a trace an audience is spoken to."""
+
+    declares: str
+    kind: str
+    field: str
+    title: str
+
+
+_CHANNELS = {
+    "user": _Channel(
+        declares="user", kind="declared.user_message", field="message", title="What the user sees"
+    ),
+    "model": _Channel(
+        declares="model", kind="declared.model_message", field="shape", title="What the model sees"
+    ),
+    "audit": _Channel(
+        declares="audit", kind="declared.audit", field="record", title="What the audit trail has"
+    ),
+}
+
+_SHAPES: dict[str, re.Pattern[str]] = {
+    # `<secret>` stands where a recorder took a key out before it wrote the text down.
+    "secret": re.compile(
+        r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}|\bghp_[A-Za-z0-9]{20,}|\bAIza[A-Za-z0-9_-]{20,}"
+        r"|\bAKIA[A-Z0-9]{16}\b|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}|<secret>"
+    ),
+    "stack": re.compile(
+        r"Traceback \(most recent call last\)|\bFile \"[^\"]+\"(?:, line \d+)?"
+        r"|^\s+at \S+ ?\(.*:\d+:\d+\)",
+        re.MULTILINE,
+    ),
+    "path": re.compile(
+        r"(?<![\w/.:])/(?:Applications|Library|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|mnt"
+        r"|opt|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace)/[^\s'\"]+"
+        r"|\b[A-Za-z]:\\[^\s'\"]+|\bfile:///[^\s'\"]+|(?<!\w)…/[\w.-]+"
+    ),
+    "class_name": re.compile(
+        r"\b(?:[A-Za-z_]\w*\.)*[A-Z]\w*[a-z](?:Error|Exception|Failure|Warning)\b"
+    ),
+}
+_NAMES = {
+    "secret": "a secret",
+    "stack": "a stack trace",
+    "path": "an absolute path",
+    "class_name": "the name of an exception class",
+}
+
+
+def leaks(rule: AudienceRule, text: str) -> tuple[str, ...]:
+    """Return in words what `text` holds that `rule` says this audience must never see."""
+    return tuple(_NAMES[name] for name in rule.never if _SHAPES[name].search(text))
+
+
+def checks(model: ErrorModel) -> tuple[Check, ...]:
+    """Return one check for each audience rule of `model` that has a channel in a trace."""
+    return tuple(_check(rule) for rule in model.audiences if rule.id in _CHANNELS)
+
+
+def _check(rule: AudienceRule) -> Check:
+    def run(case: Case) -> Outcome:
+        return _judge(rule, case)
+
+    parts = []
+    if rule.must_have:
+        parts.append(f"has {', '.join(rule.must_have)}")
+    if rule.never:
+        parts.append(f"never has {', '.join(_NAMES[name] for name in rule.never)}")
+    return Check(
+        id=f"audience.{rule.id}",
+        title=_CHANNELS[rule.id].title,
+        says=f"What the audience {rule.id!r} is told of a failure {' and '.join(parts)}.",
+        run=run,
+    )
+
+
+def _judge(rule: AudienceRule, case: Case) -> Outcome:
+    channel = _CHANNELS[rule.id]
+    outcome = Outcome(reason=f"nothing was told to the audience {rule.id!r}")
+    if channel.declares not in case.trace.header.subject.declares:
+        outcome.reason = f"the subject's binding does not declare {channel.declares!r}"
+        return outcome
+    unmapped = _calls_with_unmapped(case)
+    told: set[str] = set()
+    for event in case.trace.of_kind(channel.kind):
+        call = str(event.payload.get("call"))
+        told.add(call)
+        outcome.looked_at(rule.requirement)
+        fault = _fault(rule, event.payload.get(channel.field), may_be_unmapped=call in unmapped)
+        if fault is not None:
+            outcome.violate(_violation(rule, fault, event, call))
+    if rule.on_every_failure:
+        for failed in case.calls:
+            if failed.raised and failed.last_failure is not None:
+                _judge_told(rule, failed, outcome, told=failed.id in told)
+    return outcome
+
+
+def _calls_with_unmapped(case: Case) -> set[str]:
+    return {
+        call.id
+        for call, steps in case.plans
+        for step in steps
+        if step.classification is not None and step.classification.pair is None
+    }
+
+
+def _fault(rule: AudienceRule, said: object, *, may_be_unmapped: bool) -> tuple[str, str] | None:
+    found = leaks(rule, "\n".join(_texts(said)))
+    if found:
+        never = ", ".join(_NAMES[name] for name in rule.never)
+        return f"nothing of: {never}", f"it holds {' and '.join(found)}: {_excerpt(said)}"
+    fields: Mapping[str, Any] = said if isinstance(said, Mapping) else {"message": said}
+    # A failure without a class in the document has none to be told.
+    wanted = [
+        name
+        for name in rule.must_have
+        if not (may_be_unmapped and name in ("class", "code") and fields.get("class") is None)
+    ]
+    missing = [name for name in wanted if fields.get(name) in (None, "", {}, [])]
+    if missing:
+        return ", ".join(rule.must_have), f"{' and '.join(missing)} is missing: {_excerpt(said)}"
+    return None
+
+
+def _judge_told(rule: AudienceRule, call: Call, outcome: Outcome, *, told: bool) -> None:
+    if told:
+        return
+    outcome.looked_at(rule.requirement)
+    ending = (call.end.seq,) if call.end is not None else ()
+    outcome.violate(
+        Violation(
+            requirement=rule.requirement,
+            call=call.id,
+            expected=f"the audience {rule.id!r} is told of the failure that ended the call",
+            observed="it was told nothing",
+            events=ending,
+        )
+    )
+
+
+def _violation(
+    rule: AudienceRule, fault: tuple[str, str], event: TraceEvent, call: str
+) -> Violation:
+    expected, observed = fault
+    return Violation(
+        requirement=rule.requirement,
+        call=call,
+        expected=f"for the audience {rule.id!r}: {expected}",
+        observed=observed,
+        events=(event.seq,),
+    )
+
+
+def _texts(said: object) -> Iterator[str]:
+    """Yield every text in a JSON value, keys included."""
+    if isinstance(said, str):
+        yield said
+    elif isinstance(said, Mapping):
+        for key, value in said.items():
+            yield str(key)
+            yield from _texts(value)
+    elif isinstance(said, (list, tuple)):
+        for value in said:
+            yield from _texts(value)
+
+
+def _excerpt(said: object) -> str:
+    text = said if isinstance(said, str) else json.dumps(said, sort_keys=True, ensure_ascii=False)
+    # What leaked must not leak again through the report.
+    text = _SHAPES["secret"].sub("<secret>", text)
+    return repr(text if len(text) <= 160 else f"{text[:159]}…")

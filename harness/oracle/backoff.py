@@ -1,0 +1,170 @@
+"""Backoff: each wait inside its interval, Retry-After to the letter, and the number of attempts.
+
+A wait runs from the instant at which the subject could know of the failure to its next act toward
+the provider, so latency never blurs it. The only slack is one microsecond, for float seconds.
+"""
+
+from __future__ import annotations
+
+from harness.model.duration import format_duration
+from harness.oracle.attempts import Call
+from harness.oracle.check import Case, Check, Outcome, Violation, also
+from harness.oracle.predict import Step, step_legal
+
+__all__ = ["CHECKS"]
+
+
+def _wait(case: Case) -> Outcome:
+    outcome = Outcome(reason="no retry was due after a scheduled wait")
+    for call, steps in case.plans:
+        for step in steps:
+            if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
+                _judge_wait(case, call, step, outcome)
+    return outcome
+
+
+def _retry_after(case: Case) -> Outcome:
+    outcome = Outcome(reason="no retry was due after a Retry-After that could be honored")
+    for call, steps in case.plans:
+        for step in steps:
+            if step.wait is not None and step.wait.exact and step.waited_ns is not None:
+                _judge_wait(case, call, step, outcome)
+    return outcome
+
+
+def _judge_wait(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
+    wait, ruling, following = step.wait, step.ruling, step.next
+    if wait is None or ruling is None or following is None or step.waited_ns is None:
+        return
+    own = ruling.requirements
+    requirement = None if own is None else (own.retry_after if wait.exact else own.wait)
+    exercised = (requirement, *_extra(case, step, "" if wait.exact else "backoff.wait"))
+    outcome.looked_at(*exercised)
+    if step_legal(step):
+        return
+    outcome.violate(
+        Violation(
+            requirement=requirement or next(iter(also(case.model, "backoff.declared")), None),
+            call=call.id,
+            expected=_expected(step),
+            observed=_observed(step.waited_ns, wait.retry_number),
+            events=(*step.attempt.events, *following.events),
+            hint=_hint(step.waited_ns, step),
+        ),
+        *exercised,
+    )
+
+
+def _expected(step: Step) -> str:
+    wait = step.wait
+    if wait is None:
+        return ""
+    if wait.interval.low_ns == wait.interval.high_ns:
+        exactly = f"exactly {format_duration(wait.nominal_ns)}" if wait.nominal_ns else "at once"
+        return f"{exactly} ({wait.basis})"
+    return f"legal: {wait.interval} ({wait.basis})"
+
+
+def _observed(waited_ns: int, retry_number: int) -> str:
+    if waited_ns < 0:
+        early = format_duration(-waited_ns)
+        return f"retry {retry_number} began {early} before the failure could be known"
+    return f"waited {format_duration(waited_ns)} before retry {retry_number}"
+
+
+def _hint(waited_ns: int, step: Step) -> str:
+    if step.wait is None:
+        return ""
+    if step.wait.exact:
+        shorter = "A cap, a schedule of its own, or a form of the header that it cannot read."
+        longer = "Jitter or a safety margin on top of Retry-After is not exact either."
+        return shorter if waited_ns < step.wait.nominal_ns else longer
+    if waited_ns == 0:
+        return "Nothing was waited: often an exponent or a retry number that begins wrong."
+    return "Compare base, factor and first retry number with the schedule, then the jitter."
+
+
+def _attempts(case: Case) -> Outcome:
+    outcome = Outcome(reason="no call that retried came to the end of its attempts")
+    for call, steps in case.plans:
+        over = False
+        retried: set[str] = set()
+        for step in steps:
+            if step.ruling is None:
+                continue
+            policy = step.ruling.policy.id
+            if step.act == "retry":
+                if step.next is not None:
+                    retried.add(policy)
+                elif call.end is not None and policy in retried:
+                    _count(case, call, step, outcome)
+            elif step.act == "exhausted" and not over and (call.end is not None or step.next):
+                # Each further attempt is the same fault; it is told once, with the total.
+                over = step.next is not None
+                if policy in retried or step.next is not None:
+                    _count(case, call, step, outcome)
+    return outcome
+
+
+def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
+    ruling = step.ruling
+    if ruling is None:
+        return
+    own = None if ruling.requirements is None else ruling.requirements.attempts
+    exercised = (own, *_extra(case, step, "backoff.attempts"))
+    outcome.looked_at(*exercised)
+    if step.act == "exhausted" and step.next is None:
+        return
+    limit, total = ruling.policy.attempts_max, len(call.attempts)
+    source = ", declared by the subject" if ruling.declared else ""
+    mixed = "" if total == step.failures or step.next is not None else f" ({total} in all)"
+    ending = (call.end.seq,) if call.end is not None else ()
+    outcome.violate(
+        Violation(
+            requirement=own or next(iter(also(case.model, "backoff.declared")), None),
+            call=call.id,
+            expected=f"{limit} attempts in all for {step.classification}{source}",
+            observed=(
+                f"gave up after {step.failures}{mixed}"
+                if step.next is None
+                else f"{total} attempts were made"
+            ),
+            events=(*(attempt.start.seq for attempt in call.attempts), *ending),
+            hint=(
+                "Is the limit counted in retries rather than attempts?"
+                if step.next is None
+                else "Do two layers retry, so that their attempts multiply?"
+            ),
+        ),
+        *exercised,
+    )
+
+
+def _extra(case: Case, step: Step, name: str) -> tuple[str, ...]:
+    declared = step.ruling is not None and step.ruling.declared
+    return (
+        *(also(case.model, name) if name else ()),
+        *(also(case.model, "backoff.declared") if declared else ()),
+    )
+
+
+CHECKS = (
+    Check(
+        id="backoff.wait",
+        title="Scheduled waits",
+        says="Each wait without a Retry-After lies within the legal interval of its retry.",
+        run=_wait,
+    ),
+    Check(
+        id="backoff.retry-after",
+        title="Retry-After, exactly",
+        says="A Retry-After that the policy honors is waited exactly, no less and no more.",
+        run=_retry_after,
+    ),
+    Check(
+        id="backoff.attempts",
+        title="Number of attempts",
+        says="A call that retries makes as many attempts as its policy gives, and no more.",
+        run=_attempts,
+    ),
+)

@@ -1,0 +1,146 @@
+"""Classification: what the subject says a failure is, and what it did about it."""
+
+from __future__ import annotations
+
+from harness.oracle.attempts import Call
+from harness.oracle.chain import origin, typed
+from harness.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
+from harness.oracle.predict import Step
+
+__all__ = ["CHECKS"]
+
+
+def _declared(case: Case) -> Outcome:
+    outcome = Outcome(reason="no call ended with an error")
+    general = also(case.model, "classification.declared")
+    for call, steps in case.plans:
+        if not call.raised or call.end is None or not steps or not steps[-1].attempt.failed:
+            continue
+        last = steps[-1]
+        seen = last.classification
+        if seen is None or seen.pair is None:
+            unmapped = "" if seen is None else f": {seen.unmapped}"
+            outcome.reason = f"the document has no class for {last.attempt.signal}{unmapped}"
+            continue
+        outcome.looked_at(seen.requirement, *general)
+        named = origin(call.end.payload.get("chain") or [])
+        if typed(named) == seen.pair:
+            continue
+        said = f"{named.get('class')}/{named.get('code')}" if named else "neither class nor code"
+        outcome.violate(
+            Violation(
+                requirement=seen.requirement if named else next(iter(general), seen.requirement),
+                call=call.id,
+                expected=f"{seen} for {last.attempt.signal}",
+                observed=f"the error declares {said}",
+                events=(*last.attempt.events, call.end.seq),
+                hint=""
+                if named
+                else "Give the error `error_class` and `code`, or the binding `classify`.",
+            ),
+            seen.requirement,
+            *general,
+        )
+    return outcome
+
+
+def _disposition(case: Case) -> Outcome:
+    outcome = Outcome(reason="no attempt failed in a way that the document speaks of")
+    for call, steps in case.plans:
+        retried: set[str] = set()
+        for step in steps:
+            _judge_step(case, call, step, retried, outcome)
+    return outcome
+
+
+def _judge_step(case: Case, call: Call, step: Step, retried: set[str], outcome: Outcome) -> None:
+    seen, model = step.classification, case.model
+    if step.act == "none":
+        if step.attempt.outcome == "ok" and (step.next is not None or call.raised):
+            outcome.violate(_after_success(case, call, step))
+        return
+    if seen is None or step.act in ("exhausted", "unjudged"):
+        return
+    if step.next is None and not call.raised:
+        # It still waits, or it returned: a hang and a swallowed failure are other checks' findings.
+        return
+    own = class_requirement(model, seen.pair[0]) if seen.pair else seen.requirement
+    kind = "retry" if step.act == "retry" else "terminal"
+    extra = also(model, f"disposition.{kind}") if kind == "retry" or not seen.pair else ()
+    requirements = (own, *extra, *also(model, "classification.message"))
+    if step.act == "end":
+        outcome.looked_at(*requirements)
+        if step.next is not None:
+            outcome.violate(_must_end(step, own), *requirements)
+        return
+    if step.next is not None:
+        outcome.looked_at(*requirements)
+        retried.add(_policy(step))
+    elif _policy(step) not in retried:
+        # After a first retry, giving up too soon is a matter of how many attempts there were.
+        outcome.looked_at(*requirements)
+        outcome.violate(_must_retry(call, step, own), *requirements)
+
+
+def _policy(step: Step) -> str:
+    return "" if step.ruling is None else step.ruling.policy.id
+
+
+def _after_success(case: Case, call: Call, step: Step) -> Violation:
+    ending = (call.end.seq,) if call.end is not None else ()
+    return Violation(
+        requirement=next(iter(also(case.model, "classification.message")), None),
+        call=call.id,
+        expected=f"the reply of attempt {step.attempt.number}, which was good",
+        observed=(
+            "the call ended with an error"
+            if step.next is None
+            else f"attempt {step.attempt.number + 1} was made"
+        ),
+        events=(*step.attempt.events, *(ending if step.next is None else step.next.events)),
+        hint="A good answer was taken for an error, or two requests were made at once.",
+    )
+
+
+def _must_end(step: Step, requirement: str | None) -> Violation:
+    seen = step.classification
+    following = step.next.events if step.next is not None else ()
+    named = seen if seen is not None and seen.pair else "a failure without a class"
+    return Violation(
+        requirement=requirement,
+        call=step.attempt.call,
+        expected=f"no retry: {step.attempt.signal} is {named}, which ends the call",
+        observed=f"attempt {step.attempt.number + 1} was made",
+        events=(*step.attempt.events, *following),
+        hint="Often a retry on every error, or a match on words of the message.",
+    )
+
+
+def _must_retry(call: Call, step: Step, requirement: str | None) -> Violation:
+    ending = (call.end.seq,) if call.end is not None else ()
+    policy = step.ruling.policy if step.ruling is not None else None
+    within = f", up to {policy.attempts_max} attempts" if policy is not None else ""
+    return Violation(
+        requirement=requirement,
+        call=call.id,
+        expected=f"a retry: {step.attempt.signal} is {step.classification}{within}",
+        observed=f"the call gave up after attempt {step.attempt.number}, without a retry",
+        events=(*step.attempt.events, *ending),
+        hint="Often a failure that is taken for a permanent one, or a client without retries.",
+    )
+
+
+CHECKS = (
+    Check(
+        id="classification.declared",
+        title="Declared class and code",
+        says="An error that ends a call carries the class and code of its last failure.",
+        run=_declared,
+    ),
+    Check(
+        id="classification.disposition",
+        title="Retried or ended, as its class asks",
+        says="What must be retried is retried; what is terminal is not.",
+        run=_disposition,
+    ),
+)

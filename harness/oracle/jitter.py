@@ -1,0 +1,181 @@
+"""Jitter: waits that may vary must vary. Judged over the calls of one run and over seeds.
+
+In one run. Of N >= 2 calls that wait before the same retry under the same policy, more than half
+of the waits are distinct to the nanosecond. N clients that share a generator, or have none, wait
+alike and fail; a client that draws whole milliseconds out of a window of 2 s passes (the chance
+that 50 such waits have no more than 25 distinct values is below 10 ** -30).
+
+Over seeds. Three tests, each with the bound at which it is applied:
+
+1. From 2 seeds on: the waits before the same retry are not all equal.
+2. From 16 seeds on: under each policy some wait lies above its nominal value and some below. A
+   subject with symmetric jitter fails it with a chance of at most 2 ** -15 (3.1e-5).
+3. From 16 seeds on: measured in half widths from the nominal value, the waits of a policy span at
+   least half of the allowed width. For 16 uniform draws the chance to fail is
+   16 * 2 ** -15 - 15 * 2 ** -16 (2.6e-4).
+
+Seeds are fixed, so the verdict is the same every time: the chances say how often a conforming
+subject would be unlucky in all its runs, not from run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from harness.model.duration import format_duration
+from harness.oracle.check import Case, Check, Outcome, Violation, also
+from harness.oracle.predict import Step
+
+__all__ = ["CHECKS", "SEEDS_FOR_SHAPE", "judge_waits_over_seeds"]
+
+#: From this many seeds on the shape of the jitter is judged, not only that there is any.
+SEEDS_FOR_SHAPE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sample:
+    policy: str
+    retry_number: int
+    waited_ns: int
+    nominal_ns: int
+    percent: int
+    requirements: tuple[str | None, ...]
+    call: str
+    events: tuple[int, ...]
+
+    @property
+    def deviation(self) -> float:
+        """Distance from the nominal wait in half widths: -1.0 to 1.0 when it is legal."""
+        return (self.waited_ns - self.nominal_ns) * 100 / (self.nominal_ns * self.percent)
+
+
+def judge_waits_over_seeds(cases: tuple[Case, ...]) -> Outcome:
+    """Return what the jitter of `cases` comes to: runs that differ in nothing but the seed."""
+    outcome = Outcome(reason="no retry was due after a wait with jitter in two or more seeds")
+    seeds = {case.trace.header.seed for case in cases}
+    samples = [sample for case in cases for sample in _samples(case)]
+    if len(seeds) < 2:
+        return outcome
+    for policy in dict.fromkeys(sample.policy for sample in samples):
+        own = [sample for sample in samples if sample.policy == policy]
+        outcome.looked_at(*own[0].requirements)
+        found = _constant(own, len(cases)) or (
+            _one_sided(own) or _narrow(own) if len(seeds) >= SEEDS_FOR_SHAPE else None
+        )
+        if found is not None:
+            expected, observed = found
+            outcome.violate(
+                Violation(
+                    requirement=own[0].requirements[0],
+                    expected=expected,
+                    observed=observed,
+                    hint="Is the jitter declared and never drawn, or drawn to one side only?",
+                ),
+                *own[0].requirements,
+            )
+    return outcome
+
+
+def _within_run(case: Case) -> Outcome:
+    outcome = Outcome(reason="fewer than two calls waited before the same retry, with jitter")
+    for samples in _groups(_samples(case)):
+        calls = {sample.call for sample in samples}
+        if len(calls) < 2:
+            continue
+        outcome.looked_at(*samples[0].requirements)
+        distinct = len({sample.waited_ns for sample in samples})
+        if distinct * 2 > len(samples):
+            continue
+        retry = samples[0].retry_number
+        waits = ", ".join(sorted({format_duration(item.waited_ns) for item in samples})[:3])
+        outcome.violate(
+            Violation(
+                requirement=samples[0].requirements[0],
+                expected=f"{len(samples)} calls come back at different times before retry {retry}",
+                observed=f"{distinct} different waits in {len(samples)} calls: {waits}",
+                events=tuple(sorted(seq for item in samples[:2] for seq in item.events)),
+                hint="Does each client seed its generator alike, or is there no jitter at all?",
+            ),
+            *samples[0].requirements,
+        )
+    return outcome
+
+
+def _samples(case: Case) -> Iterator[_Sample]:
+    for call, steps in case.plans:
+        for step in steps:
+            sample = _sample(case, call.id, step)
+            if sample is not None:
+                yield sample
+
+
+def _sample(case: Case, call: str, step: Step) -> _Sample | None:
+    wait, ruling, waited_ns = step.wait, step.ruling, step.waited_ns
+    if wait is None or ruling is None or wait.exact or waited_ns is None or step.next is None:
+        return None
+    if not ruling.policy.jitter.percent or not wait.nominal_ns:
+        return None
+    own = None if ruling.requirements is None else ruling.requirements.jitter
+    declared = also(case.model, "backoff.declared") if ruling.declared else ()
+    return _Sample(
+        policy=ruling.policy.id,
+        retry_number=wait.retry_number,
+        waited_ns=waited_ns,
+        nominal_ns=wait.nominal_ns,
+        percent=ruling.policy.jitter.percent,
+        requirements=(own, *declared) if own is not None or not declared else declared,
+        call=call,
+        events=(step.attempt.start.seq, step.next.start.seq),
+    )
+
+
+def _groups(samples: Iterable[_Sample]) -> Iterator[list[_Sample]]:
+    groups: dict[tuple[str, int], list[_Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.policy, sample.retry_number), []).append(sample)
+    yield from groups.values()
+
+
+def _constant(samples: list[_Sample], runs: int) -> tuple[str, str] | None:
+    for group in _groups(samples):
+        if len(group) > 1 and len({sample.waited_ns for sample in group}) == 1:
+            wait, retry = format_duration(group[0].waited_ns), group[0].retry_number
+            return (
+                f"the wait before retry {retry} varies by up to ±{group[0].percent} %",
+                f"it was {wait} in all of {len(group)} waits over {runs} seeds",
+            )
+    return None
+
+
+def _one_sided(samples: list[_Sample]) -> tuple[str, str] | None:
+    below = sum(sample.deviation < 0 for sample in samples)
+    above = sum(sample.deviation > 0 for sample in samples)
+    if below and above:
+        return None
+    return (
+        f"waits on both sides of the nominal ones (±{samples[0].percent} %)",
+        f"{below} of {len(samples)} waits were below it, {above} above",
+    )
+
+
+def _narrow(samples: list[_Sample]) -> tuple[str, str] | None:
+    low = min(sample.deviation for sample in samples)
+    high = max(sample.deviation for sample in samples)
+    if high - low >= 1:
+        return None
+    percent = samples[0].percent
+    return (
+        f"waits that use at least half of the width of ±{percent} %",
+        f"{len(samples)} waits lie between {low * percent:+.1f} % and {high * percent:+.1f} %",
+    )
+
+
+CHECKS = (
+    Check(
+        id="backoff.jitter",
+        title="Jitter is really drawn",
+        says="Waits with jitter vary: between the calls of one run, and over seeds.",
+        run=_within_run,
+    ),
+)

@@ -1,0 +1,121 @@
+"""All checks, and the verdicts that they come to. Reading starts here.
+
+`judge` is a pure function: the same model and trace give the same findings, today and in years.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Finding, Judgement
+from harness.model.trace import Trace
+from harness.oracle import (
+    audience,
+    backoff,
+    classification,
+    evidence,
+    jitter,
+    ordering,
+    swallow,
+    wrapping,
+)
+from harness.oracle.check import Case, Check, case_of
+from harness.oracle.marks import call_reports, wait_marks
+from harness.oracle.verdicts import findings_of, placed, spoilt
+
+__all__ = ["CHECKS", "CheckInfo", "check_infos", "checks_of", "judge", "judge_seeds"]
+
+#: The checks that every model has. Ordering and audience checks come from the model's own rules.
+CHECKS: tuple[Check, ...] = (
+    *classification.CHECKS,
+    *backoff.CHECKS,
+    *jitter.CHECKS,
+    *wrapping.CHECKS,
+    *swallow.CHECKS,
+    *evidence.CHECKS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckInfo:
+    """A check, for lists: what it says and which requirements of a model it judges."""
+
+    id: str
+    title: str
+    says: str
+    requirements: tuple[str, ...]
+
+
+def checks_of(model: ErrorModel) -> tuple[Check, ...]:
+    """Return all checks that judge by `model`."""
+    return (*CHECKS, *ordering.checks(model), *audience.checks(model))
+
+
+def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
+    """Return all checks that judge by `model`, with the requirements that name them."""
+    return tuple(
+        CheckInfo(
+            id=check.id,
+            title=check.title,
+            says=check.says,
+            requirements=tuple(
+                requirement.id
+                for requirement in model.requirements
+                if check.id in requirement.checks
+            ),
+        )
+        for check in checks_of(model)
+    )
+
+
+def judge(model: ErrorModel, trace: Trace) -> Judgement:
+    """Return everything that `model` says of `trace`.
+
+    There is at least one finding for each check: FAIL (WARN below a MUST) for each violation,
+    PASS for each requirement that was judged and holds, NOT_APPLICABLE with the reason when
+    there was nothing to judge. A check never passes without having judged something.
+    """
+    case = case_of(model, trace)
+    outcomes = [(check, check.run(case)) for check in checks_of(model)]
+    spoiling = "; ".join(
+        f"{check.id}: {violation.observed}"
+        for check, outcome in outcomes
+        if check.id in evidence.SPOILING
+        for violation in outcome.violations
+    )
+    findings: list[Finding] = []
+    for check, outcome in outcomes:
+        of_check = findings_of(model, check.id, outcome)
+        if spoiling and check.id not in evidence.SPOILING:
+            of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
+        findings.extend(of_check)
+    return Judgement(
+        findings=tuple(findings),
+        calls=tuple(call_reports(case)),
+        waits=tuple(wait_marks(case)),
+    )
+
+
+def judge_seeds(model: ErrorModel, traces: tuple[Trace, ...]) -> tuple[Finding, ...]:
+    """Return the verdicts on a group of runs that differ in nothing but the seed.
+
+    Traces that are not whole prove nothing and are left out; then the verdict is INCONCLUSIVE.
+    """
+    if len(traces) < 2:
+        return ()
+    cases = tuple(case_of(model, trace) for trace in traces)
+    sound = tuple(case for case in cases if not _spoils(case))
+    outcome = jitter.judge_waits_over_seeds(sound)
+    where = f"{traces[0].header.scenario.id}, {len(traces)} seeds"
+    findings = findings_of(model, jitter.CHECKS[0].id, outcome)
+    if len(sound) < len(cases):
+        reason = f"{len(cases) - len(sound)} of {len(cases)} runs prove nothing"
+        findings = tuple(spoilt(finding, reason) for finding in findings)
+    return tuple(placed(finding, where) for finding in findings)
+
+
+def _spoils(case: Case) -> bool:
+    return any(
+        check.run(case).violations for check in evidence.CHECKS if check.id in evidence.SPOILING
+    )

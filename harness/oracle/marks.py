@@ -1,0 +1,90 @@
+"""Marks: calls, attempts and waits as a report draws them. Judges nothing that a check does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.finding import AttemptMark, CallReport, WaitMark
+from harness.oracle.attempts import Call
+from harness.oracle.check import Case
+from harness.oracle.predict import Step, step_legal
+
+__all__ = ["call_reports", "wait_marks"]
+
+
+def call_reports(case: Case) -> Iterator[CallReport]:
+    """Yield each call and how it came out."""
+    ended_at_ns = case.trace.footer.ended_at_ns
+    for call, steps in case.plans:
+        yield CallReport(
+            call=call.id,
+            task=call.task,
+            started_ns=call.start.at_ns,
+            ended_ns=None if call.end is None else call.end.at_ns,
+            outcome=_outcome(call),
+            attempts=tuple(_attempt_mark(call, step, ended_at_ns) for step in steps),
+        )
+
+
+def wait_marks(case: Case) -> Iterator[WaitMark]:
+    """Yield each wait between two attempts, with the interval that was legal."""
+    for call, steps in case.plans:
+        for step in steps:
+            mark = _wait_mark(call, step)
+            if mark is not None:
+                yield mark
+
+
+def _outcome(call: Call) -> str:
+    if call.end is None:
+        return "never ended"
+    if call.returned:
+        return "returned"
+    chain = call.end.payload.get("chain") or [{}]
+    return f"raised {str(chain[0].get('type', 'an error')).rsplit('.', 1)[-1]}"
+
+
+def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
+    attempt = step.attempt
+    known_ns = attempt.known_ns
+    if known_ns is None:
+        # Nothing told the subject: at the latest it knew when it went on, or the run ended.
+        later = step.next.start if step.next is not None else call.end
+        known_ns = ended_at_ns if later is None else later.at_ns
+    words = {"ok": "ok", "open": "not ended"}
+    return AttemptMark(
+        call=call.id,
+        number=attempt.number,
+        started_ns=attempt.start.at_ns,
+        known_ns=known_ns,
+        ended=words.get(attempt.outcome, str(attempt.signal)),
+        classification=None if step.classification is None else str(step.classification),
+        events=attempt.events,
+    )
+
+
+def _wait_mark(call: Call, step: Step) -> WaitMark | None:
+    attempt, waited_ns = step.attempt, step.waited_ns
+    if waited_ns is None or step.next is None or attempt.known_ns is None:
+        return None
+    wait = step.wait
+    if wait is not None:
+        basis, number = wait.basis, wait.retry_number
+    else:
+        number = step.failures or attempt.number
+        basis = {
+            "end": f"no retry: {step.classification} ends the call",
+            "exhausted": "no retry: the attempts are used up",
+            "none": "no retry: the attempt was good",
+        }.get(step.act, "the document does not say")
+    return WaitMark(
+        call=call.id,
+        retry_number=number,
+        from_ns=attempt.known_ns,
+        observed_ns=waited_ns,
+        low_ns=None if wait is None else wait.interval.low_ns,
+        high_ns=None if wait is None else wait.interval.high_ns,
+        legal=step_legal(step),
+        basis=basis,
+        events=(attempt.start.seq, step.next.start.seq),
+    )

@@ -1,0 +1,184 @@
+"""The error model folded over the attempts of each call: what had to happen after each failure.
+
+Each failed attempt gets a Step: it had to be retried after a wait within an interval, or the call
+had to end, or the document does not say. Counting is per policy (or per call, where the model
+reads it so); a policy that the subject declares takes the place of the model's where the model
+allows that, and the step says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from harness.model.duration import MICROSECOND_NS, format_duration
+from harness.model.error_model import ErrorModel
+from harness.model.retry_policy import Interval, PolicyRequirements, RetryPolicy
+from harness.model.trace import SubjectInfo
+from harness.oracle.attempts import Attempt, Call
+from harness.oracle.retry_after import asked_wait
+from harness.oracle.signals import Classification, classify
+
+__all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "step_legal"]
+
+#: What float seconds may cost a subject that waits exactly: 600 s * 2 ** -53 is far below it.
+SLACK_NS = MICROSECOND_NS
+#: Dispositions after which nothing more may be sent for the call. What an owner decides, or one
+#: regeneration, is not judged by attempts.
+_ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The policy that governs a failure, and where it comes from."""
+
+    policy: RetryPolicy
+    declared: bool
+    requirements: PolicyRequirements | None
+    """Of the policy, or of the model's policy that it replaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """The legal wait before one retry.
+
+    Attributes:
+        retry_number: 1-based, within the policy.
+        exact: whether it comes from Retry-After.
+        nominal_ns: the middle of the interval.
+        basis: where it comes from, in words.
+    """
+
+    retry_number: int
+    interval: Interval
+    exact: bool
+    nominal_ns: int
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One attempt, what it was, what had to come next, and what came.
+
+    Attributes:
+        act: `retry`, `end` (terminal by its disposition), `exhausted` (its attempts are used up),
+            `unjudged` (the document does not say), `none` (it was good, or has not ended).
+        failures: how many failures count against the policy by now, this one included.
+        next: the attempt that followed.
+    """
+
+    attempt: Attempt
+    next: Attempt | None
+    act: Literal["retry", "end", "exhausted", "unjudged", "none"]
+    classification: Classification | None = None
+    ruling: Ruling | None = None
+    failures: int = 0
+    wait: Wait | None = None
+
+    @property
+    def waited_ns(self) -> int | None:
+        """The wait that was observed; None when there was none, or its start is not known."""
+        if self.next is None or self.attempt.known_ns is None:
+            return None
+        return self.next.start.at_ns - self.attempt.known_ns
+
+
+def plan(model: ErrorModel, subject: SubjectInfo, call: Call) -> tuple[Step, ...]:
+    """Return one Step for each attempt of `call`, in order."""
+    return tuple(_steps(model, subject, call))
+
+
+def step_legal(step: Step) -> bool:
+    """Return whether the wait of a step that had to be retried is legal, within SLACK_NS.
+
+    Where a failure could be known from a status before its body had arrived, both instants are
+    legal to count from.
+    """
+    attempt = step.attempt
+    if step.wait is None or step.next is None or attempt.known_ns is None:
+        return step.act in ("retry", "unjudged", "none")
+    legal = step.wait.interval
+    earliest_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
+    return (
+        earliest_ns + legal.low_ns - SLACK_NS
+        <= step.next.start.at_ns
+        <= attempt.known_ns + legal.high_ns + SLACK_NS
+    )
+
+
+def _steps(model: ErrorModel, subject: SubjectInfo, call: Call) -> Iterator[Step]:
+    failures: Counter[str] = Counter()
+    honored: Counter[str] = Counter()
+    followers = (*call.attempts, None)[1:]
+    for attempt, following in zip(call.attempts, followers, strict=True):
+        if attempt.signal is None:
+            yield Step(attempt=attempt, next=following, act="none")
+            continue
+        seen = classify(model, attempt.signal)
+        ruling = _ruling(model, subject, seen)
+        together = model.mixed_failures == "per_call"
+        account = "call" if together or ruling is None else ruling.policy.id
+        failures[account] += 1
+        step = Step(
+            attempt=attempt,
+            next=following,
+            act=_act(seen, ruling, failures[account]),
+            classification=seen,
+            ruling=ruling,
+            failures=failures[account],
+        )
+        if step.act != "retry" or ruling is None or attempt.known_ns is None:
+            yield step
+            continue
+        skipped = 0 if model.retry_after.advances_schedule else honored[account]
+        wait = _wait(model, step, ruling, attempt.known_ns, failures[account] - skipped)
+        honored[account] += wait.exact
+        yield replace(step, wait=wait)
+
+
+def _act(
+    seen: Classification, ruling: Ruling | None, failures: int
+) -> Literal["retry", "end", "exhausted", "unjudged"]:
+    if seen.disposition in _ENDS:
+        return "end"
+    if seen.disposition != "retry" or ruling is None:
+        return "unjudged"
+    return "retry" if failures < ruling.policy.attempts_max else "exhausted"
+
+
+def _ruling(model: ErrorModel, subject: SubjectInfo, seen: Classification) -> Ruling | None:
+    if seen.pair is None or seen.disposition != "retry":
+        return None
+    own = model.policy_for(*seen.pair)
+    requirements = None if own is None else own.requirements
+    if model.declared_policies == "allowed":
+        for policy in subject.retry_policies:
+            if policy.covers(*seen.pair):
+                return Ruling(policy=policy, declared=True, requirements=requirements)
+    return None if own is None else Ruling(policy=own, declared=False, requirements=requirements)
+
+
+def _wait(model: ErrorModel, step: Step, ruling: Ruling, known_ns: int, retry_number: int) -> Wait:
+    policy, signal = ruling.policy, step.attempt.signal
+    suffix = ", declared by the subject" if ruling.declared else ""
+    if policy.retry_after == "honor" and signal is not None:
+        asked = asked_wait(signal.headers, model.retry_after, known_ns)
+        if asked is not None:
+            return Wait(
+                retry_number=step.failures,
+                interval=Interval(low_ns=asked.wait_ns, high_ns=asked.wait_ns),
+                exact=True,
+                nominal_ns=asked.wait_ns,
+                basis=asked.basis + suffix,
+            )
+    nominal_ns = policy.backoff.nominal_ns(retry_number)
+    width = f" ±{policy.jitter.percent} %" if policy.jitter.percent else ""
+    return Wait(
+        retry_number=retry_number,
+        interval=policy.interval(retry_number),
+        exact=False,
+        nominal_ns=nominal_ns,
+        basis=f"{format_duration(nominal_ns)}{width}{suffix}",
+    )

@@ -1,0 +1,104 @@
+"""Swallowing: a failure never turns into a good answer, and a good answer stays whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from harness.model.trace import Trace, TraceEvent
+from harness.oracle.attempts import Call
+from harness.oracle.check import Case, Check, Outcome, Violation, also
+
+__all__ = ["CHECKS"]
+
+
+def _silent(case: Case) -> Outcome:
+    requirements = also(case.model, "swallow.silent")
+    outcome = Outcome(reason="no call returned a reply of the provider")
+    announced = _announced(case.trace)
+    for call in case.calls:
+        if not call.returned or call.end is None or not call.attempts:
+            continue
+        outcome.looked_at(*requirements)
+        fault = _fault(case.trace, call, call.end)
+        if fault is None or call.id in announced:
+            continue
+        expected, observed, events = fault
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=call.id,
+                expected=f"{expected}, or a SuppressedError event with the reason",
+                observed=observed,
+                events=(*events, call.end.seq),
+                hint="Often an `except` that returns a default, or a stream that just stops.",
+            )
+        )
+    return outcome
+
+
+def _announced(trace: Trace) -> set[str]:
+    return {
+        str(event.payload.get("call"))
+        for event in trace.of_kind("declared.event")
+        if event.payload.get("name") == "SuppressedError"
+        and (event.payload.get("fields") or {}).get("reason")
+    }
+
+
+def _fault(trace: Trace, call: Call, end: TraceEvent) -> tuple[str, str, tuple[int, ...]] | None:
+    good = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    if not good:
+        last = call.attempts[-1]
+        how = f"failed ({last.signal})" if last.failed else "had not ended"
+        observed = f"attempt {last.number} {how}, and the call returned{_excerpt(end)}"
+        return "an error", observed, last.events
+    # An answer that only asks for tools has no text: none and an empty one are the same.
+    text = end.payload.get("text_sha256") or hashlib.sha256(b"").hexdigest()
+    complete = {attempt.text_sha256 for attempt in good} - {None}
+    events = good[-1].events
+    if complete and text not in complete:
+        return "the provider's whole text", f"the call returned{_excerpt(end)}", events
+    asked = trace.header.scenario.provider.tool_calls
+    if good[-1].tool_calls and asked:
+        wanted = _calls((tool.name, tool.arguments) for tool in asked)
+        given = _calls(
+            (str(tool.get("name")), str(tool.get("arguments")))
+            for tool in end.payload.get("tool_calls") or ()
+        )
+        if given != wanted:
+            observed = f"the call returned {len(given)} tool calls, not as they were sent"
+            return f"the provider's {len(wanted)} tool calls", observed, events
+    return None
+
+
+def _excerpt(end: TraceEvent) -> str:
+    text = end.payload.get("text")
+    if not isinstance(text, str):
+        return " no text"
+    short = text if len(text) <= 60 else f"{text[:59]}…"
+    return f" {len(text)} characters of text: {short!r}"
+
+
+def _calls(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, object]]:
+    return [(name, _loaded(arguments)) for name, arguments in pairs]
+
+
+def _loaded(arguments: str) -> object:
+    # A client may parse the arguments and write them anew: equal JSON is equal.
+    try:
+        loaded: object = json.loads(arguments)
+    except ValueError:
+        return arguments
+    return loaded
+
+
+CHECKS = (
+    Check(
+        id="swallow.silent",
+        title="No failure is swallowed",
+        says="A call returns only what a good attempt gave it, whole; else it says so.",
+        run=_silent,
+    ),
+)

@@ -1,0 +1,132 @@
+"""What leaves the world, and is refused: processes, real threads, real sockets, alarms.
+
+Two nets. Functions that can be replaced are replaced. Behind them an audit hook sees what
+arrives at the interpreter by another way, such as a saved alias of the real socket class; it
+cannot be removed, so it looks only while patches are installed and only at simulated threads.
+
+Not visible: extension modules that block, sleep, or open sockets and threads in C. The known
+ones are refused on import; a real block that nobody sees is ended by the watchdog.
+"""
+
+from __future__ import annotations
+
+import _thread
+import multiprocessing.process
+import signal
+import sys
+from typing import Any
+
+from harness.sim.actors import current
+from harness.sim.escapes import refuse
+from harness.sim.patches.registry import Patch, refusing
+
+__all__ = ["PATCHES", "arm", "disarm"]
+
+#: Audit events that mean the real world. https://docs.python.org/3/library/audit_events.html
+_REFUSED_EVENTS = frozenset(
+    {
+        "ctypes.call_function",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.startfile",
+        "os.system",
+        "pty.spawn",
+        "socket.__new__",
+        "socket.bind",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "socket.gethostbyaddr",
+        "socket.gethostbyname",
+        "socket.getnameinfo",
+        "socket.sendmsg",
+        "socket.sendto",
+        "subprocess.Popen",
+    }
+)
+
+#: Extension modules with sockets, threads or loops of their own, which nothing here reaches.
+_REFUSED_MODULES = frozenset(
+    {
+        "_curl_cffi",
+        "confluent_kafka",
+        "curl_cffi",
+        "gevent",
+        "grpc",
+        "psycopg2",
+        "pycurl",
+        "rdkafka",
+        "uvloop",
+    }
+)
+
+_armed = False
+_hooked = False
+
+
+def arm() -> None:
+    """Let the audit hook look; it is added to the interpreter at the first time."""
+    global _armed, _hooked
+    _armed = True
+    if not _hooked:
+        _hooked = True
+        sys.addaudithook(_audit)
+
+
+def disarm() -> None:
+    """Let the audit hook look away."""
+    global _armed
+    _armed = False
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if not _armed:
+        return
+    if event in _REFUSED_EVENTS:
+        if current() is not None and not _importing():
+            refuse(_named(event, args))
+    elif event == "import" and args[0] in _REFUSED_MODULES and current() is not None:
+        refuse(f"import of {args[0]}, which does its own I/O in C,")
+
+
+def _named(event: str, args: tuple[Any, ...]) -> str:
+    if event == "subprocess.Popen" and args and args[1]:
+        words = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
+        return f"subprocess.Popen of {str(words[0]).rsplit('/', 1)[-1]!r}"
+    return f"real {event}" if event.startswith("socket.") else event
+
+
+def _importing() -> bool:
+    """Return whether a module is being imported.
+
+    Importing is the interpreter's business, not the subject's: some libraries look for shared
+    objects then, by running a program. Warm a subject up to keep that out of its runs.
+    """
+    frame = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _patches() -> tuple[Patch, ...]:
+    wanted: list[tuple[Any, str, str]] = [
+        (_thread, "start_new_thread", "_thread.start_new_thread"),
+        (_thread, "start_new", "_thread.start_new"),
+        (_thread, "start_joinable_thread", "_thread.start_joinable_thread"),
+        (signal, "alarm", "signal.alarm"),
+        (signal, "setitimer", "signal.setitimer"),
+        (signal, "pause", "signal.pause"),
+        (signal, "sigwait", "signal.sigwait"),
+        (signal, "sigtimedwait", "signal.sigtimedwait"),
+        (multiprocessing.process.BaseProcess, "start", "multiprocessing.Process.start"),
+    ]
+    return tuple(
+        Patch(owner, name, refusing(text)) for owner, name, text in wanted if hasattr(owner, name)
+    )
+
+
+PATCHES: tuple[Patch, ...] = _patches()

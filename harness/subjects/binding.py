@@ -1,0 +1,315 @@
+"""Binding: how a function becomes a subject.
+
+    import openai
+    from harness import provider_adapter
+
+    @provider_adapter
+    async def subject(request):
+        client = openai.AsyncOpenAI(api_key=request.api_key, timeout=request.timeout_s)
+        reply = await client.chat.completions.create(
+            model=request.model, messages=request.messages
+        )
+        return reply.choices[0].message.content
+
+A binding says how to call the code and what the code can express. It changes nothing about it,
+and a fault in the binding is told when it is made, with what to write instead.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal, get_args, overload
+
+from harness.errors import SubjectError
+from harness.model.retry_policy import RetryPolicy
+from harness.model.scenario import Role
+from harness.model.trace import SubjectInfo
+from harness.subjects.outcome import Classify
+from harness.subjects.ports import ProviderRequest
+
+__all__ = ["Binding", "Declares", "provider_adapter"]
+
+#: What a binding can express; checks that need more do not apply to it.
+Declares = Literal["errors", "audit", "events", "user", "model"]
+
+_EXAMPLE = "put @provider_adapter on `async def subject(request)` or `def subject(request)`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A subject that is ready to be called.
+
+    Attributes:
+        id: short name in reports, `module:function` unless given; the same on every machine.
+        title: one line for lists.
+        role: which ports it is reached through.
+        style: whether `function` is a coroutine function.
+        function: takes a `ProviderRequest`, and the client when `open` is given.
+        open: makes the client, once per call and inside the world.
+        classify: names class and code of exceptions that do not carry them.
+        declares: what the subject can express.
+        retry_policies: policies that it declares in place of the model's defaults.
+        inline: it keeps no process-wide state, so runs may share a process.
+        distributions: names of the libraries whose versions belong in a trace.
+        source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
+    """
+
+    id: str
+    title: str
+    role: Role = "provider_adapter"
+    style: Literal["async", "sync"]
+    function: Callable[..., Any]
+    open: Callable[..., Any] | None = None
+    classify: Classify | None = None
+    declares: tuple[Declares, ...] = ()
+    retry_policies: tuple[RetryPolicy, ...] = ()
+    inline: bool = False
+    distributions: tuple[str, ...] = ()
+    source_digest: str | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the bound function as if it were not bound."""
+        return self.function(*args)
+
+    def invoke_sync(self, request: ProviderRequest) -> Any:
+        """Make the client, call the (sync) subject, close the client; return what it returned."""
+        if self.open is None:
+            return self.function(request)
+        client = _make_client(self.open, request)
+        try:
+            return self.function(request, client)
+        finally:
+            close = getattr(client, "close", None)
+            if callable(close):
+                close()
+
+    async def invoke_async(self, request: ProviderRequest) -> Any:
+        """Make the client, await the (async) subject, close the client; return what it returned."""
+        if self.open is None:
+            return await self.function(request)
+        client = _make_client(self.open, request)
+        if isinstance(client, Awaitable):
+            client = await client
+        try:
+            return await self.function(request, client)
+        finally:
+            close = getattr(client, "aclose", None) or getattr(client, "close", None)
+            if callable(close):
+                closing = close()
+                if isinstance(closing, Awaitable):
+                    await closing
+
+    def info(self) -> SubjectInfo:
+        """Return what a trace says about this subject.
+
+        Raises:
+            SubjectError: a library that the binding names is not installed.
+        """
+        return SubjectInfo(
+            id=self.id,
+            role=self.role,
+            style=self.style,
+            declares=tuple(sorted(self.declares)),
+            retry_policies=self.retry_policies,
+            source_digest=self.source_digest,
+            distributions={name: _version_of(name, self.id) for name in sorted(self.distributions)},
+        )
+
+
+@overload
+def provider_adapter(function: Callable[..., Any], /) -> Binding: ...
+
+
+@overload
+def provider_adapter(
+    *,
+    id: str | None = None,
+    title: str | None = None,
+    open: Callable[..., Any] | None = None,
+    classify: Classify | None = None,
+    declares: tuple[Declares, ...] = (),
+    retry_policies: tuple[RetryPolicy, ...] = (),
+    inline: bool = False,
+    distributions: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Binding]: ...
+
+
+def provider_adapter(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Bind a sync or async function `adapter(request)` as a subject.
+
+    Use it bare, or with the options that `Binding` describes. With `open`, the function takes the
+    client as its second parameter; `open` takes nothing, or the request. `classify` is a function
+    of the exception that returns `("Class", "Code")` or None, or a mapping from exception type.
+    Giving `classify` declares `errors`.
+
+    Raises:
+        SubjectError: the function or an option cannot be bound; the hint says what to write.
+    """
+    if function is None and options:
+        return partial(_bind, **options)
+    if function is None:
+        return _bind
+    return _bind(function, **options)
+
+
+def _bind(
+    function: Callable[..., Any],
+    *,
+    id: str | None = None,
+    title: str | None = None,
+    open: Callable[..., Any] | None = None,
+    classify: Classify | None = None,
+    declares: tuple[Declares, ...] = (),
+    retry_policies: tuple[RetryPolicy, ...] = (),
+    inline: bool = False,
+    distributions: tuple[str, ...] = (),
+) -> Binding:
+    if isinstance(function, Binding):
+        raise SubjectError(
+            f"{function.id!r} is bound already", hint="use @provider_adapter once per function"
+        )
+    _check_options(open, classify, declares, retry_policies, distributions)
+    _check_function(function, takes_client=open is not None)
+    name = id if id is not None else _default_id(function)
+    if not name or any(character.isspace() for character in name):
+        raise SubjectError(f"{name!r} is no id", hint="give a short id without spaces")
+    said = tuple(declares)
+    if classify is not None and "errors" not in said:
+        said = ("errors", *said)
+    return Binding(
+        id=name,
+        title=title or _first_line(function) or name,
+        style="async" if _is_async(function) else "sync",
+        function=function,
+        open=open,
+        classify=classify,
+        declares=said,
+        retry_policies=tuple(retry_policies),
+        inline=bool(inline),
+        distributions=tuple(distributions),
+    )
+
+
+def _check_function(function: object, *, takes_client: bool) -> None:
+    name = getattr(function, "__qualname__", repr(type(function).__name__))
+    if inspect.isclass(function):
+        raise SubjectError(
+            f"{name} is a class, not an adapter function",
+            hint="bind a function that makes the object and calls it, or one of its bound methods",
+        )
+    if not callable(function):
+        raise SubjectError(f"a {type(function).__name__} cannot be called", hint=_EXAMPLE)
+    target = _unwrapped(function)
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise SubjectError(
+            f"{name} is a generator function",
+            hint="collect the parts and return the whole text, or a Reply",
+        )
+    parameters = ("request", "client") if takes_client else ("request",)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        # A builtin without a signature cannot be checked beforehand.
+        return
+    try:
+        signature.bind(*parameters)
+    except TypeError:
+        wanted = f"({', '.join(parameters)})"
+        hint = (
+            "`open` is given, so the function takes the request and the client"
+            if takes_client
+            else "it is called with the request alone; with open=… it also gets a client"
+        )
+        raise SubjectError(f"{name}{signature} cannot be called as {wanted}", hint=hint) from None
+
+
+def _check_options(
+    open_: object,
+    classify: object,
+    declares: object,
+    retry_policies: object,
+    distributions: object,
+) -> None:
+    if open_ is not None and not callable(open_):
+        raise SubjectError("open is not callable", hint="write: open=lambda: MyClient()")
+    if classify is not None and not callable(classify) and not isinstance(classify, Mapping):
+        raise SubjectError(
+            "classify is neither a function nor a mapping",
+            hint='write: classify={MyError: ("ProviderTransient", "RateLimited")}',
+        )
+    if isinstance(classify, Mapping):
+        for kind, pair in classify.items():
+            typed = inspect.isclass(kind) and issubclass(kind, BaseException)
+            paired = isinstance(pair, tuple) and [type(part) for part in pair] == [str, str]
+            if not (typed and paired):
+                raise SubjectError(
+                    f"classify has {kind!r}: {pair!r}",
+                    hint='each entry is ExceptionType: ("Class", "Code")',
+                )
+    _check_names("declares", declares, known=get_args(Declares))
+    _check_names("distributions", distributions)
+    if not isinstance(retry_policies, (tuple, list)) or not all(
+        isinstance(item, RetryPolicy) for item in retry_policies
+    ):
+        raise SubjectError("retry_policies is not a tuple of RetryPolicy")
+
+
+def _check_names(option: str, value: object, known: tuple[str, ...] = ()) -> None:
+    if not isinstance(value, (tuple, list)) or not all(isinstance(item, str) for item in value):
+        raise SubjectError(f"{option} is not a tuple of texts", hint=f'write: {option}=("…",)')
+    unknown = [item for item in value if known and item not in known]
+    if unknown:
+        raise SubjectError(
+            f"{option} has the unknown {unknown[0]!r}", hint=f"known: {', '.join(known)}"
+        )
+
+
+def _make_client(factory: Callable[..., Any], request: ProviderRequest) -> Any:
+    try:
+        wants_request = any(
+            parameter.default is parameter.empty
+            and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            for parameter in inspect.signature(factory).parameters.values()
+        )
+    except (TypeError, ValueError):
+        wants_request = False
+    return factory(request) if wants_request else factory()
+
+
+def _unwrapped(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    if not inspect.isroutine(function):
+        function = type(function).__call__
+    return function
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(_unwrapped(function))
+
+
+def _default_id(function: Callable[..., Any]) -> str:
+    target = _unwrapped(function)
+    name = str(getattr(target, "__name__", type(function).__name__))
+    module = str(getattr(target, "__module__", None) or "").rpartition(".")[2]
+    return name if module in {"", "__main__"} else f"{module}:{name}"
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    lines = (inspect.getdoc(function) or "").strip().splitlines()
+    return lines[0] if lines and not isinstance(function, partial) else ""
+
+
+@cache
+def _version_of(name: str, subject: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        raise SubjectError(
+            f"subject {subject!r} names the library {name!r}, which is not installed",
+            hint=f"pip install {name}",
+        ) from None

@@ -1,0 +1,300 @@
+"""From a subject's name to its Binding, and the list of those that are shipped.
+
+    reference                 an id of a shipped subject
+    path/to/adapter.py:name   a function or binding in a file
+    package.module:name       one in an importable module
+
+Every fault of a user's file is one SubjectError that names the file, and what to do next.
+Nothing but the named subject's module is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from harness.errors import SubjectError, UnknownNameError
+from harness.subjects.binding import Binding, provider_adapter
+from harness.subjects.miniatures import MINIATURES
+
+__all__ = ["SubjectEntry", "catalog", "load_subject", "shipped_ids"]
+
+#: Which extra of the distribution brings a library.
+_EXTRAS = {"openai": "openai", "httpx2": "openai", "tenacity": "openai"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectEntry:
+    """One line of the list of shipped subjects.
+
+    Attributes:
+        id: what `--subject` takes.
+        title: one line for people.
+        kind: a `client` is a real library, the `reference` is right, a `miniature` is wrong in
+            one named way.
+        needs: libraries that it imports.
+        available: whether all of them are installed.
+        fails: id of the check that a miniature is made to fail.
+    """
+
+    id: str
+    title: str
+    kind: Literal["client", "reference", "miniature"]
+    needs: tuple[str, ...] = ()
+    available: bool = True
+    fails: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shipped:
+    module: str
+    name: str
+    title: str
+    kind: Literal["client", "reference"]
+    needs: tuple[str, ...] = ()
+
+
+#: Titles are repeated from the bindings: a list must not import every runtime.
+_SHIPPED = {
+    "reference": _Shipped(
+        module="harness.subjects.reference",
+        name="reference",
+        title="Correct stud-cli adapter without an SDK, async",
+        kind="reference",
+    ),
+    "reference-sync": _Shipped(
+        module="harness.subjects.reference",
+        name="reference_sync",
+        title="Correct stud-cli adapter without an SDK, blocking",
+        kind="reference",
+    ),
+    "openai-async": _Shipped(
+        module="harness.subjects.openai_sdk",
+        name="openai_async",
+        title="OpenAI SDK as it is, async",
+        kind="client",
+        needs=("openai",),
+    ),
+    "openai-sync": _Shipped(
+        module="harness.subjects.openai_sdk",
+        name="openai_sync",
+        title="OpenAI SDK as it is, blocking",
+        kind="client",
+        needs=("openai",),
+    ),
+    "openai-stud": _Shipped(
+        module="harness.subjects.openai_stud",
+        name="openai_stud",
+        title="OpenAI SDK with tenacity, by the stud-cli model",
+        kind="client",
+        needs=("openai", "tenacity"),
+    ),
+}
+
+
+def shipped_ids() -> tuple[str, ...]:
+    """Return the ids of all shipped subjects."""
+    return (*_SHIPPED, *MINIATURES)
+
+
+def catalog() -> tuple[SubjectEntry, ...]:
+    """Return one entry per shipped subject, whether or not its libraries are installed."""
+    shipped = (
+        SubjectEntry(
+            id=id_,
+            title=item.title,
+            kind=item.kind,
+            needs=item.needs,
+            available=not _missing(item.needs),
+        )
+        for id_, item in _SHIPPED.items()
+    )
+    miniatures = (
+        SubjectEntry(id=id_, title=item.binding.title, kind="miniature", fails=item.fails)
+        for id_, item in MINIATURES.items()
+    )
+    return (*shipped, *miniatures)
+
+
+def load_subject(spec: str) -> Binding:
+    """Return the binding that `spec` names.
+
+    Args:
+        spec: a shipped id, `path/to/file.py:name` or `package.module:name`. A plain function is
+            bound on the way.
+
+    Raises:
+        UnknownNameError: it is neither a shipped id nor a place.
+        SubjectError: the subject cannot be imported or bound.
+    """
+    if spec in MINIATURES:
+        return MINIATURES[spec].binding
+    if spec in _SHIPPED:
+        return _load_shipped(spec)
+    place, colon, name = spec.rpartition(":")
+    if not colon:
+        if spec.endswith(".py"):
+            raise SubjectError(
+                f"{spec} names a file but no subject in it", hint=f"write {spec}:subject"
+            )
+        raise UnknownNameError("subject", spec, shipped_ids())
+    if not place or not name:
+        raise SubjectError(
+            f"{spec!r} is no place of a subject", hint="write path/to/adapter.py:subject"
+        )
+    is_file = place.endswith(".py") or "/" in place or "\\" in place
+    module, digest = _import_file(place) if is_file else _import_module(place)
+    return replace(_find(module, name, place), source_digest=digest)
+
+
+def _load_shipped(id_: str) -> Binding:
+    item = _SHIPPED[id_]
+    missing = _missing(item.needs)
+    if missing:
+        raise SubjectError(
+            f"subject {id_!r} needs {' and '.join(missing)}, which is not installed",
+            hint=_install_hint(missing[0]),
+        )
+    try:
+        module = importlib.import_module(item.module)
+    except ImportError as error:
+        # An older version of the library without a name that the adapter uses.
+        raise SubjectError(
+            f"subject {id_!r} cannot be imported: {error}", hint=_install_hint(item.needs[0])
+        ) from error
+    binding = getattr(module, item.name)
+    assert isinstance(binding, Binding)
+    return binding
+
+
+def _import_file(place: str) -> tuple[types.ModuleType, str]:
+    path = Path(place).expanduser()
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        near = get_close_matches(path.name, _python_files(path.parent), n=1)
+        hint = f"did you mean {path.parent / near[0]}?" if near else "check the path"
+        raise SubjectError(f"{place}: there is no such file", hint=hint) from None
+    except OSError as error:
+        raise SubjectError(f"{place}: cannot be read: {error.strerror}") from error
+    # The prefix keeps a file named like a library from taking that library's place.
+    module = types.ModuleType(f"subject.{path.stem}")
+    module.__file__ = str(path.resolve())
+    with _on_path(path.resolve().parent), _told(place):
+        # Compiled from the bytes that are digested; a cached .pyc could be of other ones.
+        code = compile(source, str(path), "exec", dont_inherit=True)
+        sys.modules[module.__name__] = module
+        try:
+            exec(code, module.__dict__)  # noqa: S102 - running the user's file is the purpose
+        except BaseException:
+            del sys.modules[module.__name__]
+            raise
+    return module, hashlib.sha256(source).hexdigest()
+
+
+def _import_module(place: str) -> tuple[types.ModuleType, str | None]:
+    with _on_path(Path.cwd()), _told(place):
+        module = importlib.import_module(place)
+    file = getattr(module, "__file__", None)
+    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else None
+    return module, digest
+
+
+def _find(module: types.ModuleType, name: str, place: str) -> Binding:
+    target: object = module
+    for part in name.split("."):
+        target = getattr(target, part, None)
+    if target is None:
+        bound = sorted(key for key, value in vars(module).items() if isinstance(value, Binding))
+        near = get_close_matches(name, list(vars(module)), n=1)
+        found = bound or near
+        hint = f"write {place}:{found[0]}" if found else "decorate a function: @provider_adapter"
+        raise SubjectError(f"{place}: there is no {name!r} in it", hint=hint)
+    if isinstance(target, Binding):
+        return target
+    try:
+        return provider_adapter(target)  # type: ignore[call-overload, no-any-return]
+    except SubjectError as error:
+        raise SubjectError(f"{place}:{name}: {error.message}", hint=error.hint) from None
+
+
+@contextmanager
+def _on_path(folder: Path) -> Iterator[None]:
+    """Let a subject import what lies beside it; only while it is imported."""
+    entry = str(folder)
+    sys.path.insert(0, entry)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        if entry in sys.path:
+            sys.path.remove(entry)
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """Turn what an import raises into one SubjectError about `place`."""
+    try:
+        yield
+    except SubjectError as error:
+        raise SubjectError(f"{place}: {error.message}", hint=error.hint) from error
+    except SyntaxError as error:
+        _tell_syntax(place, error)
+    except ModuleNotFoundError as error:
+        name = error.name or "a module"
+        if name == place or place.startswith(f"{name}."):
+            raise SubjectError(
+                f"there is no module {name!r}",
+                hint="run from its folder, install it, or write path/to/file.py:name",
+            ) from error
+        raise SubjectError(
+            f"{_where(place, error)}: it imports {name!r}, which is not installed",
+            hint=_install_hint(name.partition(".")[0]),
+        ) from error
+    except (Exception, SystemExit) as error:  # a script may end itself: that is a fault, too
+        raise SubjectError(
+            f"{_where(place, error)}: importing it raised {type(error).__name__}: {error}",
+            hint="the file is imported before the simulated world exists: build clients inside"
+            " the subject, or in open=…",
+        ) from error
+
+
+def _tell_syntax(place: str, error: SyntaxError) -> NoReturn:
+    file = error.filename or place
+    raise SubjectError(
+        f"{file}:{error.lineno or 1}:{error.offset or 1}: {error.msg}",
+        hint=(error.text or "").strip() or None,
+    ) from error
+
+
+def _where(place: str, error: BaseException) -> str:
+    """Return `file:line` of the innermost frame in the user's own file."""
+    line: int | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in {place, str(Path(place).expanduser())}:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return place if line is None else f"{place}:{line}"
+
+
+def _missing(needs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in needs if name not in sys.modules and find_spec(name) is None)
+
+
+def _install_hint(name: str) -> str:
+    extra = _EXTRAS.get(name)
+    return f"pip install {name}" if extra is None else f"pip install 'faultclock[{extra}]'"
+
+
+def _python_files(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("*.py")] if folder.is_dir() else []

@@ -1,0 +1,1 @@
+"""Tests of the code as text: imports, house style, documentation."""

@@ -1,0 +1,74 @@
+"""What the architecture tests read: the modules of `harness/`, parsed once, never imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["PROJECT", "Import", "Module", "functions", "modules", "suite_modules"]
+
+PROJECT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One imported module name, and where it stands."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """One source file.
+
+    Attributes:
+        path: relative to the project, with slashes.
+        room: first part below `harness/`; the stem for a top-level file such as `errors.py`.
+    """
+
+    path: str
+    room: str
+    text: str
+    tree: ast.Module
+
+    def imports(self) -> Iterator[Import]:
+        """Yield every import of the module, those inside functions included."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield Import(name=alias.name, line=node.lineno)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{self.path}:{node.lineno}: imports are absolute"
+                yield Import(name=node.module or "", line=node.lineno)
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Return every Python file of the package, sorted by path."""
+    return tuple(_read(path) for path in sorted((PROJECT / "harness").rglob("*.py")))
+
+
+@cache
+def suite_modules() -> tuple[Module, ...]:
+    """Return every Python file of the tests, sorted by path."""
+    return tuple(_read(path) for path in sorted((PROJECT / "tests").rglob("*.py")))
+
+
+def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield every function of the module, nested ones included."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+def _read(path: Path) -> Module:
+    relative = path.relative_to(PROJECT)
+    room = relative.parts[1] if len(relative.parts) > 2 else relative.stem
+    text = path.read_text("utf-8")
+    return Module(
+        path=relative.as_posix(), room=room, text=text, tree=ast.parse(text, filename=str(relative))
+    )

@@ -1,0 +1,151 @@
+"""The documentation as a test: links lead somewhere, examples work, tables are complete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import click
+import pytest
+
+from harness.cli import exits
+from harness.cli.app import app
+from harness.load.payloads import load_payloads
+from harness.load.scenario import load_scenario
+from harness.model.fault import Fault, HttpError, OkWithErrorBody, StreamError, Trigger
+from harness.model.scenario import Limits, ProviderScript, Scenario, Task, ToolCallReply
+from harness.subjects.registry import load_subject
+from tests.architecture.source_tree import PROJECT
+from tests.architecture.test_import_direction import ROOMS
+
+PAGES = sorted(
+    path.relative_to(PROJECT).as_posix()
+    for path in [
+        *PROJECT.glob("*.md"),
+        *PROJECT.glob("docs/*.md"),
+        *(
+            PROJECT / folder / "README.md"
+            for folder in ("fixtures", "reports", "scenarios", "tests")
+        ),
+    ]
+)
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _page(name: str) -> str:
+    return (PROJECT / name).read_text("utf-8")
+
+
+def _blocks(page: str, language: str) -> Iterator[str]:
+    return (match[2] for match in _FENCE.finditer(_page(page)) if match[1] == language)
+
+
+def _examples(language: str) -> list[tuple[str, int]]:
+    return [(page, number) for page in PAGES for number, _ in enumerate(_blocks(page, language))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_something_that_exists(page: str) -> None:
+    """Files are there, and so are the headings that a link names."""
+    broken = []
+    for link in _LINK.findall(_page(page)):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = (PROJECT / page).parent / name if name else PROJECT / page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_are_as_short_as_in_the_code(page: str) -> None:
+    """A page is read in an editor and in a diff, too; tables and their like may be wider."""
+    long = [
+        number
+        for number, line in enumerate(_page(page).splitlines(), start=1)
+        if len(line) > 100 and not line.startswith("|")
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize(("page", "number"), _examples("yaml"))
+def test_an_example_scenario_loads(page: str, number: int, tmp_path: Path) -> None:
+    """What a person copies from the page is a scenario, and its payloads exist."""
+    text = list(_blocks(page, "yaml"))[number]
+    file = tmp_path / "example.yaml"
+    file.write_text(text, "utf-8")
+    scenario = load_scenario(file)
+    known = load_payloads(scenario.provider.dialect)
+    for rule in scenario.provider.faults:
+        if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError)):
+            assert rule.then.error in known
+
+
+@pytest.mark.parametrize(("page", "number"), _examples("python"))
+def test_an_example_adapter_can_be_bound(page: str, number: int, tmp_path: Path) -> None:
+    """What a person copies from the page is a subject; how it behaves is for a run to say."""
+    file = tmp_path / "my_adapter.py"
+    file.write_text(list(_blocks(page, "python"))[number], "utf-8")
+    binding = load_subject(f"{file}:subject")
+    assert binding.role == "provider_adapter"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Scenario, ProviderScript, ToolCallReply, Task, Limits, Trigger],
+    ids=lambda m: m.__name__,
+)
+def test_every_key_of_a_scenario_is_explained(model: type[Scenario]) -> None:
+    """The guide to the format names each key that a file may hold."""
+    page = _page("docs/scenarios.md")
+    assert [name for name in model.model_fields if f"`{name}`" not in page] == []
+
+
+def test_every_fault_and_its_keys_are_explained() -> None:
+    """The table of faults is that of the model."""
+    page = _page("docs/scenarios.md")
+    for member in get_args(get_args(Fault)[0]):
+        kind = get_args(member.model_fields["kind"].annotation)[0]
+        assert f"| `{kind}` |" in page
+        assert [name for name in member.model_fields if f"`{name}`" not in page] == []
+
+
+def test_the_table_of_rooms_is_the_one_that_is_enforced() -> None:
+    """Whoever reads the architecture reads the rules that the tests hold."""
+    page = _page("docs/architecture.md")
+    rooms = {match.rstrip("/") for match in re.findall(r"^\| `([a-z_]+/?)` \|", page, re.MULTILINE)}
+    assert rooms == {room for room in ROOMS if not room.startswith("__")}
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    """The guided tour does not lead into walls."""
+    page = _page("docs/architecture.md")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml))`", page))
+    missing = {
+        name
+        for name in named
+        if not any((root / name).exists() for root in (PROJECT, PROJECT / "harness"))
+    }
+    assert missing == set()
+
+
+def test_the_readme_has_every_exit_code_and_command() -> None:
+    """Build servers branch on the numbers, and people begin with the commands."""
+    page = _page("README.md")
+    for name in exits.__all__:
+        value = getattr(exits, name)
+        if isinstance(value, int):
+            assert f"| {value} | " in page, name
+    for command in app.list_commands(click.Context(app)):
+        assert f"`faultclock {command}" in page, command
+
+
+def _anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }

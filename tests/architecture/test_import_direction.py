@@ -1,0 +1,124 @@
+"""Which room may import which, and which library lives where: the architecture as a test."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.architecture.source_tree import modules
+
+#: Room to the rooms of ours that it may import, itself apart. `__init__` is the public face.
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "model": {"errors"},
+    "error_models": set(),
+    "load": {"errors", "model"},
+    "sim": {"errors", "model"},
+    "fakes": {"errors", "model", "sim"},
+    "subjects": {"errors", "model"},
+    "oracle": {"errors", "model"},
+    "render": {"errors", "model"},
+    "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
+    "cli": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle", "run", "render"},
+    "__init__": {"errors", "model", "subjects"},
+    "__main__": {"cli"},
+}
+
+#: Room to the libraries that it may import.
+LIBRARIES: dict[str, set[str]] = {
+    "model": {"pydantic"},
+    "load": {"pydantic", "yaml"},
+    "sim": {"simpy", "time_machine"},
+    "fakes": {"h11"},
+    "subjects": {"h11", "httpx2", "openai", "tenacity"},
+    "render": {"jinja2", "junitparser", "markupsafe"},
+    "cli": {"click", "rich"},
+}
+
+#: Libraries that one file alone may import: exchanging them must touch nothing else.
+ONE_FILE = {"simpy", "time_machine", "yaml.events"}
+
+#: The rooms that never see each other: they meet in `run` and exchange values of `model`.
+WINGS = ({"sim", "fakes"}, {"subjects"}, {"oracle"})
+
+
+def test_every_room_is_in_the_table() -> None:
+    """A new room must be given its place before anything can be put into it."""
+    assert {module.room for module in modules()} <= set(ROOMS)
+
+
+def test_rooms_import_only_what_the_table_allows() -> None:
+    """The direction of every import between rooms is the one that the architecture names."""
+    wrong = [
+        f"{module.path}:{item.line} imports {item.name}"
+        for module in modules()
+        for item in module.imports()
+        if (room := _room(item.name)) is not None
+        and room != module.room
+        and room not in ROOMS[module.room]
+        # `import harness` alone gives the version and the package's place, and no room.
+        and item.name != "harness"
+    ]
+    assert wrong == []
+
+
+def test_the_table_has_no_cycle() -> None:
+    """A room can be understood with only the rooms below it, because there is a below."""
+    done: set[str] = set()
+    while len(done) < len(ROOMS):
+        ready = {room for room, below in ROOMS.items() if room not in done and below <= done}
+        assert ready, f"a cycle among {sorted(set(ROOMS) - done)}"
+        done |= ready
+
+
+def test_the_wings_stay_apart() -> None:
+    """World, subjects and judgement never import each other, not even by way of the table."""
+    for wing in WINGS:
+        others = set().union(*(other for other in WINGS if other is not wing))
+        for room in wing:
+            assert not ROOMS[room] & others
+
+
+def test_libraries_stay_in_their_rooms() -> None:
+    """A third-party library is imported only where the table puts it."""
+    wrong = [
+        f"{module.path}:{item.line} imports {item.name}"
+        for module in modules()
+        for item in module.imports()
+        if (top := item.name.split(".", 1)[0]) != "harness"
+        and top not in sys.stdlib_module_names
+        and top not in LIBRARIES.get(module.room, set())
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("library", sorted(ONE_FILE))
+def test_a_library_that_is_wrapped_is_imported_by_one_file(library: str) -> None:
+    """SimPy and time-machine are details of one file each, so that neither leaks into our words."""
+    files = {
+        module.path
+        for module in modules()
+        for item in module.imports()
+        if item.name == library or item.name.startswith(f"{library}.")
+    }
+    assert len(files) <= 1, sorted(files)
+
+
+def test_an_sdk_is_imported_by_adapters_alone() -> None:
+    """The core installs and runs without any SDK: only files that are loaded on demand need one."""
+    files = {
+        module.path
+        for module in modules()
+        for item in module.imports()
+        if item.name.split(".", 1)[0] in {"openai", "httpx2", "tenacity"}
+    }
+    assert all(path.startswith("harness/subjects/") for path in files), sorted(files)
+
+
+def _room(name: str) -> str | None:
+    """Return the room that an imported name belongs to, None for what is not ours."""
+    parts = name.split(".")
+    if parts[0] != "harness":
+        return None
+    return parts[1] if len(parts) > 1 else "__init__"

@@ -1,0 +1,14 @@
+"""Runs a command line in this process, as the tests of `harness.cli` do."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner, Result
+
+from harness.cli.app import app
+
+__all__ = ["faultclock"]
+
+
+def faultclock(*words: str) -> Result:
+    """Run `faultclock` with these words; output and error output are kept apart."""
+    return CliRunner().invoke(app, words)

@@ -1,0 +1,128 @@
+"""The command itself: help that answers at once, and failures that are sentences."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import NoReturn
+
+import pytest
+
+import harness
+from harness.errors import InputError, InternalError
+from tests.cli.command_line import faultclock
+
+COMMANDS = ("run", "list", "validate", "replay", "schema", "doctor")
+
+
+def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let the command `schema scenario` raise `error`."""
+
+    def fail() -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("harness.load.schema.scenario_schema", fail)
+
+
+def test_the_help_lists_every_command_and_exit_code() -> None:
+    """A build server's author finds the codes without reading the source."""
+    result = faultclock("--help")
+    assert result.exit_code == 0
+    assert all(f"  {name} " in result.stdout for name in COMMANDS)
+    assert all(f"  {code} " in result.stdout for code in (0, 1, 2, 3, 70, 130, 141))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_teaches_by_example(name: str) -> None:
+    """The shown command lines begin with the program's name."""
+    result = faultclock(name, "--help")
+    assert result.exit_code == 0
+    assert f"  faultclock {name}" in result.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    """One place names it."""
+    assert harness.__version__ in faultclock("--version").stdout
+
+
+def test_help_imports_nothing_that_takes_time() -> None:
+    """A first impression is made in the first tenth of a second."""
+    code = (
+        "import sys\n"
+        "from harness.cli.app import app\n"
+        "try:\n    app(args=['--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = {'pydantic', 'yaml', 'rich', 'jinja2', 'simpy', 'vcr', 'openai', 'asyncio'}\n"
+        "print('loaded:', *sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("loaded:\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("lst",), "unknown command 'lst': did you mean 'list'?"),
+        (("list", "scenario"), "'scenario' is not one of"),
+        (("run", "--sed", "1"), "No such option '--sed'"),
+        (("validate",), "Missing argument"),
+    ],
+)
+def test_wrong_usage_is_told_with_a_way_out(words: tuple[str, ...], told: str) -> None:
+    """Code 2, and nothing on standard output."""
+    result = faultclock(*words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""
+
+
+def test_bad_input_is_a_sentence_on_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No traceback, and no escape sequence out of somebody's file."""
+    fail_with(monkeypatch, InputError("what is \x1b[31mwrong", hint="what to do"))
+    result = faultclock("schema", "scenario")
+    assert result.exit_code == 2
+    assert result.stderr == "faultclock: what is \\x1b[31mwrong\n  what to do\n"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("oops"), InternalError("oops")])
+def test_a_bug_of_ours_asks_for_a_report(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Code 70 is for bugs alone, so that nobody looks for them in their own files."""
+    monkeypatch.delenv("FAULTCLOCK_DEBUG", raising=False)
+    fail_with(monkeypatch, error)
+    result = faultclock("schema", "scenario")
+    assert result.exit_code == 70
+    assert f"internal error: {type(error).__name__}: oops" in result.stderr
+    assert "Please report it" in result.stderr
+
+
+def test_a_bug_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAULTCLOCK_DEBUG=1 lets the traceback through, and the code stays."""
+    monkeypatch.setenv("FAULTCLOCK_DEBUG", "1")
+    fail_with(monkeypatch, RuntimeError("oops"))
+    result = faultclock("schema", "scenario")
+    assert result.exit_code == 70
+    assert "Traceback" in result.stderr
+    assert "RuntimeError: oops" in result.stderr
+
+
+def test_an_interrupt_exits_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """130, with a word about the files."""
+    fail_with(monkeypatch, KeyboardInterrupt())
+    result = faultclock("schema", "scenario")
+    assert result.exit_code == 130
+    assert "interrupted" in result.stderr
+
+
+def test_a_reader_that_went_away_is_met_in_silence() -> None:
+    """`faultclock schema model | head -1` ends as other programs do, and not with 0."""
+    code = "from harness.cli.app import app; app(args=['schema', 'model'])"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    told = child.stderr.read()
+    child.stderr.close()
+    assert child.wait() == 141
+    assert told == b""

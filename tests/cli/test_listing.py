@@ -1,0 +1,59 @@
+"""Lists, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.command_line import faultclock
+
+KINDS = ("scenarios", "models", "subjects", "checks", "requirements")
+
+
+def listed(kind: str) -> list[dict[str, Any]]:
+    """Return what `list KIND --json` prints."""
+    result = faultclock("list", kind, "--json")
+    assert result.exit_code == 0, result.stderr
+    found: list[dict[str, Any]] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_is_a_list_of_objects_each_with_its_own_id(kind: str) -> None:
+    """Programs may rely on it."""
+    ids = [entry["id"] for entry in listed(kind)]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_names_every_id_of_the_json(kind: str) -> None:
+    """Both are of the same facts."""
+    text = faultclock("list", kind).stdout
+    assert all(entry["id"] in text for entry in listed(kind))
+
+
+def test_models_show_their_switches_and_default_readings() -> None:
+    """That is where a person learns what --reading takes."""
+    (stud,) = [entry for entry in listed("models") if entry["id"] == "stud-cli"]
+    switch = stud["switches"][0]
+    text = faultclock("list", "models").stdout
+    assert f"    {switch['id']}: {switch['question']}" in text
+    assert f"      * {switch['default']}:" in text
+
+
+def test_a_miniature_says_what_it_fails() -> None:
+    """The list is the catalogue of known defects."""
+    minis = [entry for entry in listed("subjects") if entry["kind"] == "miniature"]
+    assert minis
+    assert all(entry["fails"] for entry in minis)
+
+
+def test_requirements_are_of_the_model_that_is_asked_for() -> None:
+    """An unknown model is met with the known ones."""
+    assert {entry["model"] for entry in listed("requirements")} == {"stud-cli"}
+    result = faultclock("list", "requirements", "--model", "stud-cly")
+    assert result.exit_code == 2
+    assert "did you mean 'stud-cli'" in result.stderr

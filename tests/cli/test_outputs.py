@@ -1,0 +1,67 @@
+"""Output paths are checked before a run, and files are written whole after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli.outputs import Outputs
+from harness.errors import InputError
+from tests.cli.reports import small_report
+from tests.load.test_trace_file import small_trace
+
+
+def test_reports_are_written_where_they_were_asked_for(tmp_path: Path) -> None:
+    """Their paths are returned, for the summary."""
+    paths = [str(tmp_path / "new" / name) for name in ("r.html", "r.json", "r.xml")]
+    outputs = Outputs(html=paths[0], json=paths[1], junit=paths[2])
+    outputs.check()
+    assert outputs.write(small_report()) == tuple(paths)
+    assert all(Path(path).stat().st_size > 100 for path in paths)
+
+
+def test_standard_output_takes_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no file, so it is not among the written ones."""
+    outputs = Outputs(json="-")
+    outputs.check()
+    assert outputs.takes_stdout
+    assert outputs.write(small_report()) == ()
+    assert capsys.readouterr().out.startswith("{")
+
+
+@pytest.mark.parametrize("pair", [("-", "-"), ("r.html", "./r.html")])
+def test_two_reports_do_not_share_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: tuple[str, str]
+) -> None:
+    """However the one place is spelled."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="written to one place"):
+        Outputs(html=pair[0], json=pair[1]).check()
+
+
+def test_a_folder_in_place_of_a_report_is_told_before_the_run(tmp_path: Path) -> None:
+    """The run would take its time for nothing."""
+    with pytest.raises(InputError, match="this is a folder"):
+        Outputs(html=str(tmp_path)).check()
+
+
+def test_a_file_in_place_of_the_trace_folder_is_told_before_the_run(tmp_path: Path) -> None:
+    """The same for traces."""
+    (tmp_path / "traces").write_text("")
+    with pytest.raises(InputError, match="a file is where the folder should be"):
+        Outputs(trace_dir=str(tmp_path / "traces")).check()
+
+
+def test_a_trace_is_named_relative_to_the_report(tmp_path: Path) -> None:
+    """The report links to it, wherever both are moved together."""
+    outputs = Outputs(html=str(tmp_path / "out" / "r.html"), trace_dir=str(tmp_path / "traces"))
+    store = outputs.trace_writer()
+    assert store is not None
+    assert store(small_trace()) == "../traces/a/b.seed-3.jsonl"
+    assert (tmp_path / "traces" / "a" / "b.seed-3.jsonl").is_file()
+
+
+def test_without_a_trace_folder_nothing_is_stored() -> None:
+    """None tells the suite so."""
+    assert Outputs().trace_writer() is None

@@ -1,0 +1,29 @@
+"""What `replay` says about two lines that differ."""
+
+from __future__ import annotations
+
+from harness.cli.replay import differences
+
+LINE = '{"actor":"network","at_ns":5,"kind":"net.sent","payload":{"n":[1,2]},"seq":3}\n'
+
+
+def test_only_the_fields_that_differ_are_told() -> None:
+    """A trace line is long; the eye should not search it."""
+    assert differences(LINE, LINE.replace('"at_ns":5', '"at_ns":6').replace("2]", "3]")) == [
+        "event 3: network net.sent",
+        "at_ns: recorded 5, observed 6",
+        "payload.n.1: recorded 2, observed 3",
+    ]
+
+
+def test_a_field_that_one_side_lacks_is_absent() -> None:
+    """Null would be a value."""
+    assert differences(LINE, LINE.replace('"n":[1,2]', '"n":[1]'))[1:] == [
+        "payload.n.1: recorded 2, observed absent"
+    ]
+
+
+def test_a_line_that_one_side_lacks_is_shown_whole() -> None:
+    """One of the traces ended earlier."""
+    assert differences(LINE, None) == [f"only the recorded trace has it: {LINE.rstrip()}"]
+    assert differences(None, LINE) == [f"only the observed trace has it: {LINE.rstrip()}"]

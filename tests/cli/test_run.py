@@ -1,0 +1,211 @@
+"""`run` and `replay` as a person meets them: real processes, real subjects, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.command_line import faultclock
+
+ONE = "rate-limits/retry-after-integer"
+ADAPTER = """\
+import http.client
+import json
+
+from harness import provider_adapter
+
+
+@provider_adapter
+def subject(request):
+    '''One attempt, no retry.'''
+    connection = http.client.HTTPSConnection("api.openai.com")
+    body = {"model": request.model, "messages": list(request.messages), "stream": False}
+    connection.request(
+        "POST",
+        "/v1/chat/completions",
+        json.dumps(body),
+        {"content-type": "application/json", "authorization": "Bearer key"},
+    )
+    answer = json.loads(connection.getresponse().read())
+    return answer["choices"][0]["message"]["content"]
+"""
+
+
+def process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `faultclock` in a process of its own: a run patches the process that it is in."""
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli", *words],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_subject_that_conforms_exits_with_0(tmp_path: Path) -> None:
+    """The table has the scenario, and the totals say what it took."""
+    done = process(tmp_path, "run", ONE, "--subject", "reference")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{ONE}  ✓ pass" in done.stdout
+    assert "✓ reference against stud-cli: 1 run, 1 pass" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_subject_that_does_not_conform_exits_with_1_and_the_way_back(tmp_path: Path) -> None:
+    """The command that is shown runs exactly that again."""
+    done = process(tmp_path, "run", ONE, "--subject", "mini-ignores-retry-after")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "✗ fail" in done.stdout
+    assert "backoff.retry-after: " in done.stdout
+    (command,) = [line for line in done.stdout.splitlines() if "once more: " in line]
+    words = shlex.split(command.partition("once more: ")[2])
+    again = process(tmp_path, *words[1:])
+    assert again.returncode == 1
+    assert [line for line in again.stdout.splitlines() if ONE in line][:1] == [
+        line for line in done.stdout.splitlines() if ONE in line
+    ][:1]
+
+
+def test_a_run_that_proves_nothing_exits_with_3(tmp_path: Path) -> None:
+    """A fault that nobody met is never green."""
+    done = process(tmp_path, "run", ONE, "--subject", "mini-never-calls")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "? inconclusive" in done.stdout
+
+
+def test_an_unknown_subject_is_met_with_near_names(tmp_path: Path) -> None:
+    """Code 2: nothing has been judged."""
+    done = process(tmp_path, "run", ONE, "--subject", "refrence")
+    assert done.returncode == 2
+    assert "did you mean 'reference'" in done.stderr
+
+
+def test_all_reports_and_traces_are_of_the_same_runs(tmp_path: Path) -> None:
+    """JSON on standard output is alone there; words for people go to standard error."""
+    done = process(
+        tmp_path,
+        *("run", ONE, "--subject", "reference", "--seeds", "2", "--json", "-"),
+        *("--html", "out/r.html", "--junit", "out/r.xml", "--trace-dir", "traces"),
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [run["seed"] for run in report["runs"]] == [0, 1]
+    assert f"{ONE} ×2" in done.stderr
+    assert ONE in (tmp_path / "out" / "r.html").read_text("utf-8")
+    assert ElementTree.parse(tmp_path / "out" / "r.xml").getroot() is not None
+    for run in report["runs"]:
+        assert (tmp_path / "out" / run["trace_file"]).is_file()
+
+
+def test_a_stored_trace_replays_and_a_changed_one_does_not(tmp_path: Path) -> None:
+    """Identical says the digest; different says which field of which event."""
+    process(tmp_path, "run", ONE, "--subject", "reference", "--trace-dir", "t", "-q")
+    path = tmp_path / "t" / f"{ONE}.seed-0.jsonl"
+    same = process(tmp_path, "replay", str(path))
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert same.stdout.startswith(f"identical: {ONE}, seed 0, reference: ")
+    other = process(tmp_path, "replay", str(path), "--subject", "mini-sleeps-short")
+    assert other.returncode == 1, other.stdout + other.stderr
+    assert "is the first that differs" in other.stdout
+    assert ": recorded " in other.stdout
+
+
+def test_a_file_of_ones_own_is_a_subject(tmp_path: Path) -> None:
+    """Its trace holds no path, so a replay asks where it is."""
+    (tmp_path / "mine.py").write_text(ADAPTER)
+    done = process(tmp_path, "run", ONE, "--subject", "mine.py:subject", "--trace-dir", "t")
+    assert done.returncode == 1, done.stdout + done.stderr
+    trace = f"t/{ONE}.seed-0.jsonl"
+    refused = process(tmp_path, "replay", trace)
+    assert refused.returncode == 2
+    assert "say where it is now: --subject" in refused.stderr
+    same = process(tmp_path, "replay", trace, "--subject", "mine.py:subject")
+    assert same.returncode == 0, same.stdout + same.stderr
+
+
+def test_a_scenario_of_ones_own_is_run_again_by_its_path(tmp_path: Path) -> None:
+    """No id leads to it."""
+    (tmp_path / "mine.yaml").write_text(
+        "id: mine/one\ntitle: A title\nwhy: A reason\nprovider:\n  faults:\n"
+        "    - id: limited\n      when: {attempts: 1}\n"
+        "      then: {kind: http_error, status: 429, error: rate_limit_exceeded}\n"
+    )
+    done = process(tmp_path, "run", "mine.yaml", "--subject", "mini-matches-nothing")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "once more: faultclock run mine.yaml --subject mini-matches-nothing" in done.stdout
+
+
+def test_inline_and_parallel_runs_say_the_same(tmp_path: Path) -> None:
+    """How runs are spread over processes is not part of the result."""
+    reports = []
+    for options in (("--inline", "--jobs", "1"), ("--jobs", "2"), ("--jobs", "1")):
+        selected = (ONE, "rate-limits/five-failures-then-ok", "--subject", "reference")
+        done = process(tmp_path, "run", *selected, "--json", "-", *options)
+        assert done.returncode == 0, done.stderr
+        reports.append(done.stdout)
+    assert reports[0] == reports[1] == reports[2]
+
+
+def test_doctor_makes_a_healthy_call(tmp_path: Path) -> None:
+    """What it finds is said of the subject, not of a scenario."""
+    done = process(tmp_path, "doctor", "--subject", "reference")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✓ healthy call 'plain': returned" in done.stdout
+    (tmp_path / "mine.py").write_text(ADAPTER)
+    done = process(tmp_path, "doctor", "mine.py:subject")
+    assert done.returncode == 1
+    assert "✗ it ignores request.stream" in done.stdout
+
+
+def test_an_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
+    """The reports of a run that did not end are not there at all."""
+    words = ("run", "--subject", "reference", "--seeds", "2000", "--html", "r.html")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli", *words, "--jobs", "1", "--trace-dir", "t"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline_s = time.monotonic() + 60
+    while not list(tmp_path.glob("t/*/*.jsonl")) and time.monotonic() < deadline_s:
+        os.sched_yield()
+    child.send_signal(signal.SIGINT)
+    told = child.communicate(timeout=60)[1]
+    assert child.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told
+    assert not (tmp_path / "r.html").exists()
+    assert [path for path in tmp_path.rglob("*") if path.name.endswith(".tmp")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run",), "no subject: say whose error handling to test"),
+        (("run", "rate-limit", "--subject", "reference"), "did you mean 'rate-limits'"),
+        (("run", "--subject", "reference", "--model", "stud"), "unknown error model 'stud'"),
+        (("run", "--subject", "reference", "--reading", "x"), "is not SWITCH=OPTION"),
+        (("run", "--subject", "reference", "--reading", "x=y"), "unknown switch 'x'"),
+        (("run", "--subject", "reference", "--html", "."), "this is a folder"),
+        (("run", "--subject", "reference", "--seed", "-1"), "Invalid value for '--seed'"),
+        (("replay", "no.jsonl"), "there is no such file"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_runs(words: tuple[str, ...], told: str) -> None:
+    """Code 2, and a sentence on standard error."""
+    result = faultclock(*words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""

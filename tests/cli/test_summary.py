@@ -1,0 +1,96 @@
+"""The table at the end of a run says what matters in one line per scenario."""
+
+from __future__ import annotations
+
+import io
+
+from harness.cli.summary import rows_of, write_summary
+from harness.model.finding import Report, Verdict
+from tests.cli.reports import finding, run, small_report
+
+SHORT = finding(Verdict.FAIL, expected="5 s", observed="4.75 s")
+VAGUE = finding(Verdict.INCONCLUSIVE, check="evidence.faults", reason="fault x was never met")
+
+
+class Terminal(io.StringIO):
+    """A text stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+
+def summary(report: Report, out: io.StringIO, *, quiet: bool = False) -> str:
+    """Return what is written about `report`."""
+    write_summary(report, written=("r.html",), wall_s=0.5, quiet=quiet, out=out)
+    return out.getvalue()
+
+
+def test_a_scenario_is_one_row_over_all_its_seeds() -> None:
+    """The worst run decides, and ranges show the spread."""
+    report = small_report(
+        run(Verdict.PASS),
+        run(Verdict.FAIL, VAGUE, SHORT, seed=1, virtual_ns=7_000_000_000),
+        run(Verdict.PASS, scenario="mine/two"),
+    )
+    first, second = rows_of(report)
+    assert first.cells == (
+        "mine/one ×2",
+        "✗ fail",
+        "2",
+        "5 s-7 s",
+        "backoff.wait: 4.75 s; expected 5 s",
+    )
+    assert second.cells == ("mine/two", "✓ pass", "2", "5 s", "")
+
+
+def test_the_plain_text_is_aligned_and_ends_with_what_to_do() -> None:
+    """A log file shows all that a terminal does."""
+    text = summary(
+        small_report(run(Verdict.PASS), run(Verdict.FAIL, SHORT, scenario="mine/other")),
+        io.StringIO(),
+    )
+    lines = text.splitlines()
+    assert lines[0].index("verdict") == lines[1].index("✓ pass") == lines[2].index("✗ fail")
+    assert "✗ s against stud-cli: 2 runs, 1 fail, 1 pass (10 s of virtual time in 0.5 s)" in lines
+    assert "  written: r.html" in lines
+    assert "  once more: faultclock run mine/one --subject s --seed 0" in lines
+    assert "\x1b" not in text
+
+
+def test_a_terminal_gets_the_same_facts() -> None:
+    """With colours, but verdicts keep their words and symbols."""
+    text = summary(small_report(run(Verdict.INCONCLUSIVE, VAGUE)), Terminal())
+    assert "? inconclusive" in text
+    assert "mine/one" in text
+    assert "inconclusive is no pass" in text
+
+
+def test_a_pass_says_no_more_than_needed() -> None:
+    """There is nothing to run again."""
+    text = summary(small_report(), io.StringIO())
+    assert "once more" not in text
+
+
+def test_quiet_leaves_the_totals() -> None:
+    """No table."""
+    text = summary(small_report(run(Verdict.FAIL, SHORT)), io.StringIO(), quiet=True)
+    assert "first finding" not in text
+    assert text.startswith("✗ s against stud-cli: 1 run, 1 fail")
+
+
+def test_verdicts_over_seeds_are_shown_apart() -> None:
+    """No single run can show that jitter is missing."""
+    flat = finding(Verdict.FAIL, check="backoff.jitter", observed="one wait", expected="several")
+    report = small_report(run(Verdict.PASS), verdict=Verdict.FAIL, seeds_findings=(flat,))
+    text = summary(report, io.StringIO())
+    assert "Over all seeds of a scenario:" in text
+    assert "✗ fail  backoff.jitter: one wait; expected several" in text
+
+
+def test_control_characters_of_a_subject_do_not_reach_the_terminal() -> None:
+    """An exception's text may hold anything."""
+    nasty = finding(Verdict.FAIL, observed="\x1b]0;owned\x07", expected="x")
+    text = summary(small_report(run(Verdict.FAIL, nasty)), io.StringIO())
+    assert "\x1b" not in text
+    assert "\\x1b]0;owned" in text

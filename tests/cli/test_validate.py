@@ -1,0 +1,48 @@
+"""`validate` names every problem of every file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.load.resources import error_models_root, scenarios_root
+from tests.cli.command_line import faultclock
+
+GOOD = "id: mine/one\ntitle: A title\nwhy: A reason\n"
+
+
+def test_all_shipped_files_are_right() -> None:
+    """Scenarios, and models under each reading."""
+    result = faultclock("validate", str(scenarios_root()), str(error_models_root()))
+    assert result.exit_code == 0, result.stderr
+    assert "error model stud-cli, right under each of its" in result.stdout
+
+
+def test_right_and_wrong_files_are_told_apart(tmp_path: Path) -> None:
+    """Problems on standard error, one line each, and a count at the end."""
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yaml").write_text(GOOD + "zz: 1\nseeds: 0\n")
+    (tmp_path / "c.jsonl").write_text("{}\n")
+    result = faultclock("validate", str(tmp_path))
+    assert result.exit_code == 2
+    assert result.stdout == f"{tmp_path}/a.yaml: scenario mine/one\n"
+    lines = result.stderr.splitlines()
+    assert lines[0] == f"{tmp_path}/b.yaml:4:1: unknown key `zz`"
+    assert lines[2] == f"{tmp_path}/b.yaml:5:8: `seeds` should be at least 1, not 0"
+    assert lines[3].startswith(f"{tmp_path}/c.jsonl:1:1: this is not a trace")
+    assert lines[4] == "3 problems in 2 files; 1 right"
+
+
+def test_a_missing_file_is_one_more_problem(tmp_path: Path) -> None:
+    """The other files are still looked at."""
+    (tmp_path / "a.yaml").write_text(GOOD)
+    result = faultclock("validate", "-q", str(tmp_path / "no.yaml"), str(tmp_path / "a.yaml"))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "there is no such file" in result.stderr
+
+
+def test_an_empty_folder_is_not_valid(tmp_path: Path) -> None:
+    """Nothing looked at must not look green."""
+    result = faultclock("validate", str(tmp_path))
+    assert result.exit_code == 2
+    assert "lies below this folder" in result.stderr

@@ -1,0 +1,118 @@
+"""The stud-cli model carries its whole document, and every reading of it loads."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.model.error_model import ErrorModel
+from harness.oracle.judge import checks_of
+
+MODEL = load_error_model("stud-cli")
+
+#: The document's table of codes, written out once more.
+CODES = {
+    "Validation": {"ShapeInvalid", "ContractVersionMismatch", "ConfigSchemaViolation"},
+    "ProviderTransient": {"NetworkTimeout", "Provider5xx", "RateLimited"},
+    "ProviderCapability": {"MissingStreaming", "MissingToolCalling", "ContextWindowTooSmall"},
+    "ToolTransient": {"ExecutionTimeout", "ResourceBusy"},
+    "ToolTerminal": {"InputInvalid", "OutputMalformed", "Forbidden", "NotFound"},
+    "Session": {"ManifestDrift", "StoreUnavailable", "ResumeMismatch"},
+    "Cancellation": {"SessionCancelled", "TurnCancelled", "ToolCancelled"},
+    "ExtensionHost": {"LifecycleFailure", "DependencyCycle", "DependencyMissing"},
+}
+
+
+def test_it_has_every_class_and_code_and_both_further_rows() -> None:
+    """Eight classes with codes; a State Machine's decision and a crash have a handler only."""
+    found = {item.id: set(item.codes) for item in MODEL.classes}
+    assert {name: codes for name, codes in found.items() if codes} == CODES
+    assert {name for name, codes in found.items() if not codes} == {"StateMachineDecision", "Crash"}
+
+
+@pytest.mark.parametrize(
+    ("pair", "attempts", "kind", "base_s", "percent", "nominal_s"),
+    [
+        ("ProviderTransient/RateLimited", 6, "exponential", 5, 20, [5, 10, 20, 40, 80, 160]),
+        ("ProviderTransient/Provider5xx", 3, "exponential", 1, 20, [1, 2, 4]),
+        ("ProviderTransient/NetworkTimeout", 3, "exponential", 1, 20, [1, 2, 4]),
+        ("Session/StoreUnavailable", 3, "linear", 2, 0, [2, 4, 6]),
+    ],
+)
+def test_each_policy_is_the_one_of_the_document(
+    pair: str, attempts: int, kind: str, base_s: int, percent: int, nominal_s: list[int]
+) -> None:
+    """Attempts, growth, jitter and every step of the schedule, in the document's own figures."""
+    policy = MODEL.policy_for(*pair.split("/"))
+    assert policy is not None
+    assert (policy.attempts_max, policy.backoff.kind) == (attempts, kind)
+    assert policy.backoff.base == base_s * 1_000_000_000
+    assert policy.jitter.percent == percent
+    steps = [policy.backoff.nominal_ns(number) for number in range(1, len(nominal_s) + 1)]
+    assert steps == [seconds * 1_000_000_000 for seconds in nominal_s]
+
+
+def test_tools_have_no_policy_of_the_core() -> None:
+    """The document leaves theirs to the tool's contract."""
+    assert MODEL.policy_for("ToolTransient", "ExecutionTimeout") is None
+
+
+def test_every_requirement_has_checks_that_exist_or_a_reason() -> None:
+    """No sentence is lost: it is judged, or it says why not."""
+    known = {check.id for check in checks_of(MODEL)}
+    for requirement in MODEL.requirements:
+        assert set(requirement.checks) <= known, requirement.id
+        assert requirement.checks or requirement.excluded, requirement.id
+        assert requirement.place.startswith("Error Model › "), requirement.id
+        assert requirement.sentence == requirement.sentence.strip(), requirement.id
+
+
+def test_every_requirement_that_has_checks_can_be_cited() -> None:
+    """A rule, a policy or a class leads a finding to it; else it would never be exercised."""
+    cited = {
+        *(item.requirement for item in MODEL.classes),
+        *(item.requirement for item in MODEL.signals),
+        *(item.requirement for item in MODEL.audiences),
+        *(item.requirement for item in MODEL.ordering),
+        *MODEL.rules.values(),
+    }
+    for policy in MODEL.policies:
+        assert policy.requirements is not None
+        cited |= set(policy.requirements.model_dump().values())
+    assert {item.id for item in MODEL.requirements if item.checks} <= cited
+
+
+READINGS = [(switch.id, option.id) for switch in MODEL.switches for option in switch.options]
+
+
+@pytest.mark.parametrize(("switch", "option"), READINGS)
+def test_every_reading_loads_and_only_the_default_changes_nothing(switch: str, option: str) -> None:
+    """An option other than the default sets something, and what it sets exists."""
+    read = load_error_model("stud-cli", {switch: option})
+    default = next(item.default for item in MODEL.switches if item.id == switch)
+    assert isinstance(read, ErrorModel)
+    assert (read == MODEL) == (option == default)
+
+
+def test_every_switch_argues_its_default() -> None:
+    """One sentence says why the document is read that way."""
+    for switch in MODEL.switches:
+        assert switch.question.endswith("?"), switch.id
+        assert switch.because.endswith("."), switch.id
+        assert all(option.means.endswith(".") for option in switch.options), switch.id
+
+
+def test_what_reaches_a_provider_adapter_is_classified_before_the_general_rule() -> None:
+    """Rules are tried in order: none stands behind one that takes all it could match."""
+    order = [rule.id for rule in MODEL.signals]
+    for special, general in (
+        ("context-window", "request-refused"),
+        ("quota", "rate-limit"),
+        ("quota-by-type", "rate-limit"),
+        ("request-timeout", "request-refused"),
+        ("try-again", "request-refused"),
+        ("in-band-context-window", "in-band-refused-by-type"),
+        ("in-band-quota", "in-band-refused-by-type"),
+        ("in-band-refused", "in-band-unknown"),
+    ):
+        assert order.index(special) < order.index(general)

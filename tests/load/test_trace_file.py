@@ -1,0 +1,164 @@
+"""A trace file is read as evidence: whole, unchanged and known, or refused with the line."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import SourceError
+from harness.load.trace_file import parse_trace, read_trace, write_trace
+from harness.model.duration import SECOND_NS
+from harness.model.scenario import Scenario, scenario_digest
+from harness.model.trace import (
+    SubjectInfo,
+    Trace,
+    TraceEvent,
+    TraceFooter,
+    TraceHeader,
+    trace_digest,
+    trace_lines,
+)
+
+
+def small_trace() -> Trace:
+    """Return a trace of three events."""
+    scenario = Scenario.model_validate(
+        {
+            "id": "a/b",
+            "title": "t",
+            "why": "w",
+            "provider": {
+                "latency": "5ms",
+                "faults": [
+                    {
+                        "id": "limited",
+                        "when": {"attempts": "1-2", "from_time": "1.5s"},
+                        "then": {
+                            "kind": "http_error",
+                            "status": 429,
+                            "error": "rate_limit_exceeded",
+                            "headers": {"retry-after": {"http_date": "-30s"}},
+                        },
+                    }
+                ],
+            },
+        }
+    )
+    header = TraceHeader(
+        scenario=scenario,
+        scenario_digest=scenario_digest(scenario),
+        subject=SubjectInfo(id="s", role="provider_adapter", style="async"),
+        seed=3,
+        versions={"faultclock": "0"},
+    )
+    events = tuple(
+        TraceEvent(number, number * SECOND_NS, "harness", "run.started", {"text": "é\n", "n": [1]})
+        for number in (1, 2, 3)
+    )
+    footer = TraceFooter(
+        events=3,
+        ended_at_ns=3 * SECOND_NS,
+        ending="completed",
+        digest=trace_digest(header, events),
+    )
+    return Trace(header=header, events=events, footer=footer)
+
+
+TEXT = "".join(trace_lines(small_trace()))
+LINES = TEXT.splitlines(keepends=True)
+
+
+def redigested(lines: list[str]) -> str:
+    """Return the lines with the footer's digest made to fit: a change that a digest misses."""
+    old = small_trace().footer.digest
+    new = hashlib.sha256("".join(lines[:-1]).encode()).hexdigest()
+    return "".join([*lines[:-1], lines[-1].replace(old, new)])
+
+
+def problem_of(text: str) -> tuple[int, str]:
+    """Return line and message of the problem in `text`."""
+    with pytest.raises(SourceError) as caught:
+        parse_trace(text.encode(), "t.jsonl")
+    (problem,) = caught.value.problems
+    return problem.line, problem.message
+
+
+def test_a_trace_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    """Equal values, and equal bytes when written again."""
+    path = tmp_path / "t.jsonl"
+    write_trace(path, small_trace())
+    assert read_trace(path) == small_trace()
+    assert path.read_text() == "".join(trace_lines(read_trace(path)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(LINES[:-1]),
+        "".join(LINES[:2]),
+        LINES[0],
+        LINES[0][:40],
+        TEXT[:-1],
+        TEXT[:-30],
+        "".join(LINES[:3]) + LINES[3][:20],
+    ],
+)
+def test_a_trace_without_its_footer_was_cut_off(text: str) -> None:
+    """Wherever the writer was ended."""
+    assert problem_of(text)[1] == "the trace was cut off: it has no footer"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "the file is empty"),
+        ("{}\n", 1, "its first line is no header"),
+        ("[]\n", 1, "this line is no JSON object"),
+        ("hello\n" + TEXT, 1, "this line is not JSON"),
+        (TEXT.replace('"format":1', '"format":2'), 1, "has format 2, and this Faultclock reads"),
+        (TEXT.replace('"seed":3', '"seed":"3"'), 1, "the header is not valid: seed"),
+        ("".join([*LINES[:2], *LINES[3:]]), 3, "event 3 stands where event 2 should be"),
+        ("".join([*LINES[:2], LINES[3], LINES[2], LINES[4]]), 3, "event 3 stands where event 2"),
+        (
+            redigested([*LINES[:3], LINES[3].replace(":3000000000", ":1"), LINES[4]]),
+            *(4, "event 3 is earlier than the one before it"),
+        ),
+        ("".join([*LINES[:2], "oops\n", *LINES[3:]]), 3, "this line is not JSON"),
+        ("".join([*LINES[:2], "{}\n", *LINES[3:]]), 3, "this line is no trace event"),
+        (TEXT.replace('"n":[1]', '"n":NaN', 1), 2, "NaN is no JSON number"),
+        (TEXT.replace('"n":[1]', '"n":[2]', 1), 5, "the digest in the footer does not fit"),
+        (
+            redigested([*LINES[:-1], LINES[-1].replace('"events":3', '"events":4')]),
+            *(5, "the footer counts 4 events, and the file has 3"),
+        ),
+        (TEXT + LINES[1], 6, "lines follow the footer"),
+        (TEXT + TEXT, 6, "lines follow the footer"),
+        (TEXT.replace('"ending":"completed"', '"ending":"tired"'), 5, "the footer is not valid"),
+        ("".join([*LINES[:2], "[" * 100_000 + "\n", *LINES[3:]]), 3, "nested too deep"),
+    ],
+)
+def test_a_changed_trace_is_refused_with_the_line(text: str, line: int, words: str) -> None:
+    """Nothing is repaired: a trace is evidence."""
+    found = problem_of(text)
+    assert words in found[1]
+    assert found[0] == line
+
+
+@given(
+    st.integers(min_value=0, max_value=len(TEXT.encode()) - 1),
+    st.binary(max_size=3),
+    st.integers(min_value=0, max_value=5),
+)
+def test_any_damage_is_noticed_and_told_politely(start: int, patch: bytes, length: int) -> None:
+    """A trace is read as it was written or refused; there is no third way."""
+    raw = TEXT.encode()
+    damaged = raw[:start] + patch + raw[start + length :]
+    if damaged == raw:
+        assert parse_trace(damaged, "t") == small_trace()
+        return
+    with pytest.raises(SourceError):
+        parse_trace(damaged, "t")

@@ -1,0 +1,270 @@
+"""Waits are two-sided with one microsecond of slack; attempts are not more and not fewer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.load.error_model import load_error_model
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Finding, Verdict
+from harness.model.retry_policy import Backoff, Jitter, RetryPolicy
+from harness.oracle.judge import judge
+from tests.oracle.trace_builder import TraceBuilder
+
+RATE = "ProviderTransient/RateLimited"
+SERVER = "ProviderTransient/Provider5xx"
+
+
+def found(model: ErrorModel, check: str, built: TraceBuilder) -> tuple[Finding, ...]:
+    """Return the findings of one check."""
+    findings = judge(model, built.build()).findings
+    return tuple(finding for finding in findings if finding.check == check)
+
+
+def verdicts(findings: tuple[Finding, ...]) -> set[Verdict]:
+    """Return the set of their verdicts."""
+    return {finding.verdict for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("status", "wait", "legal"),
+    [
+        (429, "4s", True),
+        (429, "6s", True),
+        (429, "3.999999s", True),
+        (429, "6.000001s", True),
+        (429, "3.999998999s", False),
+        (429, "6.000001001s", False),
+        (429, "0s", False),
+        (500, "800ms", True),
+        (500, "1.2s", True),
+        (500, "799.998ms", False),
+        (500, "1.200002s", False),
+    ],
+)
+def test_a_first_wait_is_legal_within_its_interval(
+    model: ErrorModel, status: int, wait: str, legal: bool
+) -> None:
+    """5 s or 1 s, ±20 %, and exactly one microsecond on both sides."""
+    built = TraceBuilder().start().fails(status).wait(wait).good().returns()
+    expected = {Verdict.PASS} if legal else {Verdict.FAIL}
+    assert verdicts(found(model, "backoff.wait", built)) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "wait", "legal"),
+    [
+        ("7", "7s", True),
+        ("7", "6.999999s", True),
+        ("7", "7.000001s", True),
+        ("7", "6.999998s", False),
+        ("7", "7.35s", False),
+        ("7", "6.65s", False),
+        ("0", "0s", True),
+        ("0", "1s", False),
+        ("1.5", "1.5s", True),
+        ("1.5", "1s", False),
+        # The answer arrives at 0.12 s, so 29.88 s are left of the 30.
+        ("Thu, 01 Jan 2026 00:00:30 GMT", "29.88s", True),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", "30s", False),
+        ("Wed, 31 Dec 2025 23:59:30 GMT", "0s", True),
+    ],
+)
+def test_retry_after_is_exact(model: ErrorModel, header: str, wait: str, legal: bool) -> None:
+    """No cap, no jitter, no margin: to one microsecond."""
+    built = TraceBuilder().start().fails(429, retry_after=header).wait(wait).good().returns()
+    expected = {Verdict.PASS} if legal else {Verdict.FAIL}
+    assert verdicts(found(model, "backoff.retry-after", built)) == expected
+    assert verdicts(found(model, "backoff.wait", built)) == {Verdict.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize("header", ["soon", "-7", ""])
+def test_an_unusable_retry_after_leaves_the_schedule(model: ErrorModel, header: str) -> None:
+    """It is judged as a scheduled wait, and not as a header that was ignored."""
+    built = TraceBuilder().start().fails(429, retry_after=header).wait("5s").good().returns()
+    assert verdicts(found(model, "backoff.wait", built)) == {Verdict.PASS}
+    assert verdicts(found(model, "backoff.retry-after", built)) == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_finding_says_in_words_what_was_waited_and_what_was_legal(model: ErrorModel) -> None:
+    """Numbers with units, the retry, and where the interval comes from."""
+    built = TraceBuilder().start().fails(429).wait("3.75s").good().returns()
+    (finding,) = found(model, "backoff.wait", built)
+    assert finding.observed == "waited 3.75s before retry 1"
+    assert finding.expected == "legal: 4s to 6s (5s ±20 %)"
+    assert finding.requirement == "STUD-RATE-02"
+    built = TraceBuilder().start().fails(429, retry_after="7").wait("8s").good().returns()
+    (finding,) = found(model, "backoff.retry-after", built)
+    assert finding.observed == "waited 8s before retry 1"
+    assert finding.expected == "exactly 7s (Retry-After: 7)"
+
+
+def test_counting_from_the_status_or_from_the_end_of_the_body_is_legal(model: ErrorModel) -> None:
+    """The head came 60 ms before the body; whoever needs only the status may count from there."""
+    for wait in ("6.94s", "7s"):
+        built = TraceBuilder().start()
+        connection = built.connect()
+        exchange = built.ask(connection)
+        built.answer(connection, exchange, status=429, headers={"retry-after": "7"})
+        built.deliver(connection)
+        built.wait("50ms").end_exchange(connection, exchange, "complete")
+        built.deliver(connection)
+        built.wait(wait).good().returns()
+        assert verdicts(found(model, "backoff.retry-after", built)) == {Verdict.PASS}
+
+
+def test_a_retry_before_the_failure_was_known_is_told_as_such(model: ErrorModel) -> None:
+    """A hedged request does not wait for the failure at all."""
+    built = TraceBuilder().start()
+    connection = built.connect()
+    exchange = built.ask(connection)
+    second = built.connect()
+    built.ask(second)
+    built.answer(connection, exchange, status=500)
+    built.end_exchange(connection, exchange, "complete")
+    built.deliver(connection)
+    built.raises(SERVER)
+    (finding,) = found(model, "backoff.wait", built)
+    assert finding.observed == "retry 1 began 120ms before the failure could be known"
+
+
+def exhausting(attempts: int) -> TraceBuilder:
+    """Return a call that is limited `attempts` times, waits as it should, and raises."""
+    built = TraceBuilder().start()
+    for number in range(1, attempts + 1):
+        built.fails(429)
+        if number < attempts:
+            built.wait(f"{min(5 * 2 ** (number - 1), 160)}s")
+    return built.raises(RATE)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "observed"),
+    [
+        (2, "gave up after 2"),
+        (5, "gave up after 5"),
+        (6, None),
+        (7, "7 attempts were made"),
+        (12, "12 attempts were made"),
+    ],
+)
+def test_six_attempts_not_more_and_not_fewer(
+    model: ErrorModel, attempts: int, observed: str | None
+) -> None:
+    """One finding a call, with the total, however many attempts are too many."""
+    findings = found(model, "backoff.attempts", exhausting(attempts))
+    failed = [item.observed for item in findings if item.verdict is Verdict.FAIL]
+    assert failed == ([] if observed is None else [observed])
+    if observed is None:
+        assert {item.requirement for item in findings} == {
+            "STUD-RATE-03",
+            "STUD-RETRY-02",
+            "STUD-RATE-04",
+        }
+
+
+def test_seven_attempts_are_right_under_the_other_reading() -> None:
+    """Six waits need seven attempts."""
+    model = load_error_model("stud-cli", {"schedule-length": "six-waits"})
+    assert verdicts(found(model, "backoff.attempts", exhausting(7))) == {Verdict.PASS}
+    assert Verdict.FAIL in verdicts(found(model, "backoff.attempts", exhausting(6)))
+
+
+def test_never_retrying_is_a_matter_of_disposition_alone(model: ErrorModel) -> None:
+    """Attempts are counted only of a call that retried at least once."""
+    built = TraceBuilder().start().fails(429).raises(RATE)
+    assert verdicts(found(model, "backoff.attempts", built)) == {Verdict.NOT_APPLICABLE}
+    assert Verdict.FAIL in verdicts(found(model, "classification.disposition", built))
+
+
+def test_giving_up_early_after_two_kinds_of_failure_is_counted_by_their_policy(
+    model: ErrorModel,
+) -> None:
+    """A 503 and a refusal share a policy: giving up at the second is one attempt too few."""
+    built = TraceBuilder().start().fails(503).wait("1s").refused()
+    built.raises("ProviderTransient/NetworkTimeout")
+    (finding,) = found(model, "backoff.attempts", built)
+    assert (finding.verdict, finding.observed) == (Verdict.FAIL, "gave up after 2")
+    assert verdicts(found(model, "classification.disposition", built)) == {Verdict.PASS}
+
+
+def test_a_call_that_recovered_used_up_nothing(model: ErrorModel) -> None:
+    """There was no limit to meet, so nothing is claimed of it."""
+    built = TraceBuilder().start().fails(429).wait("5s").good().returns()
+    assert verdicts(found(model, "backoff.attempts", built)) == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_call_that_still_waits_at_the_end_is_not_blamed_for_its_attempts(
+    model: ErrorModel,
+) -> None:
+    """What it would have done is not known."""
+    built = TraceBuilder().start().fails(429).wait("5s").fails(429)
+    assert verdicts(found(model, "backoff.attempts", built)) == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_declared_policy_is_judged_and_named(model: ErrorModel) -> None:
+    """Two attempts, three seconds apart: legal because the subject said so before."""
+    own = RetryPolicy.model_validate(
+        {
+            "id": "own",
+            "applies_to": [RATE],
+            "attempts_max": 2,
+            "backoff": {"kind": "fixed", "base": "3s"},
+        }
+    )
+    built = TraceBuilder(retry_policies=(own,)).start().fails(429).wait("3s").fails(429)
+    findings = found(model, "backoff.wait", built.raises(RATE))
+    assert verdicts(findings) == {Verdict.PASS}
+    assert "STUD-RATE-05" in {finding.requirement for finding in findings}
+    built = TraceBuilder(retry_policies=(own,)).start().fails(429).wait("5s").fails(429)
+    (finding, *_) = found(model, "backoff.wait", built.raises(RATE))
+    assert finding.expected == "exactly 3s (3s, declared by the subject)"
+
+
+def test_a_violation_of_less_than_a_must_is_a_warning(model: ErrorModel) -> None:
+    """SHOULD and MAY never make a run red."""
+    requirements = tuple(
+        item.model_copy(update={"level": "SHOULD"}) if item.id == "STUD-RATE-02" else item
+        for item in model.requirements
+    )
+    softer = model.model_copy(update={"requirements": requirements})
+    built = TraceBuilder().start().fails(429).wait("1s").good().returns()
+    assert verdicts(found(softer, "backoff.wait", built)) == {Verdict.WARN}
+
+
+@given(
+    st.sampled_from(["fixed", "linear", "exponential"]),
+    st.integers(1, 10**11),
+    st.integers(1, 4),
+    st.integers(0, 100),
+    st.integers(1, 200),
+)
+def test_intervals_surround_the_nominal_wait_and_never_shrink(
+    kind: str, base_ns: int, factor: int, percent: int, retry_number: int
+) -> None:
+    """low <= nominal <= high for every policy, and no later wait has a lower bound."""
+    jitter = Jitter(kind="proportional", percent=percent) if percent else Jitter()
+    backoff = Backoff.model_validate({"kind": kind, "base": f"{base_ns}ns", "factor": factor})
+    policy = RetryPolicy(
+        id="p", applies_to=("A/B",), attempts_max=9, backoff=backoff, jitter=jitter
+    )
+    now, later = policy.interval(retry_number), policy.interval(retry_number + 1)
+    nominal_ns = backoff.nominal_ns(retry_number)
+    assert now.low_ns <= nominal_ns <= now.high_ns
+    assert now.low_ns <= later.low_ns
+    assert now.high_ns <= later.high_ns
+
+
+@given(st.timedeltas(timedelta(0), timedelta(seconds=10)))
+def test_a_wait_is_legal_exactly_when_it_lies_within_the_bounds(wait: timedelta) -> None:
+    """Tried with any wait to the microsecond: 4 s to 6 s, one microsecond beyond."""
+    model = load_error_model("stud-cli")
+    microseconds = wait // timedelta(microseconds=1)
+    built = TraceBuilder().start().fails(429).wait(f"{microseconds}us").good().returns()
+    legal = 3_999_999 <= microseconds <= 6_000_001
+    expected = {Verdict.PASS} if legal else {Verdict.FAIL}
+    assert verdicts(found(model, "backoff.wait", built)) == expected

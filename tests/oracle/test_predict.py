@@ -1,0 +1,131 @@
+"""What had to happen after each failure: schedules worked by hand, counting, declared policies."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.model.error_model import ErrorModel
+from harness.model.retry_policy import RetryPolicy
+from harness.oracle.check import case_of
+from harness.oracle.predict import Step
+from tests.oracle.trace_builder import TraceBuilder
+
+SECOND = 1_000_000_000
+
+
+def steps_of(model: ErrorModel, built: TraceBuilder) -> tuple[Step, ...]:
+    """Return the steps of the one call of a trace."""
+    ((_, steps),) = case_of(model, built.raises("A/B").build()).plans
+    return steps
+
+
+def failing(*statuses: int, **options: object) -> TraceBuilder:
+    """Return a trace of one attempt for each status, a second apart."""
+    built = TraceBuilder(**options).start()  # type: ignore[arg-type]
+    for status in statuses:
+        built.fails(status).wait("1s")
+    return built
+
+
+def intervals_s(steps: tuple[Step, ...]) -> list[tuple[float, float] | str]:
+    """Return the legal wait after each step in seconds, or what else had to come."""
+    return [
+        step.act
+        if step.wait is None
+        else (step.wait.interval.low_ns / SECOND, step.wait.interval.high_ns / SECOND)
+        for step in steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("readings", "statuses", "expected"),
+    [
+        ({}, (429,) * 6, [(4, 6), (8, 12), (16, 24), (32, 48), (64, 96), "exhausted"]),
+        (
+            {"schedule-length": "six-waits"},
+            (429,) * 7,
+            [(4, 6), (8, 12), (16, 24), (32, 48), (64, 96), (128, 192), "exhausted"],
+        ),
+        ({}, (500,) * 3, [(0.8, 1.2), (1.6, 2.4), "exhausted"]),
+        (
+            {"schedule-length": "six-waits"},
+            (503,) * 4,
+            [(0.8, 1.2), (1.6, 2.4), (3.2, 4.8), "exhausted"],
+        ),
+        ({"unspecified-jitter": "fifty"}, (500,) * 3, [(0.5, 1.5), (1, 3), "exhausted"]),
+        ({"unspecified-jitter": "full"}, (500,) * 3, [(0, 2), (0, 4), "exhausted"]),
+        ({}, (401,), ["end"]),
+        ({}, (409,), ["unjudged"]),
+        # Failures of one policy do not use up the attempts, or the schedule, of another.
+        ({}, (503, 429, 503, 429), [(0.8, 1.2), (4, 6), (1.6, 2.4), (8, 12)]),
+        (
+            {"mixed-failures": "per-call"},
+            (503, 429, 503, 429),
+            [(0.8, 1.2), (8, 12), "exhausted", (32, 48)],
+        ),
+    ],
+)
+def test_the_schedule_of_each_reading(
+    readings: dict[str, str], statuses: tuple[int, ...], expected: list[object]
+) -> None:
+    """Worked by hand from 5 → 10 → 20 → 40 → 80 → 160 and 1 → 2 → 4, ±20 %."""
+    model = load_error_model("stud-cli", readings)
+    assert intervals_s(steps_of(model, failing(*statuses))) == expected
+
+
+def test_retry_after_takes_the_place_of_the_schedule(model: ErrorModel) -> None:
+    """It is exact, it holds for every transient failure, and its step is used up."""
+    built = TraceBuilder().start().fails(429, retry_after="7").wait("7s").fails(429).wait("1s")
+    built.fails(503, retry_after="2").wait("2s")
+    assert intervals_s(steps_of(model, built)) == [(7, 7), (8, 12), (2, 2)]
+
+
+def test_retry_after_under_the_other_readings() -> None:
+    """On RateLimited alone; and without using up a step of the schedule."""
+    readings = {"retry-after-scope": "rate-limited", "retry-after-step": "does-not-count"}
+    built = TraceBuilder().start().fails(429, retry_after="7").wait("7s").fails(429).wait("1s")
+    built.fails(503, retry_after="2").wait("2s")
+    steps = steps_of(load_error_model("stud-cli", readings), built)
+    assert intervals_s(steps) == [(7, 7), (4, 6), (0.8, 1.2)]
+
+
+OWN = RetryPolicy.model_validate(
+    {
+        "id": "own",
+        "applies_to": ["ProviderTransient/*"],
+        "attempts_max": 2,
+        "backoff": {"kind": "fixed", "base": "3s"},
+    }
+)
+
+
+def test_a_declared_policy_replaces_the_default_and_says_so(model: ErrorModel) -> None:
+    """Two attempts, 3 s apart, whatever Retry-After says; the requirement stays the model's."""
+    first, second = steps_of(model, failing(429, 429, retry_policies=(OWN,)))
+    assert intervals_s((first, second)) == [(3, 3), "exhausted"]
+    assert first.wait is not None
+    assert first.wait.basis == "3s, declared by the subject"
+    assert first.ruling is not None
+    assert first.ruling.requirements is not None
+    assert first.ruling.requirements.wait == "STUD-RATE-02"
+
+
+def test_a_declared_policy_is_not_asked_where_the_model_refuses_it(model: ErrorModel) -> None:
+    """The document decides whether an adapter may declare one."""
+    strict = model.model_copy(update={"declared_policies": "refused"})
+    assert intervals_s(steps_of(strict, failing(429, retry_policies=(OWN,)))) == [(4, 6)]
+
+
+def test_a_declared_policy_makes_nothing_terminal_retryable(model: ErrorModel) -> None:
+    """It covers the class, and the class is not retried."""
+    wide = OWN.model_copy(update={"applies_to": ("ProviderCapability/*",)})
+    built = TraceBuilder(retry_policies=(wide,)).start().fails(400, "context_length_exceeded")
+    assert intervals_s(steps_of(model, built)) == ["end"]
+
+
+def test_a_wait_runs_from_what_could_be_known_to_the_next_act(model: ErrorModel) -> None:
+    """The answer arrived at 120 ms, the next connect began at 4.62 s."""
+    built = TraceBuilder().start().fails(429).wait("4.5s").good()
+    first, _ = steps_of(model, built)
+    assert first.waited_ns == 4_500_000_000

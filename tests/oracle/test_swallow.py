@@ -1,0 +1,72 @@
+"""A failure never turns into a good answer, and a good answer stays whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Finding, Verdict
+from harness.oracle.judge import judge
+from tests.oracle.trace_builder import REPLY, TraceBuilder
+
+TOOLS = {"tool_calls": [{"name": "add", "arguments": '{"a": 1, "b": 2}'}]}
+
+
+def found(model: ErrorModel, built: TraceBuilder) -> Finding:
+    """Return the one finding of the check."""
+    findings = judge(model, built.build()).findings
+    (finding,) = (item for item in findings if item.check == "swallow.silent")
+    return finding
+
+
+def test_half_a_stream_is_no_answer(model: ErrorModel) -> None:
+    """The stream was cut, and the call returned what it had."""
+    built = TraceBuilder(stream=True).start().cut_stream("net.delivered").returns(REPLY[:10])
+    finding = found(model, built)
+    assert finding.verdict is Verdict.FAIL
+    assert finding.observed == (
+        "attempt 1 failed (the stream was cut off), and the call returned "
+        "10 characters of text: 'Hello from'"
+    )
+
+
+@pytest.mark.parametrize("text", ["", None, REPLY + REPLY, REPLY[:-1]])
+def test_another_text_than_the_providers_fails(model: ErrorModel, text: str | None) -> None:
+    """Nothing, twice, or all but one character."""
+    finding = found(model, TraceBuilder().start().good().returns(text))
+    assert (finding.verdict, finding.requirement) == (Verdict.FAIL, "STUD-RULE-04")
+
+
+@pytest.mark.parametrize(("reason", "verdict"), [("no answer needed", "PASS"), ("", "FAIL")])
+def test_an_announced_swallow_needs_its_reason(
+    model: ErrorModel, reason: str, verdict: str
+) -> None:
+    """A SuppressedError event with a reason is what the document allows."""
+    built = TraceBuilder().start().fails(401)
+    built.event(
+        "subject", "declared.event", call="ask/1", name="SuppressedError", fields={"reason": reason}
+    )
+    assert found(model, built.returns("")).verdict.value == verdict
+
+
+def test_a_reply_without_any_attempt_is_not_judged(model: ErrorModel) -> None:
+    """No failure was there to swallow; that no fault was met is another check's finding."""
+    assert found(model, TraceBuilder().start().returns("")).verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ([{"name": "add", "arguments": '{"a": 1, "b": 2}'}], Verdict.PASS),
+        ([{"name": "add", "arguments": '{"b":2,"a":1}'}], Verdict.PASS),
+        ([{"name": "add", "arguments": '{"a": 1}'}], Verdict.FAIL),
+        ([{"name": "add", "arguments": '{"a": 1, '}], Verdict.FAIL),
+        ([], Verdict.FAIL),
+    ],
+)
+def test_tool_calls_are_returned_as_they_were_sent(
+    model: ErrorModel, given: list[dict[str, str]], verdict: Verdict
+) -> None:
+    """Equal JSON is equal; a call that is dropped or cut is not."""
+    built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")
+    assert found(model, built.returns(None, tool_calls=tuple(given))).verdict is verdict

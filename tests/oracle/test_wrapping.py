@@ -1,0 +1,69 @@
+"""An error that wraps another keeps its class and code, and leaves it reachable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Finding, Verdict
+from harness.oracle.judge import judge
+from tests.oracle.trace_builder import TraceBuilder, link
+
+WINDOW = "ProviderCapability/ContextWindowTooSmall"
+OTHER = "ExtensionHost/LifecycleFailure"
+
+
+def found(model: ErrorModel, check: str, *chain: dict[str, Any]) -> Finding:
+    """Return the one finding of a check on a call that raised `chain`."""
+    built = TraceBuilder().start().fails(400, "context_length_exceeded").raises(*chain)
+    (finding,) = (item for item in judge(model, built.build()).findings if item.check == check)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("chain", "verdict"),
+    [
+        ((link(WINDOW),), Verdict.NOT_APPLICABLE),
+        ((link(WINDOW), link(None, how="cause")), Verdict.NOT_APPLICABLE),
+        ((link(None), link(None, how="cause")), Verdict.NOT_APPLICABLE),
+        ((link(WINDOW), link(WINDOW, how="cause")), Verdict.PASS),
+        ((link(WINDOW), link(None, how="cause"), link(WINDOW, how="cause")), Verdict.PASS),
+        ((link(None), link(WINDOW, how="cause")), Verdict.FAIL),
+        ((link(None), link(WINDOW, how="context")), Verdict.FAIL),
+        ((link(OTHER), link(WINDOW, how="cause")), Verdict.FAIL),
+        ((link(WINDOW), link(OTHER, how="cause"), link(WINDOW, how="cause")), Verdict.FAIL),
+        ((link(WINDOW), link(OTHER, how="context")), Verdict.NOT_APPLICABLE),
+    ],
+)
+def test_identity_of_each_chain(
+    model: ErrorModel, chain: tuple[dict[str, Any], ...], verdict: Verdict
+) -> None:
+    """The outermost must be the same; one in between may be silent, but not differ."""
+    assert found(model, "wrapping.identity", *chain).verdict is verdict
+
+
+def test_the_right_origin_under_a_wrong_wrapper_is_blamed_on_the_wrapper(
+    model: ErrorModel,
+) -> None:
+    """Classifying was right; wrapping lost it."""
+    chain = (link(OTHER), link(WINDOW, how="cause"))
+    assert found(model, "wrapping.identity", *chain).observed.endswith(f"declares {OTHER}")
+    built = TraceBuilder().start().fails(400, "context_length_exceeded").raises(*chain)
+    failed = {
+        item.check for item in judge(model, built.build()).findings if item.verdict is Verdict.FAIL
+    }
+    assert failed == {"wrapping.identity"}
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict"),
+    [("cause", Verdict.PASS), ("context", Verdict.PASS), ("suppressed", Verdict.FAIL)],
+)
+def test_a_cause_is_reachable_unless_it_is_hidden(
+    model: ErrorModel, how: str, verdict: Verdict
+) -> None:
+    """`raise … from None` hides it; a mere context is still there."""
+    chain = (link(None), link(None, how=how, kind="httpx.ReadTimeout"))
+    assert found(model, "wrapping.cause", *chain).verdict is verdict

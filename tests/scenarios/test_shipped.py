@@ -1,0 +1,156 @@
+"""The shipped scenarios as a set: complete, mutual, honest about where they come from."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from harness.load.payloads import load_payloads
+from harness.load.resources import scenarios_root
+from harness.load.scenario import load_scenario, shipped_scenarios
+from harness.load.schema import scenario_schema
+from harness.model.fault import Fault, FaultRule, HttpDate, HttpError, OkWithErrorBody, StreamError
+from harness.model.scenario import Scenario
+
+FAMILIES = {"rate-limits", "provider-transient"}
+MODELINE = "# yaml-language-server: $schema=../scenario.schema.json"
+#: Scenarios in which nothing goes wrong, so that a subject that never works cannot hide.
+HEALTHY = {
+    "provider-transient/healthy-call",
+    "provider-transient/healthy-tool-call",
+    "provider-transient/stream-short-but-whole",
+    "rate-limits/answer-that-looks-like-an-error",
+}
+#: `owner/repository#number`, or a document and a place in it.
+_ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
+
+IDS = sorted(shipped_scenarios())
+
+
+@cache
+def _shipped() -> dict[str, Scenario]:
+    return {id_: load_scenario(path) for id_, path in shipped_scenarios().items()}
+
+
+def _rules() -> list[FaultRule]:
+    return [rule for scenario in _shipped().values() for rule in scenario.provider.faults]
+
+
+def test_both_families_are_shipped_and_large_enough() -> None:
+    """A verdict over a handful of situations would say little."""
+    assert {scenario.family for scenario in _shipped().values()} == FAMILIES
+    assert len(IDS) >= 28
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_file_loads_and_its_id_is_its_place(id_: str) -> None:
+    """An id that is typed on the command line leads to the file by looking."""
+    assert _shipped()[id_].id == id_
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_file_begins_with_the_line_that_editors_read(id_: str) -> None:
+    """Completion and hints work in a checkout without any set-up."""
+    text = Path(shipped_scenarios()[id_]).read_text("utf-8")
+    assert text.splitlines()[0] == MODELINE
+
+
+def test_the_schema_beside_them_is_the_models() -> None:
+    """A stale schema is written again by `faultclock schema scenario`."""
+    assert (scenarios_root() / "scenario.schema.json").read_text("utf-8") == scenario_schema()
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_scenario_says_why_and_where_it_comes_from(id_: str) -> None:
+    """A failing scenario is read by somebody who has to decide whether it matters."""
+    scenario = _shipped()[id_]
+    assert len(scenario.why) >= 120
+    assert scenario.why.endswith((".", "?", "!"))
+    assert scenario.title not in scenario.why
+    assert scenario.origin is not None
+    assert _ISSUE.search(scenario.origin) or " " in scenario.origin
+
+
+def test_every_why_and_every_title_is_its_own() -> None:
+    """Copied reasons are no reasons."""
+    scenarios = _shipped().values()
+    assert len({scenario.why for scenario in scenarios}) == len(scenarios)
+    assert len({scenario.title for scenario in scenarios}) == len(scenarios)
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_pair_points_back(id_: str) -> None:
+    """Whoever reads a defect finds its opposite, from either side."""
+    pair = _shipped()[id_].pair
+    if pair is not None:
+        assert pair != id_
+        assert _shipped()[pair].pair == id_
+
+
+def test_most_scenarios_have_their_opposite() -> None:
+    """A subject that always retries, or never does, passes one half of each pair at most."""
+    paired = [scenario for scenario in _shipped().values() if scenario.pair is not None]
+    assert len(paired) * 4 >= len(IDS) * 3
+
+
+def test_every_kind_of_fault_is_used() -> None:
+    """A fault that no scenario plants is one that nobody has tried."""
+    union = get_args(get_args(Fault)[0])
+    kinds = {get_args(member.model_fields["kind"].annotation)[0] for member in union}
+    assert {rule.then.kind for rule in _rules()} == kinds
+
+
+def test_every_condition_of_a_trigger_is_used() -> None:
+    """Attempts, scope, task, stream and time windows each decide somewhere."""
+    used = set().union(*(rule.when.model_fields_set for rule in _rules()))
+    assert used >= {"attempts", "scope", "task", "stream", "until_time"}
+
+
+def test_every_form_of_retry_after_is_there() -> None:
+    """The header comes as a number, a fraction, a date, as nonsense and not at all."""
+    values = [
+        rule.then.headers.get("retry-after")
+        for rule in _rules()
+        if isinstance(rule.then, HttpError) and rule.then.status == 429
+    ]
+    texts = {value for value in values if isinstance(value, str)}
+    dates = [value.http_date for value in values if isinstance(value, HttpDate)]
+    assert {"7", "1.5", "-5", "0", "", "3600"} <= texts
+    assert any(re.search("[a-z]", text) for text in texts)
+    assert min(dates) < 0 < max(dates)
+    assert None in values
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
+    """A name that no fixture holds would only show when the fault fires."""
+    scenario = _shipped()[id_]
+    known = load_payloads(scenario.provider.dialect)
+    named = {
+        rule.then.error
+        for rule in scenario.provider.faults
+        if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError))
+    }
+    assert named <= set(known)
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_something_goes_wrong_unless_the_scenario_is_about_health(id_: str) -> None:
+    """No scenario passes because its faults were forgotten, and none of them is optional."""
+    faults = _shipped()[id_].provider.faults
+    assert bool(faults) is (id_ not in HEALTHY)
+    assert not any(rule.optional for rule in faults)
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_faults_inside_a_stream_are_planted_where_there_is_a_stream(id_: str) -> None:
+    """A stream error in a plain answer could never be met."""
+    scenario = _shipped()[id_]
+    streamed = {task.id for task in scenario.tasks if task.stream}
+    for rule in scenario.provider.faults:
+        if isinstance(rule.then, StreamError) or getattr(rule.then, "after_chunks", None):
+            assert rule.when.task in streamed if rule.when.task else streamed

@@ -1,0 +1,16 @@
+"""The examples in docstrings are true."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["outcome", "ports", "retry_after"])
+def test_the_examples_of_a_module_hold(name: str) -> None:
+    """Each `>>>` gives what it says."""
+    results = doctest.testmod(import_module(f"harness.subjects.{name}"))
+    assert results.attempted > 0
+    assert results.failed == 0

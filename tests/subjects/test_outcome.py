@@ -1,0 +1,219 @@
+"""What a call ended with, as data that is the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.subjects.outcome import CHAIN_MAX, describe_exception, describe_reply, scrub
+from harness.subjects.ports import API_KEY, Reply, ToolCall, TypedError
+
+
+def raised(function: Any) -> BaseException:
+    """Return what `function` raises."""
+    try:
+        function()
+    except BaseException as error:
+        return error
+    raise AssertionError("it raised nothing")
+
+
+def links(error: BaseException) -> list[str]:
+    """Return the links of the chain."""
+    return [item["link"] for item in describe_exception(error)]
+
+
+def wrap(how: str) -> BaseException:
+    """Return a KeyError that was raised around a ValueError, as `how` says."""
+
+    def inner() -> None:
+        try:
+            raise ValueError("inner")
+        except ValueError as error:
+            if how == "from":
+                raise KeyError("outer") from error
+            if how == "from none":
+                raise KeyError("outer") from None
+            raise KeyError("outer")  # noqa: B904 - the case under test
+
+    return raised(inner)
+
+
+@pytest.mark.parametrize(
+    ("how", "link"), [("from", "cause"), ("plain", "context"), ("from none", "suppressed")]
+)
+def test_the_link_says_how_an_error_was_wrapped(how: str, link: str) -> None:
+    """`from`, while handling, and `from None` are three different things."""
+    chain = describe_exception(wrap(how))
+    assert [(item["type"], item["link"]) for item in chain] == [
+        ("KeyError", "outer"),
+        ("ValueError", link),
+    ]
+
+
+def test_typed_errors_carry_class_and_code() -> None:
+    """Any exception with both attributes counts, one with only one of them does not."""
+
+    class Half(Exception):
+        error_class = "ProviderTransient"
+        code = 429
+
+    (typed,) = describe_exception(TypedError("ProviderTransient", "RateLimited", "later"))
+    (half,) = describe_exception(Half())
+    assert (typed["class"], typed["code"]) == ("ProviderTransient", "RateLimited")
+    assert (half["class"], half["code"]) == (None, None)
+    assert half["type"].endswith("Half")
+
+
+def test_a_mapping_classifies_by_the_most_specific_type() -> None:
+    """The order of its entries does not matter."""
+    classify = {OSError: ("A", "Wide"), ConnectionResetError: ("A", "Narrow")}
+    (item,) = describe_exception(ConnectionResetError(), classify)
+    assert item["code"] == "Narrow"
+    (item,) = describe_exception(ConnectionRefusedError(), classify)
+    assert item["code"] == "Wide"
+    (item,) = describe_exception(ValueError(), classify)
+    assert item["code"] is None
+
+
+def test_a_function_classifies_and_its_own_failure_is_data() -> None:
+    """What `classify` raises joins the chain instead of ending the run."""
+    (item,) = describe_exception(ValueError(), lambda error: ("A", "B"))
+    assert (item["class"], item["code"]) == ("A", "B")
+    chain = describe_exception(ValueError("it"), lambda error: error.nothing)
+    assert [item["type"] for item in chain] == ["ValueError", "AttributeError"]
+    assert chain[1]["message"].startswith("classify raised: ")
+
+
+def test_a_cycle_of_causes_ends() -> None:
+    """Each exception is told once."""
+    first, second = ValueError("1"), ValueError("2")
+    first.__cause__, second.__cause__ = second, first
+    assert links(first) == ["outer", "cause"]
+
+
+def test_a_long_chain_is_cut() -> None:
+    """Retries that wrap their predecessor cannot fill a trace."""
+    error: Exception = ValueError("0")
+    for _ in range(500):
+        outer = ValueError("x" * 10_000)
+        outer.__cause__ = error
+        error = outer
+    chain = describe_exception(error)
+    assert len(chain) == CHAIN_MAX
+    assert max(len(item["message"]) for item in chain) == 2_000
+
+
+@given(
+    st.lists(
+        st.tuples(st.none() | st.integers(0, 7), st.none() | st.integers(0, 7), st.booleans()),
+        min_size=8,
+        max_size=8,
+    )
+)
+def test_any_web_of_causes_is_told_once_each(
+    web: list[tuple[int | None, int | None, bool]],
+) -> None:
+    """However exceptions point at each other, the description ends and begins with the outer."""
+    errors = [ValueError(str(index)) for index in range(8)]
+    for error, (cause, context, hidden) in zip(errors, web, strict=True):
+        error.__cause__ = None if cause is None else errors[cause]
+        error.__context__ = None if context is None else errors[context]
+        error.__suppress_context__ = hidden
+    chain = describe_exception(errors[0])
+    messages = [item["message"] for item in chain]
+    assert len(set(messages)) == len(messages)
+    assert [item["link"] for item in chain].count("outer") == 1
+    assert (chain[0]["link"], chain[0]["message"]) == ("outer", "0")
+
+
+def test_a_group_has_its_members_as_causes() -> None:
+    """Task groups raise their failures together."""
+    group = ExceptionGroup("two", [ValueError("1"), TypedError("A", "B", "2")])
+    chain = describe_exception(group)
+    assert [item["link"] for item in chain] == ["outer", "cause", "cause"]
+    assert chain[2]["code"] == "B"
+
+
+def test_a_hostile_exception_is_data() -> None:
+    """Neither `__str__` nor a property can break the description."""
+
+    class Hostile(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+        @property
+        def error_class(self) -> str:
+            raise RuntimeError("no")
+
+    (item,) = describe_exception(Hostile())
+    assert item["message"] == "<the message cannot be read: __str__ raised RuntimeError>"
+    assert item["class"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"bad key {API_KEY}!", "bad key <secret>!"),
+        ("Authorization: Bearer abcdefgh12345", "Authorization: <secret>"),
+        ("<C object at 0x7f00aa11bb22>", "<C object at 0x…>"),
+        ('File "/usr/lib/python3.11/ssl.py", line 3', 'File "…/ssl.py", line 3'),
+        ("in /home/me/project/adapter.py:12", "in …/adapter.py:12"),
+        ("C:\\Users\\me\\adapter.py failed", "…/adapter.py failed"),
+        ("https://api.openai.com/v1/chat/completions", None),
+        ("with url: /v1/chat/completions (Caused by", None),
+        ("a/b or c, 3/4 and 0x1f", None),
+    ],
+)
+def test_messages_lose_what_differs_between_machines(text: str, expected: str | None) -> None:
+    """Secrets, addresses and paths go; URLs and fractions stay."""
+    assert scrub(text) == (text if expected is None else expected)
+
+
+def test_the_current_folder_is_a_path_wherever_it_lies() -> None:
+    """A checkout in an unusual place is known by being the current folder."""
+    assert scrub(f"in {Path.cwd()}/x/adapter.py") == "in …/adapter.py"
+
+
+def test_named_secrets_are_taken_out() -> None:
+    """Also those that look like nothing."""
+    assert scrub("the word is swordfish", ("swordfish", "")) == "the word is <secret>"
+
+
+@given(st.text())
+def test_scrubbing_is_stable(text: str) -> None:
+    """What was scrubbed once does not change again."""
+    assert scrub(scrub(text)) == scrub(text)
+
+
+def test_a_reply_is_text_digest_and_tool_calls() -> None:
+    """A plain text and a Reply are the same answer; mappings pass for tool calls."""
+    digest = hashlib.sha256(b"Hi").hexdigest()
+    assert describe_reply("Hi") == {"text": "Hi", "text_sha256": digest, "tool_calls": []}
+    assert describe_reply(Reply("Hi")) == describe_reply("Hi")
+    calls = (ToolCall("a", "{}"), {"name": "b", "arguments": "[]"})
+    described = describe_reply(Reply("", calls))  # type: ignore[arg-type]
+    assert described["tool_calls"] == [
+        {"name": "a", "arguments": "{}"},
+        {"name": "b", "arguments": "[]"},
+    ]
+
+
+@pytest.mark.parametrize("value", [None, 7, b"Hi", Reply(None)])  # type: ignore[arg-type]
+def test_anything_else_has_no_text_but_a_type(value: object) -> None:
+    """A subject that returns nonsense is data."""
+    described = describe_reply(value)
+    assert described["text"] is None
+    assert described["type"].endswith(type(value).__name__)
+
+
+@given(st.text())
+def test_every_text_has_a_digest(text: str) -> None:
+    """Lone surrogates included."""
+    assert len(describe_reply(text)["text_sha256"]) == 64
+    assert describe_reply("\ud800")["text_sha256"] is not None

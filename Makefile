@@ -10,7 +10,8 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FAULTCLOCK := $(BIN)/faultclock
-SUBJECTS := reference openai-stud openai-async openai-sync
+# The last one's table is shown whole; of the others, the totals.
+SUBJECTS := reference openai-stud openai-sync openai-async
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests bench lock clean FORCE
@@ -23,8 +24,9 @@ demo: $(VENV)/.demo ## run the shipped scenarios against the OpenAI SDK, write t
 	@mkdir -p reports
 	@set -eu; for subject in $(SUBJECTS); do \
 	  echo "==> faultclock run rate-limits provider-transient --subject $$subject"; \
-	  code=0; \
-	  $(FAULTCLOCK) run rate-limits provider-transient --subject "$$subject" --jobs $(JOBS) \
+	  code=0; quiet=--quiet; \
+	  if [ "$$subject" = "$(lastword $(SUBJECTS))" ]; then quiet=; fi; \
+	  $(FAULTCLOCK) run rate-limits provider-transient --subject "$$subject" --jobs $(JOBS) $$quiet \
 	    --html "reports/$$subject.html" --json "reports/$$subject.json" \
 	    --junit "reports/$$subject.xml" || code=$$?; \
 	  case "$$subject:$$code" in \
@@ -59,7 +61,7 @@ tests: $(VENV)/.dev
 bench: $(VENV)/.bench ## measure: loop, scenario runs, determinism
 	@set -eu; for script in benchmarks/*.py; do \
 	  case "$$script" in */_*) continue ;; esac; \
-	  echo "==> $$script"; $(BIN)/python "$$script"; \
+	  echo "==> $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
 	done
 
 lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes newer versions)

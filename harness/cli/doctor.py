@@ -84,8 +84,8 @@ def installation() -> Iterator[Line]:
         hint=None if hasattr(os, "fork") else "use --inline, or run on Linux",
     )
     yield _hash_seed()
-    yield _shipped("scenarios", _count_scenarios)
-    yield _shipped("error models", _count_models)
+    yield _shipped("scenario", _count_scenarios)
+    yield _shipped("error model", _count_models)
     yield from _subjects()
 
 
@@ -138,13 +138,15 @@ def _hash_seed() -> Line:
     return Line(good=True, text=f"PYTHONHASHSEED is {seed}")
 
 
-def _shipped(what: str, number: Callable[[], int]) -> Line:
+def _shipped(noun: str, number: Callable[[], int]) -> Line:
+    from harness.render.wording import count
+
     try:
         found = number()
     except HarnessError as error:
-        return Line(good=False, text=f"the shipped {what} do not load: {error.message}")
+        return Line(good=False, text=f"a shipped {noun} does not load: {error.message}")
     hint = None if found else "install Faultclock again"
-    return Line(good=found > 0, text=f"{found} shipped {what}", hint=hint)
+    return Line(good=found > 0, text=f"{count(found, f'shipped {noun}')}", hint=hint)
 
 
 def _count_scenarios() -> int:
@@ -179,6 +181,7 @@ def _subjects() -> Iterator[Line]:
 
 def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:
     from harness.load.payloads import load_payloads
+    from harness.render.wording import count
     from harness.run.doctor import examine
     from harness.run.prepare import healthy_scenario, prepare
 
@@ -190,7 +193,8 @@ def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:
     yield Line(good=True, text=f"{subject.id}: {subject.style} {subject.role}, declares {declares}")
     for name, version in sorted(subject.distributions.items()):
         yield Line(good=True, text=f"uses {name} {version}")
-    yield Line(good=found.requests > 0, text=f"the provider saw {found.requests} requests")
+    if found.requests:
+        yield Line(good=True, text=f"the provider saw {count(found.requests, 'request')}")
     for task, answer in found.answers.items():
         yield Line(good=answer == "returned", text=f"healthy call {task!r}: {answer}")
     for kind, number in found.emits.items():

@@ -34,6 +34,8 @@ _STYLES = {
 _HEADINGS = ("scenario", "verdict", "attempts", "virtual time", "first finding")
 #: A finding in a table is a pointer; the whole of it is in the reports.
 _FINDING_LENGTH = 150
+#: Columns of a terminal that have room for every column of the table.
+_WIDE = 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,20 +129,22 @@ def _rich_table(rows: Sequence[Row], out: IO[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=out)
+    # On a narrow terminal the finding is worth more than the figures.
+    columns = range(len(_HEADINGS)) if console.width >= _WIDE else (0, 1, 4)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in _HEADINGS:
-        counts = heading in ("attempts", "virtual time")
+    for column in columns:
+        # Only the finding gives way: a scenario's id and a verdict are always whole.
         table.add_column(
-            heading,
-            justify="right" if counts else "left",
-            overflow="fold",
-            no_wrap=heading != "first finding",
+            _HEADINGS[column],
+            justify="right" if column in (2, 3) else "left",
+            no_wrap=column != len(_HEADINGS) - 1,
         )
     for row in rows:
-        name, verdict, *rest = (Text(cell) for cell in row.cells)
-        verdict.stylize(_STYLES[row.verdict])
-        table.add_row(name, verdict, *rest)
-    Console(file=out).print(table)
+        texts = [Text(cell, no_wrap=True, overflow="ellipsis") for cell in row.cells]
+        texts[1].stylize(_STYLES[row.verdict])
+        table.add_row(*(texts[column] for column in columns))
+    console.print(table)
 
 
 def _write_seeds(report: Report, out: IO[str]) -> None:

@@ -1,7 +1,8 @@
 """Evidence: whether a run shows anything at all. Nothing here is ever the subject's fault.
 
 A trace that is not whole, or into which something real leaked, makes every other finding
-inconclusive; a planned fault that nobody met leaves them judged, and spoils the pass.
+inconclusive; a planned fault that nobody met, or a call that asked nobody, leaves them judged and
+spoils the pass.
 """
 
 from __future__ import annotations
@@ -92,6 +93,27 @@ def _faults_met(case: Case) -> Outcome:
     return outcome
 
 
+def _exercised(case: Case) -> Outcome:
+    outcome = Outcome(reason="no call has ended")
+    for call in case.calls:
+        if call.end is None:
+            continue
+        outcome.looked_at(None)
+        if not call.attempts:
+            outcome.violate(
+                Violation(
+                    requirement=None,
+                    call=call.id,
+                    expected="the call asks the provider",
+                    observed="it ended without a single attempt, so nothing was shown",
+                    events=(call.start.seq, call.end.seq),
+                    hint="Is the client pointed at another host, or the answer cached?",
+                    inconclusive=True,
+                )
+            )
+    return outcome
+
+
 def _no_leaks(case: Case) -> Outcome:
     outcome = Outcome()
     outcome.looked_at(None)
@@ -124,6 +146,12 @@ CHECKS = (
         title="The planned faults were met",
         says="Every fault that is not optional was met by a request.",
         run=_faults_met,
+    ),
+    Check(
+        id="evidence.exercised",
+        title="Every call reached the provider",
+        says="Every call that ended made at least one attempt.",
+        run=_exercised,
     ),
     Check(
         id="evidence.no-leaks",

@@ -101,7 +101,7 @@ def asked_wait(headers: Mapping[str, str], rule: RetryAfterRule, now_ns: int) ->
     if value.form == "unusable" or (value.form == "fraction" and rule.fraction == "unusable"):
         if rule.unusable == "schedule":
             return None
-        return AskedWait(wait_ns=0, basis=f"{basis}, unusable: at once")
+        return AskedWait(wait_ns=0, basis=f"{basis}, unusable")
     if value.form != "date":
         return AskedWait(wait_ns=value.delay_ns, basis=basis)
     if value.instant_ns > now_ns:
@@ -109,7 +109,7 @@ def asked_wait(headers: Mapping[str, str], rule: RetryAfterRule, now_ns: int) ->
         return AskedWait(wait_ns=wait_ns, basis=f"{basis}, {format_duration(wait_ns)} ahead")
     if rule.past_date == "schedule":
         return None
-    return AskedWait(wait_ns=0, basis=f"{basis}, in the past: at once")
+    return AskedWait(wait_ns=0, basis=f"{basis}, in the past")
 
 
 def _number(match: re.Match[str]) -> HeaderValue:

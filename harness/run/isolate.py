@@ -1,8 +1,9 @@
-"""One run in one forked child of the warmed process, under a watchdog of real time.
+"""Runs a function in a forked child of this process, under a wall-clock watchdog.
 
-Clients, loops and caches that a subject keeps process-wide die with the child, so no run sees
-another. A child that hangs where no simulation can see it (a C extension, an endless loop) is
-ended by the parent, which first asks it where it hangs.
+The child inherits a warmed subject and leaves nothing behind: no cached client, no loop, no
+connection. Its result comes back by pickle over a pipe. When it hangs in something that the
+world cannot see (an endless loop, a real lock, C code), the parent asks it for the stacks of
+its threads, kills it, and says where it hung. POSIX only.
 """
 
 from __future__ import annotations
@@ -15,164 +16,256 @@ import re
 import select
 import signal
 import sys
-import tempfile
 import time
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import NoReturn, TypeVar
 
 from harness.errors import InternalError
 
-__all__ = ["Died", "Hung", "ensure_hash_seed", "run_isolated"]
+__all__ = ["Died", "Hung", "ensure_hash_seed", "run_inline", "run_isolated"]
 
 T = TypeVar("T")
 
-#: Set while the process runs again with a fixed hash seed, so that it does so only once.
-_MARK = "FAULTCLOCK_HASH_SEED_FIXED"
-#: How long a hanging child may take to say where it hangs.
+#: The signal that makes a child write its stacks; a handler in C answers it even in a tight loop.
+_DUMP_SIGNAL = signal.SIGUSR2
+#: Real seconds that the child gets to write them.
 _DUMP_LIMIT_S = 2.0
-_FRAME = re.compile(r'^  File "(?P<file>[^"]*)", line (?P<line>\d+|\?\?\?) in (?P<name>.*)$')
+#: Innermost frames shown of each stack.
 _FRAMES_MAX = 6
-_monotonic = time.monotonic
+#: Set in the environment once the process was started again with a fixed hash seed.
+_RESTARTED = "FAULTCLOCK_HASH_SEED_FIXED"
+
+_FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hung:
-    """The child did not end in time; `detail` has one line for each of its threads."""
+    """The child did not end in time and was killed.
+
+    Attributes:
+        detail: one line, then one line a thread that says where it was.
+    """
 
     detail: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Died:
-    """The child ended without a result; `detail` says how."""
+    """The child ended without a result: killed by a signal, `os._exit`, or unpicklable.
+
+    Attributes:
+        detail: what is known of its end.
+    """
 
     detail: tuple[str, ...]
 
 
-def run_isolated(fn: Callable[[], T], *, wall_limit_s: float) -> T | Hung | Died:
-    """Call `fn` in a forked child and return what it returns there.
+def run_inline(function: Callable[[], T]) -> T:
+    """Run `function` in this process: fast, but whatever it caches stays."""
+    return function()
+
+
+def run_isolated(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung | Died:
+    """Run `function` in a forked child and return its result, which must be picklable.
 
     Args:
-        fn: its result must be picklable.
-        wall_limit_s: real seconds after which the child is ended.
+        wall_limit_s: real seconds after which the child is ended; above 0.
 
     Raises:
-        Exception: whatever `fn` raised in the child.
+        BaseException: what the function raised, if that can be pickled; Died says it otherwise.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as dump:
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            _child(fn, writing, dump.fileno(), wall_limit_s)
-        os.close(writing)
-        try:
-            data = _read_all(reading, _monotonic() + wall_limit_s)
-            if data is None:
-                return Hung(detail=_where_it_hangs(child, dump.fileno()))
-        finally:
-            os.close(reading)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            _, status = os.waitpid(child, 0)
+    result_read, result_write = os.pipe()
+    dump_read, dump_write = os.pipe()
+    _flush()
+    child = _fork()
+    if child == 0:
+        os.close(result_read)
+        os.close(dump_read)
+        _live_as_child(function, result_write, dump_write)
+    os.close(result_write)
+    os.close(dump_write)
+    try:
+        data = _read_until(result_read, time.monotonic() + wall_limit_s)
+        if data is None:
+            return Hung(detail=_ask_where(child, dump_read, wall_limit_s))
+    except BaseException:
+        # Most likely a person's Ctrl-C; a child that hangs would keep us waiting for it.
+        _kill(child)
+        raise
+    finally:
+        os.close(result_read)
+        os.close(dump_read)
+        status = _reap(child)
     if not data:
-        return Died(detail=(_describe_status(status),))
-    ok, value = pickle.loads(data)  # noqa: S301 - from our own child
-    if ok:
-        return value  # type: ignore[no-any-return]
-    raise value
+        return Died(detail=(_how_it_died(status),))
+    kind, value = pickle.loads(data)  # noqa: S301 - our own child wrote it
+    if kind == "raised":
+        raise value
+    if kind == "unpicklable":
+        return Died(detail=tuple(value))
+    result: T = value
+    return result
 
 
 def ensure_hash_seed() -> None:
-    """Start the process again with PYTHONHASHSEED=0, once, unless it is fixed already.
+    """Start this process again with PYTHONHASHSEED=0, unless its hash seed is fixed already.
 
-    The order of sets of texts depends on it, and so may a subject's behaviour.
+    Sets of strings iterate in another order in every process otherwise. It happens at most
+    once; a child of a restarted process inherits the setting.
     """
-    if os.environ.get("PYTHONHASHSEED") == "0" or os.environ.get(_MARK):
+    if os.environ.get("PYTHONHASHSEED", "random") != "random" or _RESTARTED in os.environ:
         return
-    environment = dict(os.environ, PYTHONHASHSEED="0", **{_MARK: "1"})
-    sys.stdout.flush()
-    sys.stderr.flush()
+    environment = dict(os.environ, PYTHONHASHSEED="0")
+    environment[_RESTARTED] = "1"
+    restart(environment)
+
+
+def restart(environment: Mapping[str, str]) -> NoReturn:
+    """Replace this process by the same command in another environment."""
+    _flush()
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
 
 
-def _child(fn: Callable[[], Any], writing: int, dump: int, wall_limit_s: float) -> None:
-    """Run `fn` and leave the process; nothing of the parent's may run here."""
+# ---------------------------------------------------------------------- the child's side
+
+
+def _live_as_child(function: Callable[[], object], result: int, dump: int) -> NoReturn:
+    """Run, hand the outcome over, and end without any of the parent's exit handlers."""
     code = 1
     try:
-        # Ctrl-C is the parent's business; an orphan ends itself.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, wall_limit_s + 3 * _DUMP_LIMIT_S)
-        faulthandler.register(signal.SIGUSR1, file=dump, all_threads=True)
-        try:
-            result = (True, fn())
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the parent
-            result = (False, _portable(error))
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(result, pipe, protocol=pickle.HIGHEST_PROTOCOL)
+        faulthandler.register(_DUMP_SIGNAL, file=dump, all_threads=True)
+        data = _outcome(function)
+        _flush()
+        with os.fdopen(result, "wb") as pipe:
+            pipe.write(data)
         code = 0
+    except BaseException:  # noqa: BLE001 - nobody above would see it
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
     finally:
         with contextlib.suppress(BaseException):
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
         os._exit(code)
 
 
-def _portable(error: BaseException) -> BaseException:
+def _outcome(function: Callable[[], object]) -> bytes:
     try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - any exception may resist pickling
-        return InternalError("".join(traceback.format_exception(error)))
-    return error
+        value = function()
+    except BaseException as error:  # noqa: BLE001 - it is raised again in the parent
+        text = traceback.format_exception(error)
+        error.add_note("in the isolated child:\n" + "".join(text).rstrip())
+        try:
+            data = pickle.dumps(("raised", error))
+            # Many exceptions can be written and not be read again.
+            pickle.loads(data)  # noqa: S301 - we wrote it just now
+        except Exception:  # noqa: BLE001 - any way of failing means the same
+            lines = [f"{type(error).__name__}: {error}", *"".join(text).splitlines()]
+            data = pickle.dumps(("unpicklable", lines))
+        return data
+    try:
+        return pickle.dumps(("value", value))
+    except Exception as error:
+        raise InternalError(f"the result of an isolated run cannot be pickled: {error}") from error
 
 
-def _read_all(reading: int, deadline_s: float) -> bytes | None:
-    """Return all bytes up to the end, or None when the deadline comes first."""
-    parts = []
+# ---------------------------------------------------------------------- the parent's side
+
+
+def _fork() -> int:
+    if sys.version_info < (3, 12):
+        return os.fork()
+    with warnings.catch_warnings():
+        # CPython warns if there are other threads. The child runs only its own code, and no
+        # thread of the parent's holds a lock that it needs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(ValueError, OSError):
+                stream.flush()
+
+
+def _read_until(descriptor: int, deadline_s: float) -> bytes | None:
+    """Return all that comes until the other side closes; None if the deadline comes first."""
+    chunks: list[bytes] = []
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
     while True:
-        left_s = deadline_s - _monotonic()
-        if left_s <= 0 or not select.select([reading], [], [], left_s)[0]:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or not poller.poll(left_s * 1_000):
             return None
-        part = os.read(reading, 1 << 20)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
+        chunk = os.read(descriptor, 1 << 20)
+        if not chunk:
+            return b"".join(chunks)
+        chunks.append(chunk)
 
 
-def _where_it_hangs(child: int, dump: int) -> tuple[str, ...]:
-    os.kill(child, signal.SIGUSR1)
-    deadline_s = _monotonic() + _DUMP_LIMIT_S
-    text = ""
-    while _monotonic() < deadline_s:
-        seen, text = text, os.pread(dump, 1 << 20, 0).decode(errors="replace")
-        if text and text == seen:
-            break
-        time.sleep(0.02)
-    return describe_dump(text) or ("the process did not answer",)
+def _ask_where(child: int, dump: int, wall_limit_s: float) -> tuple[str, ...]:
+    """Make the child write its stacks, then kill it."""
+    head = f"no end after {wall_limit_s:g} s of real time"
+    text = b""
+    try:
+        os.kill(child, _DUMP_SIGNAL)
+        # The pipe stays open on the child's side: what comes within a moment is all of it.
+        deadline_s = time.monotonic() + _DUMP_LIMIT_S
+        poller = select.poll()
+        poller.register(dump, select.POLLIN)
+        while poller.poll(max(0.0, deadline_s - time.monotonic()) * 1_000):
+            chunk = os.read(dump, 1 << 16)
+            if not chunk:
+                break
+            text += chunk
+            deadline_s = time.monotonic() + 0.1
+    finally:
+        _kill(child)
+    return (head, *stacks_of(text.decode("utf-8", "replace")))
 
 
-def describe_dump(text: str) -> tuple[str, ...]:
-    """Return one line for each thread of a faulthandler dump, without any path."""
-    threads: list[list[str]] = []
-    for line in text.splitlines():
-        if line.startswith(("Thread", "Current thread")):
-            threads.append([])
-        elif (match := _FRAME.match(line)) and threads:
-            short = match["file"].rsplit("/", 1)[-1]
-            threads[-1].append(f"{short}:{match['line']} {match['name']}")
-    return tuple(
-        f"thread {number}: {' <- '.join(frames[:_FRAMES_MAX])}"
-        for number, frames in enumerate(threads, start=1)
-        if frames
-    )
+def stacks_of(dump: str) -> tuple[str, ...]:
+    """Return one line for each thread of a dump by faulthandler, the running ones first.
+
+    Paths are cut to file names, so that the text is the same on every machine.
+    """
+    threads: list[list[tuple[str, str]]] = []
+    for line in dump.splitlines():
+        found = _FRAME.match(line)
+        if found is None:
+            if line.startswith(("Thread ", "Current thread ")):
+                threads.append([])
+        elif threads:
+            path = found["path"]
+            place = f"{path.rsplit('/', 1)[-1]}:{found['line']} {found['function']}"
+            threads[-1].append((path, place))
+    running: list[str] = []
+    waiting: list[str] = []
+    for number, frames in enumerate(threads, start=1):
+        waits = bool(frames) and frames[0][0].endswith("harness/sim/kernel.py")
+        own = [place for path, place in frames if "harness/sim/" not in path] or ["unknown"]
+        text = " <- ".join(own[:_FRAMES_MAX])
+        state = "waits" if waits else "is running"
+        (waiting if waits else running).append(f"thread {number} {state} at {text}")
+    return tuple(running + waiting)
 
 
-def _describe_status(status: int) -> str:
+def _kill(child: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+
+
+def _reap(child: int) -> int:
+    try:
+        return os.waitpid(child, 0)[1]
+    except ChildProcessError:
+        return 0
+
+
+def _how_it_died(status: int) -> str:
     if os.WIFSIGNALED(status):
-        return f"the process was ended by {signal.Signals(os.WTERMSIG(status)).name}"
-    return f"the process ended with exit code {os.WEXITSTATUS(status)} and no result"
+        return f"the child was killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return f"the child ended with exit code {os.waitstatus_to_exitcode(status)} and no result"

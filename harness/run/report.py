@@ -39,7 +39,7 @@ def run_report(
 ) -> RunReport:
     """Return the report of one run."""
     scenario = trace.header.scenario
-    marks, cut = timeline(trace)
+    marks, cut = timeline(trace, _cited(judgement))
     ends = [call.ended_ns for call in judgement.calls if call.ended_ns is not None]
     return RunReport(
         scenario=scenario.id,
@@ -85,6 +85,16 @@ def assemble(
         seeds_findings=seeds_findings,
         runs=runs,
         coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
+    )
+
+
+def _cited(judgement: Judgement) -> frozenset[int]:
+    """Return the `seq` of every event that proves something that is not a pass."""
+    return frozenset(
+        seq
+        for finding in judgement.findings
+        if finding.verdict in (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+        for seq in finding.events
     )
 
 

@@ -144,8 +144,15 @@ def _replay(request: SuiteRequest, scenario: Scenario, seed: int) -> str:
     )
 
 
+#: Error payloads by name, by dialect.
+_Payloads = Mapping[str, Mapping[str, ErrorPayload]]
+
+#: What forked workers inherit while a suite runs.
+_SHARED: tuple[SuiteRequest, _Payloads, list[tuple[Scenario, int]]] | None = None
+
+
 def _traces(request: SuiteRequest) -> Iterator[Trace]:
-    payloads = {
+    payloads: _Payloads = {
         dialect: load_payloads(dialect)
         for dialect in {scenario.provider.dialect for scenario in request.scenarios}
     }
@@ -168,10 +175,6 @@ def _traces(request: SuiteRequest) -> Iterator[Trace]:
         _SHARED = None
 
 
-_Shared = tuple[SuiteRequest, Mapping[str, Mapping[str, ErrorPayload]], list[tuple[Scenario, int]]]
-_SHARED: _Shared | None = None
-
-
 def _run_shared(index: int) -> Trace:
     assert _SHARED is not None
     request, payloads, cases = _SHARED
@@ -180,7 +183,7 @@ def _run_shared(index: int) -> Trace:
 
 def _run_case(
     request: SuiteRequest,
-    payloads: Mapping[str, Mapping[str, ErrorPayload]],
+    payloads: _Payloads,
     scenario: Scenario,
     seed: int,
 ) -> Trace:

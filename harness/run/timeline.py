@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.model.duration import format_duration
@@ -15,9 +15,12 @@ __all__ = ["timeline"]
 MARKS_MAX = 400
 
 
-def timeline(trace: Trace) -> tuple[tuple[EventMark, ...], int]:
-    """Return the first MARKS_MAX marks of a trace, and how many are left out."""
-    shown = trace.events[:MARKS_MAX]
+def timeline(trace: Trace, cited: frozenset[int]) -> tuple[tuple[EventMark, ...], int]:
+    """Return the marks of a trace, and how many are left out.
+
+    Shown are the first MARKS_MAX events and all that are `cited` (by `seq`) as proof.
+    """
+    shown = [event for event in trace.events if event.seq <= MARKS_MAX or event.seq in cited]
     marks = tuple(
         EventMark(
             seq=event.seq,
@@ -60,7 +63,7 @@ def _resolve(payload: Mapping[str, Any]) -> str:
     return f"resolves {payload['host']}: {outcome}"
 
 
-_TEXTS = {
+_TEXTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "call.started": lambda p: f"{p['call']} started",
     "call.returned": lambda p: f"{p['call']} returned",
     "call.raised": _raised,

@@ -64,16 +64,12 @@ class SimEnvironment(simpy.Environment):
         self.ready: deque[Entry] = deque()
         self._urgent: deque[Entry] = deque()
 
-    def schedule(
-        self, event: Entry, priority: EventPriority = NORMAL, delay: float = 0
-    ) -> None:
+    def schedule(self, event: Entry, priority: EventPriority = NORMAL, delay: float = 0) -> None:
         """Schedule a SimPy event `delay` nanoseconds from now (SimPy itself calls this)."""
         event._cancelled = False
         self.schedule_at(event, self._now + round(delay), priority)
 
-    def schedule_at(
-        self, event: Entry, at_ns: int, priority: EventPriority = NORMAL
-    ) -> None:
+    def schedule_at(self, event: Entry, at_ns: int, priority: EventPriority = NORMAL) -> None:
         """Schedule an entry for an absolute time; a time that has passed means now."""
         if at_ns > self._now:
             heappush(self._queue, (at_ns, priority, next(self._eid), event))

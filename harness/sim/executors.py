@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -19,11 +19,12 @@ from harness.sim.context import CALL_ID, current_call
 from harness.sim.kernel import Kernel
 from harness.sim.locks import HybridLock, HybridSimpleQueue
 
-__all__ = ["make_shutdown", "make_submit"]
+__all__ = ["make_future_hash", "make_shutdown", "make_submit"]
 
 Function = Callable[..., Any]
 
 _KERNEL = "_faultclock_kernel"
+_NUMBER = "_faultclock_number"
 _LENT = ("_work_queue", "_idle_semaphore", "_threads", "_shutdown_lock", "_shutdown", "_broken")
 
 
@@ -34,10 +35,27 @@ def make_submit(original: Function) -> Function:
         here = current()
         if here is None:
             return original(self, fn, *args, **kwargs)
-        _adopt(self, here[0])
-        return original(self, partial(_run_for_call, current_call(), fn), *args, **kwargs)
+        kernel = here[0]
+        _adopt(self, kernel)
+        work = partial(_run_for_call, current_call(), fn)
+        future = original(self, work, *args, **kwargs)
+        future.__dict__[_NUMBER] = kernel.touched[_NUMBER] = kernel.touched.get(_NUMBER, 0) + 1
+        return future
 
     return submit
+
+
+def make_future_hash(original: Function) -> Function:
+    """Return a `Future.__hash__` that is the same in every process for futures of the world.
+
+    `as_completed` and `wait` keep futures in sets, and yield them in the order of the set.
+    """
+
+    def __hash__(self: Future[Any]) -> int:  # noqa: N807 - it becomes that method
+        number = self.__dict__.get(_NUMBER)
+        return int(original(self)) if number is None else int(number)
+
+    return __hash__
 
 
 def make_shutdown(original: Function) -> Function:

@@ -23,7 +23,6 @@ from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, curr
 from harness.sim.clock import FOREVER_NS, SECOND_NS
 from harness.sim.context import current_call
 from harness.sim.env import (
-    URGENT_PRIORITY,
     SimEnvironment,
     SimProcess,
     UrgentMark,
@@ -125,13 +124,13 @@ class Kernel:
         *,
         epoch_ns: int = WALL_EPOCH_NS,
     ) -> None:
+        self.env = SimEnvironment()
         self.recorder = recorder or Recorder()
         if self.recorder.now_ns is None:
             self.recorder.now_ns = lambda: self.env._now
         self.seed = seed
         self.limits = limits or Limits()
         self.epoch_ns = epoch_ns
-        self.env = SimEnvironment()
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}
         self.ending: Ending | None = None
@@ -321,7 +320,7 @@ class Kernel:
             base = count = self._events
             target: Actor | None = None
             try:
-                for count in range(base + 1, self._budget_end() + 1):  # noqa: B007
+                for count in range(base + 1, self._budget_end() + 1):
                     if ready:
                         event = popleft()
                     elif advance(until_ns):

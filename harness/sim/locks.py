@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import threading
 from _thread import RLock as RealRLock
-from _thread import allocate_lock
-from _thread import get_ident
+from _thread import allocate_lock, get_ident
 from collections import deque
 from queue import Empty
 from types import GenericAlias
@@ -39,6 +38,7 @@ class _Hybrid:
     __slots__ = ("__weakref__", "_real", "_waiters")
 
     _real: Any
+    _waiters: deque[Wake]
     _reason = "a lock"
 
     def _wait(self, blocking: bool, timeout: float) -> bool:
@@ -101,7 +101,7 @@ class HybridLock(_Hybrid):
 
     def __init__(self) -> None:
         self._real = allocate_lock()
-        self._waiters: deque[Wake] = deque()
+        self._waiters = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Acquire it as `threading.Lock.acquire` does; `timeout` is in seconds."""
@@ -148,7 +148,7 @@ class HybridRLock(_Hybrid):
 
     def __init__(self) -> None:
         self._real = RealRLock()
-        self._waiters: deque[Wake] = deque()
+        self._waiters = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Acquire it as `threading.RLock.acquire` does; `timeout` is in seconds."""
@@ -204,7 +204,12 @@ class HybridSimpleQueue:
         self._items: deque[Any] = deque()
         self._count = threading.Semaphore(0)
 
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    def put(
+        self,
+        item: Any,
+        block: bool = True,  # noqa: ARG002 - the real one's signature
+        timeout: float | None = None,  # noqa: ARG002 - the real one's signature
+    ) -> None:
         """Append an item; it never blocks, whatever the arguments say."""
         self._items.append(item)
         self._count.release()
@@ -241,4 +246,4 @@ class HybridSimpleQueue:
         """Return how many items it has."""
         return len(self._items)
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)

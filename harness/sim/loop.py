@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.sim.actors import Actor, current
 from harness.sim.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
@@ -29,6 +29,9 @@ from harness.sim.waits import pending_tasks
 __all__ = ["SimLoop", "new_event_loop"]
 
 Callback = Callable[..., object]
+
+#: A timer this late is never put on the queue: see FOREVER_NS.
+_NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
 
 
 def new_event_loop() -> SimLoop:
@@ -48,6 +51,20 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         hash_numbers: of its tasks and futures.
     """
 
+    # What the base class has, and typeshed leaves out.
+    _closed: bool
+    _debug: bool
+    _stopping: bool
+    _task_factory: Any
+    _default_executor: Any
+    _asyncgens: Any
+    if TYPE_CHECKING:
+
+        def _check_closed(self) -> None: ...
+        def _check_running(self) -> None: ...
+        def _check_thread(self) -> None: ...
+        def _check_callback(self, callback: Callback, method: str) -> None: ...
+
     def __init__(self) -> None:
         here = current()
         if here is None:
@@ -61,6 +78,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         self.hash_numbers = count(1)
         self._task_numbers = count(1)
         self._clock_resolution = 1 / SECOND_NS
+        self._future_class: type[asyncio.Future[Any]] = asyncio.Future
         self._enqueue = kernel.env.ready.append
         kernel.loops[self] = None
 
@@ -98,9 +116,12 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         self, delay: float, callback: Callback, *args: Any, context: Context | None = None
     ) -> SimTimerHandle:
         """Call back after `delay` seconds; exact to the nanosecond."""
-        if delay is None:
-            raise TypeError("delay must not be None")
-        at_ns = self.env._now + seconds_to_ns(delay)
+        try:
+            at_ns = self.env._now + round(delay * SECOND_NS)
+        except (OverflowError, TypeError):
+            if delay is None:
+                raise TypeError("delay must not be None") from None
+            at_ns = self.env._now + seconds_to_ns(delay)
         return self._call_at_ns(at_ns, callback, args, context)
 
     def call_at(  # type: ignore[override]
@@ -117,9 +138,8 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
     ) -> SimTimerHandle:
         if self._closed or self._debug:
             self._check(callback, "call_at")
-        when = (MONOTONIC_BASE_NS + at_ns) / SECOND_NS
-        handle = SimTimerHandle(when, callback, args, self, context)
-        if at_ns < FOREVER_NS - MONOTONIC_BASE_NS:
+        handle = SimTimerHandle(at_ns, callback, args, self, context)
+        if at_ns < _NEVER_NS:
             self.env.schedule_at(handle, at_ns)
         return handle
 
@@ -135,9 +155,19 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
 
     # ------------------------------------------------------------------ tasks and futures
 
-    def create_future(self) -> SimFuture:
-        """Return a future whose hash is the same in every process."""
-        return SimFuture(loop=self)
+    def create_future(self) -> asyncio.Future[Any]:
+        """Return a future; see `handles` for why it is asyncio's own class."""
+        return self._future_class(loop=self)
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Run `func(*args)` on a simulated thread; its future's hash is reproducible."""
+        self._future_class = SimFuture
+        try:
+            return super().run_in_executor(executor, func, *args)
+        finally:
+            self._future_class = asyncio.Future
 
     def create_task(  # type: ignore[override]
         self,
@@ -160,7 +190,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
     def run_forever(self) -> None:
         """Step the world until `stop` is called."""
         self._check_closed()
-        self._check_running()  # type: ignore[attr-defined]
+        self._check_running()
         actor = self._actor()
         actor.loop = self
         self.runner = actor
@@ -220,7 +250,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
 
     def wrap_event(self, event: SimEvent) -> SimFuture:
         """Return a future for a SimPy event, such as a resource's request."""
-        future = self.create_future()
+        future = SimFuture(loop=self)
         if event.callbacks is None:
             _settle(future, event)
             return future
@@ -261,7 +291,7 @@ def _settle(future: asyncio.Future[Any], event: SimEvent) -> None:
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    def method(self: SimLoop, *_args: Any, **_kwargs: Any) -> Any:
+    def method(_self: SimLoop, *_args: Any, **_kwargs: Any) -> Any:
         refuse(f"loop.{name}")
 
     method.__name__ = name

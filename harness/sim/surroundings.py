@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count
+from struct import pack
 from typing import Any
 
 from harness.sim.kernel import Kernel
@@ -70,7 +71,7 @@ def borrowed(kernel: Kernel) -> Iterator[None]:
 def random_state_digest() -> str:
     """Return a digest of the module `random`'s state: equal ones drew equally."""
     _, words, _ = random.getstate()
-    return sha256(b"".join(word.to_bytes(4, "little") for word in words)).hexdigest()
+    return sha256(pack(f"<{len(words)}I", *words)).hexdigest()
 
 
 def _policy_memory() -> dict[str, Any]:

@@ -8,9 +8,9 @@ been scheduled; `join` parks. The rest of `threading` follows from the locks.
 from __future__ import annotations
 
 import threading
-from _thread import get_ident
-from _thread import start_new_thread
+from _thread import get_ident, start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from harness.sim.actors import SIMULATED, Actor, current
@@ -62,9 +62,7 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     kernel.begin(actor)
 
 
-def _bootstrap(
-    kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None
-) -> None:
+def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None) -> None:
     actor.lock.acquire()
     actor.woken = False
     ident = get_ident()
@@ -89,10 +87,8 @@ def _bootstrap(
 
 
 def _report(thread: threading.Thread) -> None:
-    try:
+    with suppress(SimKilled, SimEscape):
         thread._invoke_excepthook(thread)  # type: ignore[attr-defined]
-    except (SimKilled, SimEscape):
-        pass
 
 
 def _mark_stopped(thread: threading.Thread) -> None:

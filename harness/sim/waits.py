@@ -41,28 +41,43 @@ def pending_tasks(loop: SimLoop) -> list[asyncio.Task[Any]]:
 
 
 def _thread_line(actor: Actor, frame: FrameType | None) -> str:
+    frames = list(_outwards(frame))
     if actor.wake is not None:
-        doing = f"waits for {actor.wake.reason}"
+        doing = f"waits for {actor.wake.reason}{_by(frames)}"
     elif actor.loop is not None:
         doing = "runs an event loop with nothing to do"
     else:
         doing = "is running"
-    return f"thread {actor.name!r} {doing}{_at(_outwards(frame))}"
+    return f"thread {actor.name!r} {doing}{_at(frames)}"
 
 
 def _task_line(task: asyncio.Task[Any]) -> str:
-    frames = list(_awaited_frames(task.get_coro()))
-    inner = frames[-1] if frames else None
-    doing = "waits" if inner is None else f"waits in {_callee(inner)}"
-    return f"task {task.get_name()!r} {doing}{_at(reversed(frames))}"
+    frames = list(_awaited_frames(task.get_coro()))[::-1]
+    return f"task {task.get_name()!r} waits{_by(frames)}{_at(frames)}"
 
 
-def _callee(frame: FrameType) -> str:
-    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_name}"
+def _by(frames: list[FrameType]) -> str:
+    """Return ` in callee`, the library function that the subject's innermost frame called."""
+    callee = None
+    for frame in frames:
+        name = _module(frame)
+        if name.startswith("harness.sim"):
+            continue
+        if name.partition(".")[0] not in sys.stdlib_module_names:
+            break
+        callee = f" in {name}.{frame.f_code.co_qualname}"
+    return callee or ""
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "?"))
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames of a stack, innermost first, up to where the world was entered."""
     while frame is not None:
+        if frame.f_code.co_name == "run" and _module(frame) == "harness.sim.kernel":
+            return
         yield frame
         frame = frame.f_back
 
@@ -85,12 +100,12 @@ def _awaited_frames(awaited: Any) -> Iterator[FrameType]:
             return
 
 
-def _at(frames: Iterator[FrameType]) -> str:
+def _at(frames: list[FrameType]) -> str:
     """Return ` at place <- place`, innermost first, without our own frames."""
     subject: list[str] = []
     library: list[str] = []
     for frame in frames:
-        name = str(frame.f_globals.get("__name__", "?"))
+        name = _module(frame)
         if name.startswith("harness.sim"):
             continue
         place = f"{name}:{frame.f_lineno} {frame.f_code.co_name}"

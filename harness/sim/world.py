@@ -69,7 +69,7 @@ class World:
         with borrowed(kernel):
             ending = kernel.run(main)
             drawn = random_state_digest()
-        counts = {name: n for name, n in sorted(kernel.touched.items()) if name[0] != "_"}
+        counts = {name: n for name, n in sorted(kernel.touched.items()) if not name.startswith("_")}
         self.recorder.record("harness", "world.touched", **counts, random_state=drawn)
         return ending
 
@@ -100,9 +100,9 @@ def _close_as_asyncio_run_does(loop: SimLoop) -> None:
                             "task": task,
                         }
                     )
-        if loop._asyncgens:  # type: ignore[attr-defined]
+        if loop._asyncgens:
             loop.run_until_complete(loop.shutdown_asyncgens())
-        if loop._default_executor is not None:  # type: ignore[attr-defined]
+        if loop._default_executor is not None:
             loop.run_until_complete(loop.shutdown_default_executor())
     finally:
         loop.close()

@@ -92,10 +92,10 @@ class _JittersRetryAfter(StudCall):
         return None if asked_s is None else asked_s * random.uniform(1.0, 1.1)
 
 
-@_wrong("waits-too-long", "Waits half as long again as the schedule says", fails="backoff.wait")
+@_wrong("waits-too-long", "Waits up to twice what the schedule says", fails="backoff.wait")
 class _WaitsTooLong(StudCall):
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return 1.5 * super().scheduled_s(policy, count)
+    def jitter_factor(self) -> float:
+        return random.uniform(0.8, 2.0)
 
 
 @_wrong("no-jitter", "Waits exactly what the schedule says", fails="backoff.jitter")
@@ -282,7 +282,14 @@ async def _starts_a_process(request: ProviderRequest) -> Reply:
     return await converse(request, StudCall(request))
 
 
-@_miniature("never-calls", "Answers without asking the provider", fails="evidence.faults-met")
+@_miniature("never-calls", "Answers without asking the provider", fails="evidence.exercised")
 async def _never_calls(request: ProviderRequest) -> Reply:
     del request
     return Reply("Hello from nobody.")
+
+
+@_miniature(
+    "never-streams", "Asks for a whole answer instead of a stream", fails="evidence.faults-met"
+)
+async def _never_streams(request: ProviderRequest) -> Reply:
+    return await converse(replace(request, stream=False), StudCall(request))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -142,6 +145,24 @@ def test_the_readme_has_every_exit_code_and_command() -> None:
             assert f"| {value} | " in page, name
     for command in app.list_commands(click.Context(app)):
         assert f"`faultclock {command}" in page, command
+
+
+def test_the_finding_in_the_readme_is_a_real_one() -> None:
+    """What the front page shows is what the command says today, word for word."""
+    example = next(_blocks("README.md", "text"))
+    scenario = re.search(r"in (\S+)$", example, re.MULTILINE)
+    assert scenario is not None
+    words = ["run", scenario[1], "--subject", "openai-async", "--json", "-", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == exits.NONCONFORMING, done.stderr
+    findings = json.loads(done.stdout)["runs"][0]["findings"]
+    (failed,) = (finding for finding in findings if finding["verdict"] == "FAIL")
+    shown = " ".join(example.split())
+    for part in ("check", "place", "level", "sentence", "expected", "observed"):
+        assert failed[part] in shown, part
+    assert ", ".join(map(str, failed["events"])) in example
 
 
 def _anchors(path: Path) -> set[str]:

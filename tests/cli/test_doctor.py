@@ -20,8 +20,8 @@ def test_this_installation_is_sound() -> None:
     """Versions, shipped files and subjects are named."""
     result = faultclock("doctor")
     assert result.exit_code == 0, result.stdout
-    for text in ("Python 3.", "pydantic ", "shipped scenarios", "1 shipped error models"):
-        assert f"✓ {text}" in result.stdout or text in result.stdout
+    for text in ("Python 3.", "pydantic ", "shipped scenarios", "1 shipped error model\n"):
+        assert text in result.stdout
     assert result.stdout.endswith("all is well\n")
 
 

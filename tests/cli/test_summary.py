@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
+
+import pytest
 
 from harness.cli.summary import rows_of, write_summary
 from harness.model.finding import Report, Verdict
@@ -64,6 +67,22 @@ def test_a_terminal_gets_the_same_facts() -> None:
     assert "? inconclusive" in text
     assert "mine/one" in text
     assert "inconclusive is no pass" in text
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+def test_a_narrow_terminal_cuts_only_the_finding(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """Which scenario, and what became of it, is the least that a row says."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    name = "rate-limits/a-scenario-with-a-long-name"
+    long = finding(Verdict.FAIL, observed="x" * 300, expected="y")
+    text = summary(small_report(run(Verdict.FAIL, long, scenario=name)), Terminal())
+    text = re.sub("\x1b\\[[0-9;]*m", "", text)
+    (line,) = [line for line in text.splitlines() if name in line]
+    assert "✗ fail" in line
+    assert len(line) <= columns
 
 
 def test_a_pass_says_no_more_than_needed() -> None:

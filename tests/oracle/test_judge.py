@@ -145,6 +145,7 @@ PLANTED: dict[str, tuple[Callable[[], Trace], Callable[[], Trace]]] = {
         lambda: TraceBuilder().start().good().returns().build(),
     ),
     "evidence.faults-met": (lambda: _unmet(True), lambda: _unmet(False)),
+    "evidence.exercised": (lambda: TraceBuilder().start().returns().build(), lambda: _unmet(False)),
     "evidence.no-leaks": (lambda: _leaks(True), lambda: _leaks(False)),
 }
 

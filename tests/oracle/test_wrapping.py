@@ -58,12 +58,30 @@ def test_the_right_origin_under_a_wrong_wrapper_is_blamed_on_the_wrapper(
 
 
 @pytest.mark.parametrize(
-    ("how", "verdict"),
-    [("cause", Verdict.PASS), ("context", Verdict.PASS), ("suppressed", Verdict.FAIL)],
+    ("outer", "how", "verdict"),
+    [
+        (WINDOW, "cause", Verdict.PASS),
+        (WINDOW, "suppressed", Verdict.FAIL),
+        # An earlier failure that was being handled is nothing that this error wraps.
+        (WINDOW, "context", Verdict.NOT_APPLICABLE),
+        # What a library does inside its own, untyped errors is not the subject's wrapping.
+        (None, "cause", Verdict.NOT_APPLICABLE),
+        (None, "suppressed", Verdict.NOT_APPLICABLE),
+    ],
 )
-def test_a_cause_is_reachable_unless_it_is_hidden(
-    model: ErrorModel, how: str, verdict: Verdict
+def test_a_typed_error_leaves_its_cause_reachable(
+    model: ErrorModel, outer: str | None, how: str, verdict: Verdict
 ) -> None:
-    """`raise … from None` hides it; a mere context is still there."""
-    chain = (link(None), link(None, how=how, kind="httpx.ReadTimeout"))
+    """`raise … from None` hides it."""
+    chain = (link(outer), link(None, how=how, kind="httpx.ReadTimeout"))
     assert found(model, "wrapping.cause", *chain).verdict is verdict
+
+
+def test_a_cause_that_a_library_hid_deeper_down_is_not_blamed(model: ErrorModel) -> None:
+    """The subject kept its cause; that its SDK hides one of its own is the SDK's affair."""
+    chain = (
+        link(WINDOW),
+        link(None, how="cause", kind="openai.BadRequestError"),
+        link(None, how="suppressed", kind="httpx.HTTPStatusError"),
+    )
+    assert found(model, "wrapping.cause", *chain).verdict is Verdict.PASS

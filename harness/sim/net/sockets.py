@@ -20,12 +20,12 @@ from harness.sim.escapes import refuse
 from harness.sim.kernel import current
 from harness.sim.net.endpoint import Address, Endpoint
 from harness.sim.net.network import Attempt, current_network
+from harness.sim.net.tls import Buffer
 from harness.sim.net.watchers import Watchers, park_until, timeout_to_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from _typeshed import ReadableBuffer, WriteableBuffer
 
 __all__ = ["SimSocket"]
 
@@ -301,7 +301,7 @@ class SimSocket(socket.socket):
         """
         return self._read(bufsize, flags)
 
-    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: Buffer, nbytes: int = 0, flags: int = 0) -> int:
         """Read into `buffer` and return how many bytes came."""
         view = memoryview(buffer).cast("B")
         data = self._read(nbytes or len(view), flags)
@@ -312,9 +312,7 @@ class SimSocket(socket.socket):
         """Read as `recv` does; a stream names no sender."""
         return self._read(bufsize, flags), None
 
-    def recvfrom_into(
-        self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0
-    ) -> tuple[int, Any]:
+    def recvfrom_into(self, buffer: Buffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
         """Read as `recv_into` does; a stream names no sender."""
         return self.recv_into(buffer, nbytes, flags), None
 
@@ -325,7 +323,7 @@ class SimSocket(socket.socket):
         return self._read(bufsize, flags), [], 0, None
 
     def recvmsg_into(
-        self, buffers: Iterable[WriteableBuffer], ancbufsize: int = 0, flags: int = 0, /
+        self, buffers: Iterable[Buffer], ancbufsize: int = 0, flags: int = 0, /
     ) -> tuple[int, list[tuple[int, int, bytes]], int, Any]:
         """Read into the first buffer with room."""
         for buffer in buffers:
@@ -335,7 +333,7 @@ class SimSocket(socket.socket):
 
     # ------------------------------------------------------------------ writing
 
-    def send(self, data: ReadableBuffer, flags: int = 0, /) -> int:
+    def send(self, data: Buffer, flags: int = 0, /) -> int:
         """Send all of `data` (writes never block) and return its length.
 
         Raises:
@@ -343,15 +341,15 @@ class SimSocket(socket.socket):
         """
         return self._connected(errno.EPIPE).send(memoryview(data).cast("B"))
 
-    def sendall(self, data: ReadableBuffer, flags: int = 0, /) -> None:
+    def sendall(self, data: Buffer, flags: int = 0, /) -> None:
         """Send all of `data`."""
         self.send(data, flags)
 
-    def sendto(self, data: ReadableBuffer, *arguments: Any) -> int:
+    def sendto(self, data: Buffer, *arguments: Any) -> int:
         """Send on a connected stream; an address is ignored, as Linux does for TCP."""
         return self.send(data)
 
-    def sendmsg(self, buffers: Iterable[ReadableBuffer], *arguments: Any) -> int:
+    def sendmsg(self, buffers: Iterable[Buffer], *arguments: Any) -> int:
         """Send all `buffers` as one write."""
         return self.send(b"".join(bytes(buffer) for buffer in buffers))
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import ssl
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from harness.sim.net.sockets import SimSocket
 from harness.sim.net.tls import (
     ALPN_PROTOCOL,
     CIPHER,
     VERSION,
+    Buffer,
     PlainSSLObject,
     certificate_for,
     host_text,
 )
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
 
 __all__ = ["SimSSLSocket"]
 
@@ -79,11 +77,11 @@ class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
         )
         return wrapped, address
 
-    def read(self, len: int = 1024, buffer: WriteableBuffer | None = None) -> Any:
+    def read(self, len: int = 1024, buffer: Buffer | None = None) -> Any:
         """Read as `recv` or, with a buffer, as `recv_into` does."""
         return self.recv(len) if buffer is None else self.recv_into(buffer, len)
 
-    def write(self, data: ReadableBuffer) -> int:
+    def write(self, data: Buffer) -> int:
         """Write as `send` does."""
         return self.send(data)
 

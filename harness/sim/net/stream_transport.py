@@ -231,7 +231,9 @@ class SimTransport(asyncio.Transport):
             return
         self._closing = True
         self._sock.release(how)
-        self._loop.call_soon(self._tell_lost, error, context=self._context)
+        # In a world that is over nothing runs any more; its loop may be closed already.
+        if self._endpoint.kernel.ending is None:
+            self._loop.call_soon(self._tell_lost, error, context=self._context)
 
     def _tell_lost(self, error: OSError | None) -> None:
         if self._lost:

@@ -10,7 +10,6 @@ from __future__ import annotations
 # First of all: see the warning there.
 from harness.sim.patches import wall_clock  # isort: skip
 
-import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,8 +32,6 @@ def install() -> None:
     global _installation
     if _installation is not None:
         return
-    # Runs `uname` once and keeps the answer; the first request of several SDKs asks for it.
-    platform.platform()
     _installation = Installation()
     _installation.apply(
         (

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import concurrent.futures
 import queue
 import threading
-from asyncio import events
+from asyncio import Future, events, iscoroutine, tasks
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from harness.sim.actors import current
-from harness.sim.executors import make_shutdown, make_submit
+from harness.sim.executors import make_future_hash, make_shutdown, make_submit
 from harness.sim.locks import HybridLock, HybridRLock, HybridSimpleQueue
 from harness.sim.loop import new_event_loop
 from harness.sim.patches.registry import Patch, dispatching, named_like
@@ -37,6 +38,19 @@ def _make_policy_new_event_loop(original: Any) -> Any:
     return named_like(new_loop, original)
 
 
+def _make_as_completed(original: Any) -> Any:
+    """`asyncio.as_completed` starts its coroutines in the order of a set, which is by address."""
+
+    def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+        if current() is not None and not isinstance(fs, Future) and not iscoroutine(fs):
+            loop = events._get_running_loop()
+            if loop is not None:
+                fs = [tasks.ensure_future(item, loop=loop) for item in dict.fromkeys(fs)]
+        return original(fs, timeout=timeout)
+
+    return named_like(as_completed, original)
+
+
 PATCHES: tuple[Patch, ...] = (
     Patch(threading, "Lock", _always(HybridLock)),
     Patch(threading, "_allocate_lock", _always(HybridLock)),
@@ -48,6 +62,8 @@ PATCHES: tuple[Patch, ...] = (
     Patch(threading.Thread, "is_alive", make_is_alive),
     Patch(ThreadPoolExecutor, "submit", make_submit),
     Patch(ThreadPoolExecutor, "shutdown", make_shutdown),
+    Patch(concurrent.futures.Future, "__hash__", make_future_hash),
+    Patch(tasks, "as_completed", _make_as_completed),
     Patch(events, "new_event_loop", dispatching(new_event_loop)),
     Patch(
         getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy,

@@ -12,6 +12,7 @@ others run; so `while time.monotonic() < end: pass` ends, and ordinary code neve
 from __future__ import annotations
 
 import time
+from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,6 @@ from harness.sim.actors import SIMULATED, Actor, current
 from harness.sim.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from harness.sim.kernel import Kernel
 from harness.sim.patches.registry import Patch, named_like
-from _thread import get_ident
 
 __all__ = ["PATCHES", "READS_FREE", "READ_COST_NS", "note_read"]
 

@@ -33,9 +33,7 @@ _UUID_LAST = "_uuid1_last"
 
 def draw(kernel: Kernel, source: str, bytes_count: int) -> bytes:
     """Return simulated entropy and record the draw."""
-    kernel.record(
-        "subject", "entropy", source=source, bytes_count=bytes_count, call=current_call()
-    )
+    kernel.record("subject", "entropy", source=source, bytes_count=bytes_count, call=current_call())
     kernel.touched["entropy_bytes"] = kernel.touched.get("entropy_bytes", 0) + bytes_count
     return kernel.entropy.randbytes(bytes_count)
 

@@ -1,25 +1,44 @@
-"""What machine a subject runs on: always the same one.
+"""What a subject can learn of the machine: always the same one.
 
-Clients tell it to the provider (`X-Stainless-OS`), so traces would differ between machines; and
-the standard library asks a subprocess for the processor's name.
+SDKs put the platform into their headers, and a thread pool's size follows the number of
+processors, so a trace would differ between machines. Asking `platform` also runs a program.
 """
 
 from __future__ import annotations
 
+import os
 import platform
-from typing import Final
+from typing import Any
 
 from harness.sim.patches.registry import Patch, dispatching
 
-__all__ = ["PATCHES"]
+__all__ = ["PATCHES", "PROCESSORS"]
 
-_MACHINE: Final = platform.uname_result("Linux", "localhost", "6.1.0", "#1 SMP", "x86_64")
-# A cached property, which a subprocess would compute.
-_MACHINE.__dict__["processor"] = ""
+#: Processors of the simulated machine.
+PROCESSORS = 8
 
-
-def _uname() -> platform.uname_result:
-    return _MACHINE
+_SYSTEM = ("Linux", "localhost", "6.1.0", "#1 SMP", "x86_64")
+_PLATFORM = "Linux-6.1.0-x86_64-with-glibc2.36"
 
 
-PATCHES: tuple[Patch, ...] = (Patch(platform, "uname", dispatching(_uname)),)
+def _uname() -> Any:
+    result = platform.uname_result(*_SYSTEM)
+    # A cached property, which would run a program at its first use.
+    result.__dict__["processor"] = ""
+    return result
+
+
+def _platform(aliased: bool = False, terse: bool = False) -> str:  # noqa: ARG001 - its signature
+    return _PLATFORM
+
+
+PATCHES: tuple[Patch, ...] = (
+    Patch(platform, "uname", dispatching(_uname)),
+    Patch(platform, "platform", dispatching(_platform)),
+    Patch(os, "cpu_count", dispatching(lambda: PROCESSORS)),
+    *(
+        (Patch(os, "process_cpu_count", dispatching(lambda: PROCESSORS)),)
+        if hasattr(os, "process_cpu_count")
+        else ()
+    ),
+)

@@ -102,6 +102,6 @@ def simulate(
     world.network.policy = policy
     if prepare is not None:
         prepare(world)
-    # A blocking subject runs on this very thread: keep what it sets from the next test.
-    ending = contextvars.copy_context().run(world.run, subject)
+    # A blocking subject runs on this very thread: what other tests set does not concern it.
+    ending = contextvars.Context().run(world.run, subject)
     return Run(world, service, ending.reason, ending.value, ending.error)

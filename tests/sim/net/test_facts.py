@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from typing import Any
 
 import httpx
@@ -151,6 +152,7 @@ def test_subject_writes_reach_the_service_with_their_call() -> None:
 
     def subject() -> None:
         socket.create_connection(("api.example.com", 80)).close()
+        time.sleep(1)
 
     [endpoint] = simulate(subject).service.endpoints
     assert endpoint.hostname == "api.example.com"
@@ -159,6 +161,23 @@ def test_subject_writes_reach_the_service_with_their_call() -> None:
     assert not endpoint.is_subject
     assert endpoint.peer.is_subject
     assert endpoint.eof
+
+
+def test_a_connection_of_a_world_that_is_over_is_dead() -> None:
+    """Endpoints kept from an earlier run raise when used, and close quietly."""
+
+    async def first() -> None:
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(asyncio.Protocol, "api.example.com", 80)
+
+    run = simulate(first)
+    [endpoint] = run.service.endpoints
+    before = len(run.world.recorder.events)
+    assert simulate(lambda: endpoint.send(b"late")).reason == "escape"
+    assert simulate(lambda: endpoint.peer.send(b"late")).reason == "escape"
+    endpoint.close()
+    endpoint.reset()
+    assert len(run.world.recorder.events) == before
 
 
 @given(

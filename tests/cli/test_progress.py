@@ -1,0 +1,45 @@
+"""The progress bar is drawn on terminals only, and by nobody but the caller."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+
+import pytest
+
+from harness.cli.progress import progress
+from harness.model.finding import Verdict
+from tests.cli.reports import run
+
+
+class Terminal(io.StringIO):
+    """A text stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+
+def test_a_terminal_sees_how_far_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the name of the scenario, and no thread: each run forks this process."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    before = threading.active_count()
+    with progress(2, quiet=False) as on_run:
+        on_run(run(Verdict.PASS))
+        assert threading.active_count() == before
+    assert "mine/one" in stream.getvalue()
+    assert "/2" in stream.getvalue()
+
+
+@pytest.mark.parametrize(("stream", "quiet"), [(io.StringIO(), False), (Terminal(), True)])
+def test_a_log_file_and_a_quiet_run_see_nothing(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, quiet: bool
+) -> None:
+    """Build servers keep every byte."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress(2, quiet=quiet) as on_run:
+        on_run(run(Verdict.PASS))
+    assert stream.getvalue() == ""

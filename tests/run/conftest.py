@@ -1,0 +1,75 @@
+"""What tests of whole runs share: payloads, the model, bound subjects, small scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.load.payloads import load_payloads
+from harness.load.scenario import find_scenarios
+from harness.model.error_model import ErrorModel
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import Scenario
+from harness.run.prepare import prepare
+from harness.sim.patches import installed
+from harness.subjects.binding import Binding
+
+Payloads = Mapping[str, ErrorPayload]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patched() -> Iterator[None]:
+    """Have the patches installed for this folder's tests, and taken back after them."""
+    with installed():
+        yield
+
+
+@pytest.fixture(scope="session")
+def payloads() -> Payloads:
+    """The error payloads of the OpenAI chat dialect."""
+    return load_payloads("openai-chat")
+
+
+@pytest.fixture(scope="session")
+def model() -> ErrorModel:
+    """The stud-cli error model at its default readings."""
+    return load_error_model("stud-cli", {})
+
+
+@pytest.fixture(scope="session")
+def bound(payloads: Payloads) -> Callable[[str], Binding]:
+    """Return a shipped subject by id, prepared once."""
+    return cache(lambda spec: prepare(spec, payloads))
+
+
+@cache
+def shipped() -> tuple[Scenario, ...]:
+    """Return all shipped scenarios, sorted by id."""
+    return tuple(found.scenario for found in find_scenarios(()))
+
+
+def shipped_scenario(id_: str) -> Scenario:
+    """Return one shipped scenario."""
+    (found,) = find_scenarios((id_,))
+    return found.scenario
+
+
+def small(**changes: Any) -> Scenario:
+    """Return a scenario of one healthy call, changed as asked."""
+    values: dict[str, Any] = {"id": "tests/small", "title": "Small", "why": "For a test."}
+    return Scenario.model_validate(values | changes)
+
+
+def limited(**headers: str) -> dict[str, Any]:
+    """Return a provider script whose first answer is a 429."""
+    then = {
+        "kind": "http_error",
+        "status": 429,
+        "error": "rate_limit_exceeded",
+        "headers": {name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    return {"faults": [{"id": "limited", "when": {"attempts": 1}, "then": then}]}

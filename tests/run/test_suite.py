@@ -1,0 +1,159 @@
+"""A suite is ordered, isolated, and never green by accident."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from harness.errors import InputError
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Report, Verdict
+from harness.run.suite import SuiteRequest, run_suite
+from harness.subjects.binding import Binding, provider_adapter
+from harness.subjects.ports import ProviderRequest
+from tests.run.conftest import limited, shipped, small
+
+
+def suite(model: ErrorModel, binding: Binding, *scenarios: object, **options: object) -> Report:
+    """Run scenarios against a binding."""
+    request = {"scenarios": scenarios, "binding": binding, "subject_spec": "s", "model": model}
+    return run_suite(SuiteRequest(**(request | options)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("subject", ["reference", "reference-sync", "openai-stud"])
+def test_a_conforming_subject_passes_every_shipped_scenario(
+    model: ErrorModel, bound: Callable[[str], Binding], subject: str
+) -> None:
+    """Zero findings that are not a pass, in every run and over all seeds."""
+    report = suite(model, bound(subject), *shipped())
+    spoiled = [
+        (run.scenario, finding.check, finding.observed, finding.reason)
+        for run in report.runs
+        for finding in run.findings
+        if finding.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE)
+    ]
+    assert spoiled == []
+    assert report.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("subject", ["openai-async", "openai-sync"])
+def test_the_sdk_as_it_is_does_not_conform(
+    model: ErrorModel, bound: Callable[[str], Binding], subject: str
+) -> None:
+    """It waits by a schedule of its own, gives up after three attempts, and types nothing."""
+    report = suite(model, bound(subject), *shipped())
+    failed = {f.check for run in report.runs for f in run.findings if f.verdict is Verdict.FAIL}
+    assert {"backoff.wait", "backoff.attempts", "classification.declared"} <= failed
+    assert report.verdict is Verdict.FAIL
+
+
+def test_an_empty_selection_is_refused(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """Nothing that ran is nothing that passed."""
+    with pytest.raises(InputError, match="no scenario"):
+        suite(model, bound("reference"))
+
+
+def test_two_workers_give_the_report_of_one(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """The order of the results is that of the request, whoever finishes first."""
+    some = shipped()[:12]
+    one = suite(model, bound("reference"), *some, jobs=1)
+    two = suite(model, bound("reference"), *some, jobs=2)
+    assert one == two
+
+
+def test_inline_and_isolated_runs_give_the_same_report(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """Isolation protects the next run; it changes nothing in this one."""
+    some = shipped()[:12]
+    isolated = suite(model, bound("reference"), *some, isolate=True)
+    inline = suite(model, bound("reference"), *some, isolate=False)
+    assert isolated == inline
+
+
+def test_a_swallowed_escape_makes_the_run_inconclusive(model: ErrorModel) -> None:
+    """The refusal is caught, a good answer returned, and nothing is proved."""
+
+    @provider_adapter(id="sly")
+    def sly(request: ProviderRequest) -> str:
+        try:
+            subprocess.run(["true"], check=False)  # noqa: S607
+        except BaseException:  # noqa: BLE001 - that is the point
+            return "all is well"
+        return "it ran"
+
+    (run,) = suite(model, sly, small()).runs
+    (leak,) = [f for f in run.findings if f.check == "evidence.no-leaks"]
+    assert run.verdict is Verdict.INCONCLUSIVE
+    assert "subprocess" in leak.reason
+    assert "test_suite" in leak.reason
+
+
+def test_a_fault_that_nobody_met_makes_the_run_inconclusive(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """The situation never came about, so surviving it proves nothing."""
+    provider = limited(retry_after="1")
+    provider["faults"][0]["when"] = {"attempts": 2}
+    (run,) = suite(model, bound("reference"), small(provider=provider)).runs
+    assert run.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_subject_that_hangs_for_real_is_ended_by_the_watchdog(model: ErrorModel) -> None:
+    """No virtual clock sees an endless loop; the report says where it was."""
+
+    @provider_adapter(id="spins")
+    def spins(request: ProviderRequest) -> str:
+        while True:
+            pass
+
+    (run,) = suite(model, spins, small(), wall_limit_s=0.5).runs
+    assert (run.ending, run.verdict) == ("watchdog", Verdict.INCONCLUSIVE)
+    assert any("spins" in line for line in run.ending_detail)
+
+
+def test_a_subject_that_ends_the_process_is_not_green(model: ErrorModel) -> None:
+    """Nor does it take the suite with it."""
+
+    @provider_adapter(id="exits")
+    def exits(request: ProviderRequest) -> str:
+        os._exit(0)
+
+    (run,) = suite(model, exits, small()).runs
+    assert (run.ending, run.verdict) == ("harness_error", Verdict.INCONCLUSIVE)
+
+
+def test_the_replay_command_names_exactly_one_run(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """Selector, subject, readings and seed; quoted for a shell."""
+    (run,) = suite(
+        model,
+        bound("reference"),
+        small(),
+        seed=9,
+        readings={"quota-429": "terminal"},
+        selectors={"tests/small": "my dir/small.yaml"},
+    ).runs
+    assert run.replay == (
+        "faultclock run 'my dir/small.yaml' --subject s --model stud-cli "
+        "--reading quota-429=terminal --seed 9 --seeds 1"
+    )
+
+
+def test_coverage_tells_tested_failed_excluded_and_not_exercised_apart(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """A requirement that nothing touched is not green."""
+    report = suite(model, bound("reference"), small(provider=limited(retry_after="2")))
+    status = {item.id: item.status for item in report.coverage}
+    assert status["STUD-RATE-01"] == "tested"
+    assert status["STUD-RATE-03"] == "not exercised"
+    assert status["STUD-CLASS-01"] == "excluded"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 
@@ -25,13 +26,29 @@ from harness.model.trace import (
 )
 from harness.run.calls import async_main, sync_main
 from harness.sim.kernel import Ending, Limits
+from harness.sim.recorder import Fact
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
-__all__ = ["execute", "seal", "trace_header"]
+__all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
 
 #: Libraries whose behaviour shapes a trace of any subject.
 _SHAPING = ("h11", "simpy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """What a run left behind: plain values only, cheap to hand over to another process.
+
+    Attributes:
+        facts: in the order in which they happened.
+        ended_at_ns: virtual time of the end.
+    """
+
+    facts: list[Fact]
+    ending: EndingReason
+    detail: tuple[str, ...]
+    ended_at_ns: int
 
 
 def execute(
@@ -43,6 +60,14 @@ def execute(
         seed: of everything random in the run, 0 to 2**32 - 1.
         payloads: error bodies by name, of the scenario's dialect.
     """
+    happened = simulate(scenario, binding, seed, payloads)
+    return sealed(trace_header(scenario, binding, seed), happened)
+
+
+def simulate(
+    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
+) -> Happened:
+    """Do what `execute` does, up to the sealing: all that an isolated child has to do."""
     limits = Limits(
         virtual_ns_max=scenario.limits.virtual_time,
         events_max=scenario.limits.events,
@@ -55,9 +80,19 @@ def execute(
     make_main = async_main if binding.style == "async" else sync_main
     ending = world.run(make_main(world, binding, scenario))
     provider.seal()
-    events = tuple(TraceEvent(*fact) for fact in world.recorder.events)
     reason, detail = _reason(ending)
-    return seal(trace_header(scenario, binding, seed), events, reason, detail, world.kernel.now_ns)
+    return Happened(
+        facts=world.recorder.events,
+        ending=reason,
+        detail=detail,
+        ended_at_ns=world.kernel.now_ns,
+    )
+
+
+def sealed(header: TraceHeader, happened: Happened) -> Trace:
+    """Return the trace of what happened."""
+    events = tuple(TraceEvent(*fact) for fact in happened.facts)
+    return seal(header, events, happened.ending, happened.detail, happened.ended_at_ns)
 
 
 def seal(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 import pickle
 import re
@@ -135,6 +136,8 @@ def restart(environment: Mapping[str, str]) -> NoReturn:
 def _live_as_child(function: Callable[[], object], result: int, dump: int) -> NoReturn:
     """Run, hand the outcome over, and end without any of the parent's exit handlers."""
     code = 1
+    # A collection would touch every object of the parent's, and each touched page is copied.
+    gc.disable()
     try:
         faulthandler.register(_DUMP_SIGNAL, file=dump, all_threads=True)
         data = _outcome(function)

@@ -19,7 +19,7 @@ from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import judge, judge_seeds
-from harness.run.execute import execute, seal, trace_header
+from harness.run.execute import execute, seal, sealed, simulate, trace_header
 from harness.run.isolate import Died, Hung, run_isolated
 from harness.run.report import assemble, replay_command, run_report
 from harness.subjects.binding import Binding
@@ -39,7 +39,8 @@ class SuiteRequest:
         readings: interpretation switches that were chosen, for replay commands.
         seed: first seed; None takes each scenario's own.
         seeds: how many consecutive seeds; None takes each scenario's own.
-        isolate: one forked child per run; False runs all in this process.
+        isolate: one forked child per run, but for a subject that is bound with `inline`; False
+            runs all in this process.
         jobs: worker processes (1 or more).
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
         selectors: scenario id to the word that selects it on the command line, where it is not
@@ -118,14 +119,16 @@ def run_one(
     if not isolate:
         return execute(scenario, binding, seed, payloads)
     limit_s = wall_limit_s if wall_limit_s is not None else scenario.limits.wall_time / _NS
-    outcome = run_isolated(lambda: execute(scenario, binding, seed, payloads), wall_limit_s=limit_s)
+    outcome = run_isolated(
+        lambda: simulate(scenario, binding, seed, payloads), wall_limit_s=limit_s
+    )
+    # The header and the digest are made here: every page that a child touches is copied first.
+    header = trace_header(scenario, binding, seed)
     if isinstance(outcome, Hung):
-        header = trace_header(scenario, binding, seed)
         return seal(header, (), "watchdog", tuple(outcome.detail), 0)
     if isinstance(outcome, Died):
-        header = trace_header(scenario, binding, seed)
         return seal(header, (), "harness_error", tuple(outcome.detail), 0)
-    return outcome
+    return sealed(header, outcome)
 
 
 def _seeds(request: SuiteRequest, scenario: Scenario) -> range:
@@ -192,6 +195,6 @@ def _run_case(
         request.binding,
         seed,
         payloads[scenario.provider.dialect],
-        isolate=request.isolate,
+        isolate=request.isolate and not request.binding.inline,
         wall_limit_s=request.wall_limit_s,
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from harness.sim.kernel import Kernel
     from harness.sim.loop import SimLoop
 
-__all__ = ["SIMULATED", "TIMED_OUT", "Actor", "Deadline", "TimedOut", "Wake", "current"]
+__all__ = ["SIMULATED", "TIMED_OUT", "Actor", "Deadline", "TimedOut", "Wake", "current", "forget"]
 
 
 class TimedOut:
@@ -121,3 +121,9 @@ SIMULATED: dict[int, tuple[Kernel, Actor]] = {}
 def current() -> tuple[Kernel, Actor] | None:
     """Return the kernel and actor of the calling thread, None if it is not simulated."""
     return SIMULATED.get(get_ident())
+
+
+def forget(actor: Actor) -> None:
+    """Treat the thread of `actor` as one that has ended, whatever it does."""
+    SIMULATED.pop(actor.ident, None)
+    threading._active.pop(actor.ident, None)  # type: ignore[attr-defined]

@@ -10,26 +10,21 @@ The kernel knows no network, no HTTP and no asyncio beyond what a handle is.
 
 from __future__ import annotations
 
-import random
 from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import Context
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import InternalError
 from harness.model.trace import WALL_EPOCH_NS
-from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, current
+from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, current, forget
 from harness.sim.clock import FOREVER_NS, SECOND_NS
 from harness.sim.context import current_call
-from harness.sim.env import (
-    SimEnvironment,
-    SimProcess,
-    UrgentMark,
-    run_callbacks,
-)
+from harness.sim.ending import Ending, EndingReason, Limits
+from harness.sim.env import SimProcess, UrgentMark, run_callbacks
 from harness.sim.escapes import SimEscape, SimKilled
 from harness.sim.handles import SimHandle, SimTimerHandle
+from harness.sim.ledger import Ledger
 from harness.sim.recorder import Recorder
 from harness.sim.waits import describe_waits
 
@@ -38,49 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TIMED_OUT", "Call", "Ending", "EndingReason", "Kernel", "Limits", "Wake", "current"]
 
-EndingReason = Literal[
-    "completed",
-    "deadlock",
-    "livelock",
-    "virtual_time_limit",
-    "event_limit",
-    "escape",
-    "raised",
-]
-
 #: How often a thread may catch the end of the run before it is left behind, parked for ever.
 _KILLS_MAX = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Where a run is ended by force.
-
-    Attributes:
-        virtual_ns_max: virtual time of the last event that may happen.
-        events_max: events in all. It is soft: every nested wait counts for itself first.
-        events_per_instant_max: events without the clock moving; more is a livelock.
-    """
-
-    virtual_ns_max: int = 24 * 3_600 * SECOND_NS
-    events_max: int = 1_000_000
-    events_per_instant_max: int = 100_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How a run ended.
-
-    Attributes:
-        detail: for a hang, what each thread and task waits for; for an escape, what and where.
-        value: what the main function returned.
-        error: what it raised, or what our own callback raised.
-    """
-
-    reason: EndingReason
-    detail: tuple[str, ...] = ()
-    value: Any = None
-    error: BaseException | None = None
 
 
 class Call:
@@ -99,21 +53,23 @@ class Call:
         self.args = ()
 
 
-class Kernel:
+class Kernel(Ledger):
     """Virtual time, simulated threads, the queue and its limits, for one run.
 
-    Attributes:
-        recorder: where facts go.
+    Args:
+        recorder: where facts go; one of its own is made when none is given.
         seed: of everything random in the run.
-        env: the queue.
+        limits: where the run is ended by force.
+        epoch_ns: wall-clock time of virtual time 0.
+
+    Attributes:
         actors: simulated threads in the order of their start; the first is the main one.
         loops: open event loops in the order of their creation.
+        parts: what other parts of the world keep here, by name; it lives as long as the kernel.
         ending: set as soon as the run is over; from then on every wait raises SimKilled.
-        leaks: (what, site) of everything real that was reached for.
-        touched: how often the subject read or drew what the world replaces, by name.
-        epoch_ns: wall-clock time of virtual time 0.
         in_event: a callback of the world itself is running.
         at_end: called after the run, last added first.
+        switches: how often the baton was handed over.
     """
 
     def __init__(
@@ -124,65 +80,19 @@ class Kernel:
         *,
         epoch_ns: int = WALL_EPOCH_NS,
     ) -> None:
-        self.env = SimEnvironment()
-        self.recorder = recorder or Recorder()
-        if self.recorder.now_ns is None:
-            self.recorder.now_ns = lambda: self.env._now
-        self.seed = seed
+        super().__init__(recorder, seed, epoch_ns)
         self.limits = limits or Limits()
-        self.epoch_ns = epoch_ns
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}
+        self.parts: dict[str, Any] = {}
         self.ending: Ending | None = None
-        self.leaks: list[tuple[str, str]] = []
-        self.touched: dict[str, int] = {}
         self.in_event = False
         self.at_end: list[Callable[[], None]] = []
         self.switches = 0
-        self._escapes: list[str] = []
         self._events = 0
         self._instant_ns = 0
         self._instant_events = 0
-        self._quiet = False
         self._context = Context()
-        self._entropy: random.Random | None = None
-
-    # ------------------------------------------------------------------ facts
-
-    @property
-    def now_ns(self) -> int:
-        """Virtual time in nanoseconds from 0."""
-        return self.env._now
-
-    @property
-    def wall_ns(self) -> int:
-        """Wall-clock time of the world, in nanoseconds since 1970."""
-        return self.epoch_ns + self.env._now
-
-    @property
-    def entropy(self) -> random.Random:
-        """Where simulated operating-system entropy comes from; apart from `random`'s stream."""
-        if self._entropy is None:
-            self._entropy = random.Random(f"entropy-{self.seed}")
-        return self._entropy
-
-    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
-        """Record a fact and return its number; 0 while the run is being torn down."""
-        return 0 if self._quiet else self.recorder.record(actor, kind, **payload)
-
-    def leak(self, what: str, site: str) -> None:
-        """Record that something real got in. The run proves nothing from then on."""
-        self.leaks.append((what, site))
-        self.record("harness", "leak", what=what, site=site)
-
-    def escaped(self, what: str, site: str) -> None:
-        """Record a refusal. The run ends as an escape even if the subject hides it."""
-        self._escapes.append(f"{what} at {site}")
-        self.leak(what, site)
-
-    def touch(self, name: str) -> None:
-        """Count one use of something that the world replaces."""
-        self.touched[name] = self.touched.get(name, 0) + 1
 
     # ------------------------------------------------------------------ scheduling
 
@@ -460,10 +370,11 @@ class Kernel:
         Raises:
             SimKilled: always, but for a thread that has caught it too often: that stays here.
         """
-        self._quiet = True
+        self.quiet = True
         me.kills += 1
         if me.kills > _KILLS_MAX and me is not self.actors[0]:
             me.dead = True
+            forget(me)
             self.actors[0].lock.release()
             while True:
                 me.lock.acquire()
@@ -514,21 +425,21 @@ class Kernel:
         try:
             self.end(self._outcome(main))
         finally:
-            self._quiet = True
+            self.quiet = True
             try:
                 self._tear_down(actor)
             finally:
                 del SIMULATED[actor.ident]
                 actor.dead = True
-                self._quiet = False
+                self.quiet = False
         ending = self.ending
         assert ending is not None
         if isinstance(ending.error, KeyboardInterrupt):
             raise ending.error
-        if self._escapes and ending.reason in ("completed", "raised"):
+        if self.escapes and ending.reason in ("completed", "raised"):
             ending = self.ending = Ending(
                 reason="escape",
-                detail=tuple(self._escapes),
+                detail=tuple(self.escapes),
                 value=ending.value,
                 error=ending.error,
             )
@@ -540,7 +451,7 @@ class Kernel:
         except SimKilled as error:
             return self.ending or Ending(reason="raised", error=error)
         except SimEscape as error:
-            return Ending(reason="escape", detail=tuple(self._escapes), error=error)
+            return Ending(reason="escape", detail=tuple(self.escapes), error=error)
         except BaseException as error:  # noqa: BLE001 - what a subject raises is data
             return Ending(reason="raised", error=error)
 

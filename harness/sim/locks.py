@@ -92,6 +92,7 @@ def _fire_from_outside(wake: Wake) -> None:
         if wake.actor in kernel.actors:
             kernel.leak("a lock released by a real thread", "unknown:0")
             kernel.fire(wake)
+            return
 
 
 class HybridLock(_Hybrid):

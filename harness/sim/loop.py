@@ -52,7 +52,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
     """
 
     # What the base class has, and typeshed leaves out.
-    _closed: bool
+    _closed: bool = True
     _debug: bool
     _stopping: bool
     _task_factory: Any

@@ -22,6 +22,8 @@ __all__ = ["describe_waits"]
 
 #: Innermost frames shown of each stack.
 _FRAMES_MAX = 4
+#: Threads and tasks shown; a hang of thousands looks alike after a few.
+_LINES_MAX = 50
 
 
 def describe_waits(kernel: Kernel) -> tuple[str, ...]:
@@ -32,6 +34,8 @@ def describe_waits(kernel: Kernel) -> tuple[str, ...]:
     ]
     for loop in kernel.loops:
         lines += [_task_line(task) for task in pending_tasks(loop)]
+    if len(lines) > _LINES_MAX:
+        lines[_LINES_MAX:] = [f"... and {len(lines) - _LINES_MAX} more"]
     return tuple(lines)
 
 

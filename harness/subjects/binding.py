@@ -54,6 +54,8 @@ class Binding:
         declares: what the subject can express.
         retry_policies: policies that it declares in place of the model's defaults.
         inline: it keeps no process-wide state, so runs may share a process.
+        warm_in_place: what a call leaves behind in the process changes nothing in a later call
+            (library caches, but no client), so a rehearsal may be held where runs fork from.
         distributions: names of the libraries whose versions belong in a trace.
         source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
     """
@@ -68,6 +70,7 @@ class Binding:
     declares: tuple[Declares, ...] = ()
     retry_policies: tuple[RetryPolicy, ...] = ()
     inline: bool = False
+    warm_in_place: bool = False
     distributions: tuple[str, ...] = ()
     source_digest: str | None = None
 
@@ -134,6 +137,7 @@ def provider_adapter(
     declares: tuple[Declares, ...] = (),
     retry_policies: tuple[RetryPolicy, ...] = (),
     inline: bool = False,
+    warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
@@ -166,6 +170,7 @@ def _bind(
     declares: tuple[Declares, ...] = (),
     retry_policies: tuple[RetryPolicy, ...] = (),
     inline: bool = False,
+    warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
 ) -> Binding:
     if isinstance(function, Binding):
@@ -190,6 +195,7 @@ def _bind(
         declares=said,
         retry_policies=tuple(retry_policies),
         inline=bool(inline),
+        warm_in_place=bool(warm_in_place),
         distributions=tuple(distributions),
     )
 

@@ -34,6 +34,7 @@ def _sync_client(request: ProviderRequest) -> openai.OpenAI:
     id="openai-async",
     title="OpenAI SDK as it is, async",
     open=_async_client,
+    warm_in_place=True,
     distributions=_DISTRIBUTIONS,
 )
 async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> Reply:
@@ -50,6 +51,7 @@ async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> 
     id="openai-sync",
     title="OpenAI SDK as it is, blocking",
     open=_sync_client,
+    warm_in_place=True,
     distributions=_DISTRIBUTIONS,
 )
 def openai_sync(request: ProviderRequest, client: openai.OpenAI) -> Reply:

@@ -49,6 +49,7 @@ def _client(request: ProviderRequest) -> openai.AsyncOpenAI:
     title="OpenAI SDK with tenacity, by the stud-cli model",
     open=_client,
     declares=("errors", "audit", "user", "model"),
+    warm_in_place=True,
     distributions=("openai", "httpx2", "tenacity"),
 )
 async def openai_stud(request: ProviderRequest, client: openai.AsyncOpenAI) -> Reply:

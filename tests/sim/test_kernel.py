@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -148,24 +148,24 @@ def test_a_hang_names_no_path_of_this_machine() -> None:
     assert not any("/" in line for line in ending.detail)
 
 
-@pytest.mark.parametrize(
-    ("style", "limit"),
-    [("async", "livelock"), ("sync", "livelock")],
-)
-def test_events_without_time_are_a_livelock(style: str, limit: str) -> None:
-    """A loop that yields for ever at one instant is ended."""
+async def yields_for_ever() -> None:
+    """Never let the clock move, in a coroutine."""
+    while True:
+        await asyncio.sleep(0)
 
-    async def yields() -> None:
-        while True:
-            await asyncio.sleep(0)
 
-    def sleeps() -> None:
-        while True:
-            time.sleep(0)
+def sleeps_for_ever() -> None:
+    """Never let the clock move, in blocking code."""
+    while True:
+        time.sleep(0)
 
+
+@pytest.mark.parametrize("subject", [yields_for_ever, sleeps_for_ever])
+def test_events_without_time_are_a_livelock(subject: Callable[[], Any]) -> None:
+    """Code that yields for ever at one instant is ended."""
     limits = Limits(events_max=10_000_000, events_per_instant_max=1_000)
-    world, ending = run(yields if style == "async" else sleeps, limits=limits)
-    assert ending.reason == limit
+    world, ending = run(subject, limits=limits)
+    assert ending.reason == "livelock"
     assert world.kernel.now_ns == 0
     assert "1000 events" in ending.detail[0]
 
@@ -306,10 +306,9 @@ def test_nothing_is_recorded_once_the_run_is_over() -> None:
 
 def test_a_thread_that_refuses_to_end_is_left_behind() -> None:
     """Catching the end of the run again and again does not hang the harness."""
-    release: list[Any] = []
 
     def stubborn() -> None:
-        while not release:
+        while True:
             try:
                 time.sleep(1)
             except BaseException:
@@ -320,8 +319,9 @@ def test_a_thread_that_refuses_to_end_is_left_behind() -> None:
         time.sleep(3)
         return "done"
 
+    before = threading.enumerate()
     world, ending = run(subject)
-    release.append(True)
+    assert threading.enumerate() == before
     assert (ending.reason, ending.value) == ("completed", "done")
     assert [actor.kills > 100 for actor in world.kernel.actors] == [False, True]
 

@@ -16,7 +16,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from harness.errors import InternalError
 from harness.sim.context import current_call
@@ -71,7 +71,8 @@ _OWN_NAMES = frozenset({"", "localhost", "0.0.0.0", "::", "::1"})  # noqa: S104 
 #: Accepts one connection: gets the server's endpoint, must set its sink and return at once.
 Service = Callable[[Endpoint], None]
 
-_networks: WeakKeyDictionary[Kernel, Network] = WeakKeyDictionary()
+#: Where a kernel keeps its network.
+_PART = "network"
 
 
 def current_network() -> Network:
@@ -81,7 +82,7 @@ def current_network() -> Network:
         InternalError: the caller is no simulated thread, or its world has no network.
     """
     here = current()
-    network = None if here is None else _networks.get(here[0])
+    network: Network | None = None if here is None else here[0].parts.get(_PART)
     if network is None:
         raise InternalError("simulated network used outside a simulated thread")
     return network
@@ -161,7 +162,7 @@ class Network:
         self._connections = 0
         self._descriptors_made = 0
         self._ephemeral_port = 40_000
-        _networks[kernel] = self
+        kernel.parts[_PART] = self
 
     def one_way_ns(self) -> int:
         """Return how long the next delivery takes."""

@@ -1,0 +1,236 @@
+"""One run, one child: results come back, hangs are ended and explained."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError, UnknownNameError
+from harness.run import isolate
+from harness.run.isolate import Died, Hung, ensure_hash_seed, run_inline, run_isolated, stacks_of
+from harness.sim.world import World
+
+#: Real seconds for a child that is expected to end by itself.
+PATIENT_S = 60.0
+#: Real seconds for a child that is expected to hang.
+BRIEF_S = 0.5
+
+
+def spin() -> None:
+    """Compute for ever, without a clock."""
+    while True:
+        pass
+
+
+def test_a_result_comes_back() -> None:
+    """Whatever can be pickled."""
+    assert run_isolated(lambda: {"pid": 1, "big": b"x" * 3_000_000}, wall_limit_s=PATIENT_S) == {
+        "pid": 1,
+        "big": b"x" * 3_000_000,
+    }
+
+
+def test_nothing_of_the_child_stays() -> None:
+    """It is another process."""
+    seen: list[int] = []
+
+    def child() -> int:
+        seen.append(1)
+        return os.getpid()
+
+    assert run_isolated(child, wall_limit_s=PATIENT_S) != os.getpid()
+    assert seen == []
+
+
+def test_inline_is_the_same_process() -> None:
+    """Fast, and whatever it caches stays."""
+    assert run_inline(os.getpid) == os.getpid()
+
+
+def test_what_the_function_raises_is_raised_here() -> None:
+    """With the child's traceback as a note."""
+
+    def fails() -> None:
+        raise InputError("no such thing", hint="try another")
+
+    with pytest.raises(InputError, match="no such thing") as caught:
+        run_isolated(fails, wall_limit_s=PATIENT_S)
+    assert caught.value.hint == "try another"
+    assert "in the isolated child" in caught.value.__notes__[0]
+
+
+def test_an_exception_that_cannot_be_pickled_is_described() -> None:
+    """Many can be written and not be read again."""
+
+    def fails() -> None:
+        raise UnknownNameError("scenario", "x", ("y",))
+
+    outcome = run_isolated(fails, wall_limit_s=PATIENT_S)
+    assert isinstance(outcome, Died)
+    assert outcome.detail[0].startswith("UnknownNameError: unknown scenario 'x'")
+
+
+def test_a_result_that_cannot_be_pickled_is_a_death(capfd: pytest.CaptureFixture[str]) -> None:
+    """And its reason is on standard error."""
+    outcome = run_isolated(lambda: threading.Lock(), wall_limit_s=PATIENT_S)
+    assert isinstance(outcome, Died)
+    assert outcome.detail == ("the child ended with exit code 1 and no result",)
+    assert "cannot be pickled" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [
+        (lambda: os._exit(3), "the child ended with exit code 3 and no result"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "the child was killed by SIGKILL"),
+    ],
+    ids=["exit", "signal"],
+)
+def test_a_child_that_dies_says_how(act: Any, text: str) -> None:
+    """Its parent lives on."""
+    assert run_isolated(act, wall_limit_s=PATIENT_S) == Died(detail=(text,))
+
+
+def test_a_child_that_computes_for_ever_is_ended_with_its_stack() -> None:
+    """The watchdog needs no cooperation from it."""
+    outcome = run_isolated(spin, wall_limit_s=BRIEF_S)
+    assert isinstance(outcome, Hung)
+    assert outcome.detail[0] == "no end after 0.5 s of real time"
+    assert "is running at test_isolate.py:" in outcome.detail[1]
+    assert " spin" in outcome.detail[1]
+
+
+def test_a_simulated_thread_that_spins_is_told_from_those_that_wait() -> None:
+    """The one to blame comes first."""
+
+    def subject() -> None:
+        thread = threading.Thread(target=spin)
+        thread.start()
+        thread.join()
+
+    outcome = run_isolated(lambda: World().run(subject).reason, wall_limit_s=BRIEF_S)
+    assert isinstance(outcome, Hung)
+    assert "is running at test_isolate.py:" in outcome.detail[1]
+    assert "waits" in outcome.detail[2]
+    assert " subject" in outcome.detail[2]
+
+
+def test_a_real_block_in_a_run_is_ended_too() -> None:
+    """Such as reading a pipe that nobody writes to."""
+    read, write = os.pipe()
+    try:
+        outcome = run_isolated(
+            lambda: World().run(lambda: os.read(read, 1)).reason, wall_limit_s=BRIEF_S
+        )
+    finally:
+        os.close(read)
+        os.close(write)
+    assert isinstance(outcome, Hung)
+    assert any("test_isolate.py" in line for line in outcome.detail[1:])
+
+
+def test_no_descriptor_and_no_child_is_left() -> None:
+    """However it ended."""
+
+    def descriptors() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    before = descriptors()
+    for function in (int, lambda: os._exit(1), spin):
+        run_isolated(function, wall_limit_s=BRIEF_S)
+    assert descriptors() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_an_interrupt_in_the_parent_ends_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person's Ctrl-C does not wait for a child that hangs."""
+
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(isolate, "_read_until", interrupted)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_isolated(spin, wall_limit_s=PATIENT_S)
+    assert time.monotonic() - started < PATIENT_S / 2
+
+
+def test_results_of_runs_can_be_pickled() -> None:
+    """Facts are plain data."""
+
+    def child() -> list[Any]:
+        world = World()
+        world.run(lambda: time.sleep(5))
+        return world.recorder.events
+
+    events = run_isolated(child, wall_limit_s=PATIENT_S)
+    assert isinstance(events, list)
+    assert [fact[3] for fact in events] == ["sleep", "world.touched"]
+    assert pickle.loads(pickle.dumps(events)) == events
+
+
+def test_a_dump_is_cut_to_what_is_the_same_on_every_machine() -> None:
+    """File names without folders, one line a thread, the running ones first."""
+    dump = """Thread 0x00007f1 (most recent call first):
+  File "/x/harness/sim/kernel.py", line 10 in _switch
+  File "/x/harness/sim/kernel.py", line 20 in _dispatch
+  File "/home/me/app.py", line 5 in waits
+
+Current thread 0x00007f2 (most recent call first):
+  File "/home/me/app.py", line 7 in spins
+  File "/usr/lib/python3/threading.py", line 1 in run
+"""
+    assert stacks_of(dump) == (
+        "thread 2 is running at app.py:7 spins <- threading.py:1 run",
+        "thread 1 waits at app.py:5 waits",
+    )
+
+
+class Restarted(Exception):
+    """Stands in for the process being replaced."""
+
+
+@pytest.fixture
+def restarts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Record a restart instead of doing it."""
+    seen: list[tuple[Any, ...]] = []
+
+    def execve(*arguments: Any) -> None:
+        seen.append(arguments)
+        raise Restarted
+
+    monkeypatch.setattr(os, "execve", execve)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    monkeypatch.delenv("FAULTCLOCK_HASH_SEED_FIXED", raising=False)
+    return seen
+
+
+def test_a_process_with_a_random_hash_seed_is_started_again(
+    restarts: list[tuple[Any, ...]],
+) -> None:
+    """With the same command and a fixed seed."""
+    with pytest.raises(Restarted):
+        ensure_hash_seed()
+    ((path, arguments, environment),) = restarts
+    assert path == sys.executable
+    assert arguments == [sys.executable, *sys.orig_argv[1:]]
+    assert environment["PYTHONHASHSEED"] == "0"
+
+
+@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "FAULTCLOCK_HASH_SEED_FIXED"])
+def test_a_process_whose_hash_seed_is_fixed_goes_on(
+    name: str, restarts: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never restarts twice."""
+    monkeypatch.setenv(name, "1")
+    ensure_hash_seed()
+    assert restarts == []

@@ -21,7 +21,7 @@ _DISTRIBUTION = "faultclock"
 #: For a checkout that is not installed, which has no metadata to read them from.
 _NEEDS = (
     *("click", "h11", "jinja2", "junitparser", "pydantic", "pyyaml"),
-    *("rich", "simpy", "time-machine", "vcrpy"),
+    *("rich", "simpy", "time-machine"),
 )
 _PYTHON_MIN = (3, 11)
 

@@ -62,7 +62,7 @@ def _expected(step: Step) -> str:
     if wait.interval.low_ns == wait.interval.high_ns:
         exactly = f"exactly {format_duration(wait.nominal_ns)}" if wait.nominal_ns else "at once"
         return f"{exactly} ({wait.basis})"
-    return f"legal: {wait.interval} ({wait.basis})"
+    return f"a wait of {wait.interval} ({wait.basis})"
 
 
 def _observed(waited_ns: int, retry_number: int) -> str:

@@ -95,7 +95,7 @@ def test_a_finding_says_in_words_what_was_waited_and_what_was_legal(model: Error
     built = TraceBuilder().start().fails(429).wait("3.75s").good().returns()
     (finding,) = found(model, "backoff.wait", built)
     assert finding.observed == "waited 3.75s before retry 1"
-    assert finding.expected == "legal: 4s to 6s (5s ±20 %)"
+    assert finding.expected == "a wait of 4s to 6s (5s ±20 %)"
     assert finding.requirement == "STUD-RATE-02"
     built = TraceBuilder().start().fails(429, retry_after="7").wait("8s").good().returns()
     (finding,) = found(model, "backoff.retry-after", built)

@@ -1,29 +1,32 @@
 """The simulated loop against stock asyncio, two virtual clocks and raw SimPy.
 
-Every figure is a ratio in one run: the peers take turns, the best of several rounds counts.
-Run it with `make bench`.
+    python -m benchmarks.loop
+
+Every figure is a ratio within one run: all take turns, and the best turn of each counts.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import random
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from functools import partial
+from typing import Any
 
+import aiotools
+import async_solipsism
 import simpy
 
+from benchmarks._turns import Aside, best_rates, machine
 from harness.sim.kernel import Limits
 from harness.sim.world import World
 
-TASKS, STEPS, ROUNDS = 1_000, 100, 5
+TASKS, STEPS, ROUNDS = 1_000, 100, 9
 _RANDOM = random.Random(1)
 DELAYS_MS = [[_RANDOM.randint(1, 1_000) for _ in range(STEPS)] for _ in range(TASKS)]
-_UNLIMITED = Limits(
-    virtual_ns_max=2**62, events_max=2**62, events_per_instant_max=2**62
-)
-clock = time.perf_counter
+_UNLIMITED = Limits(virtual_ns_max=2**62, events_max=2**62, events_per_instant_max=2**62)
+
+Workload = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def timers() -> None:
@@ -47,7 +50,7 @@ async def ready() -> None:
 
 
 async def queues() -> None:
-    """500 pairs of tasks pass a ball to and fro 100 times."""
+    """500 pairs of tasks pass a ball to and fro 100 times; nothing sleeps."""
 
     async def pair() -> None:
         there: asyncio.Queue[int] = asyncio.Queue()
@@ -63,24 +66,22 @@ async def queues() -> None:
             await back.get()
         await task
 
-    await asyncio.gather(*(pair() for _ in range(500)))
+    await asyncio.gather(*(pair() for _ in range(TASKS // 2)))
 
 
-def ours(workload: Callable) -> None:
+def ours(workload: Workload) -> None:
     """Faultclock's loop."""
     ending = World(seed=0, limits=_UNLIMITED).run(workload)
     assert ending.reason == "completed", ending
 
 
-def stock(workload: Callable) -> None:
+def stock(workload: Workload) -> None:
     """The standard library's loop, in real time."""
     asyncio.run(workload())
 
 
-def solipsism(workload: Callable) -> None:
+def solipsism(workload: Workload) -> None:
     """async-solipsism's loop."""
-    import async_solipsism
-
     loop = async_solipsism.EventLoop()
     try:
         loop.run_until_complete(workload())
@@ -88,9 +89,8 @@ def solipsism(workload: Callable) -> None:
         loop.close()
 
 
-def aiotools_clock(workload: Callable) -> None:
+def virtual_clock(workload: Workload) -> None:
     """aiotools' VirtualClock."""
-    import aiotools
 
     async def patched() -> None:
         with aiotools.VirtualClock().patch_loop():
@@ -99,11 +99,11 @@ def aiotools_clock(workload: Callable) -> None:
     asyncio.run(patched())
 
 
-def raw_simpy_timers() -> None:
-    """The same sleeps as bare SimPy processes: the floor of the queue itself."""
+def simpy_timers() -> None:
+    """The same sleeps as bare SimPy processes: the floor of a queue in Python."""
     env = simpy.Environment()
 
-    def one(delays: list[int]):
+    def one(delays: list[int]) -> Generator[simpy.Event, None, None]:
         for delay_ms in delays:
             yield env.timeout(delay_ms)
 
@@ -112,11 +112,11 @@ def raw_simpy_timers() -> None:
     env.run()
 
 
-def raw_simpy_ready() -> None:
+def simpy_ready() -> None:
     """The same yields as bare SimPy processes."""
     env = simpy.Environment()
 
-    def one():
+    def one() -> Generator[simpy.Event, None, None]:
         for _ in range(STEPS):
             yield env.timeout(0)
 
@@ -125,43 +125,42 @@ def raw_simpy_ready() -> None:
     env.run()
 
 
-def measure(peers: dict[str, Callable[[], None]]) -> dict[str, float]:
-    """Return the best wall time of each peer in seconds; the peers take turns."""
-    best = dict.fromkeys(peers, float("inf"))
-    for _ in range(ROUNDS):
-        for name, run in peers.items():
-            gc.collect()
-            started = clock()
-            run()
-            best[name] = min(best[name], clock() - started)
-    return best
-
-
-def table(title: str, best: dict[str, float]) -> None:
-    """Print the peers with their ratio: above 1, Faultclock is faster."""
-    print(f"\n{title}")
-    for name, seconds in best.items():
-        print(f"  {name:28s} {seconds * 1e3:8.1f} ms   peer/ours {seconds / best['faultclock']:5.2f}")
+#: Title, what is run, and who can run it besides the two virtual clocks.
+CASES: tuple[tuple[str, Workload, Mapping[str, Callable[[], None]]], ...] = (
+    (f"timers: {TASKS} tasks x {STEPS} sleeps", timers, {"raw SimPy": simpy_timers}),
+    (
+        f"ready callbacks: {TASKS} tasks x {STEPS} yields",
+        ready,
+        {"stock asyncio": partial(stock, ready), "raw SimPy": simpy_ready},
+    ),
+    (
+        f"queues: {TASKS // 2} pairs x {STEPS} passes",
+        queues,
+        {"stock asyncio": partial(stock, queues)},
+    ),
+)
 
 
 def main() -> None:
-    """Print the three tables."""
-    for title, workload, extra in (
-        (f"timers: {TASKS} tasks x {STEPS} sleeps", timers, {"raw SimPy": raw_simpy_timers}),
-        (
-            f"ready callbacks: {TASKS} tasks x {STEPS} yields",
-            ready,
-            {"raw SimPy": raw_simpy_ready, "stock asyncio": lambda: stock(ready)},
-        ),
-        ("queues: 500 pairs x 100", queues, {"stock asyncio": lambda: stock(queues)}),
-    ):
-        peers = {
-            "faultclock": lambda workload=workload: ours(workload),
-            "async-solipsism": lambda workload=workload: solipsism(workload),
-            "aiotools VirtualClock": lambda workload=workload: aiotools_clock(workload),
-            **extra,
-        }
-        table(title, measure(peers))
+    """Print a table for each case."""
+    print(machine())
+    asides = [
+        Aside(
+            {
+                "async-solipsism": partial(solipsism, workload),
+                "aiotools VirtualClock": partial(virtual_clock, workload),
+                **peers,
+            }
+        )
+        for _, workload, peers in CASES
+    ]
+    for (title, workload, _), aside in zip(CASES, asides, strict=True):
+        rates = best_rates({"faultclock": partial(ours, workload)}, aside, turn_s=0, rounds=ROUNDS)
+        aside.close()
+        print(f"\n{title}")
+        for name, rate in rates.items():
+            ratio = rates["faultclock"] / rate
+            print(f"  {name:24s} {1_000 / rate:8.1f} ms   time against faultclock {ratio:5.2f}")
 
 
 if __name__ == "__main__":

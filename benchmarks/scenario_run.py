@@ -1,74 +1,45 @@
-"""A whole scenario run of the unmodified OpenAI SDK against the same call on a mock transport.
+"""A whole scenario run of the unmodified OpenAI SDK against the same call without Faultclock.
 
-The peer is what people do today: `httpx2.MockTransport` and a patched-out sleep. It has no
-network, no clock, no trace and no judgement; the ratio is the price of having them.
-Also: runs per second, and simulated over wall seconds.
+    python -m benchmarks.scenario_run
+
+Two peers, both with the SDK's sleep patched out. `MockTransport` is what people do today: no
+network code of the SDK's runs at all, nor is there a clock, a trace or a judgement. `loopback`
+makes the same call over real sockets to a server that answers from a constant. The simulated
+run has the SDK's whole network code in it, the provider's side, and a sealed trace.
+
+All take turns, and the best turn of each counts.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
+import os
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
+import httpx2
+import openai
+
+from benchmarks._turns import Aside, best_rates, machine
+from harness.load.error_model import load_error_model
 from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
-from harness.run.execute import execute
+from harness.run.execute import execute, simulate
+from harness.run.isolate import run_isolated
 from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from harness.run.suite import SuiteRequest, run_suite
 
-logging.disable(logging.CRITICAL)
-clock, SECONDS = time.perf_counter, 2.0
-RETRIED = "rate-limits/retry-after-integer"
+ROUNDS, TURN_S = 8, 0.25
+SCENARIO = "rate-limits/retry-after-integer"
+SUBJECTS = ("reference", "openai-async", "openai-sync")
+MOCKED, LOOPBACK = "openai-async on MockTransport", "openai-async over loopback"
+FORK = "fork and wait, nothing else"
 
-
-def rate(run: Callable[[], object], seconds: float = SECONDS) -> float:
-    """Return how many times `run` runs per second of wall time."""
-    run()
-    gc.collect()
-    started, count = clock(), 0
-    while clock() - started < seconds:
-        run()
-        count += 1
-    return count / (clock() - started)
-
-
-def mocked_call() -> None:
-    """One 429 with Retry-After, then a good answer: real SDK, mock transport, no waiting."""
-    import httpx2
-    import openai
-
-    answers = iter(
-        [
-            httpx2.Response(
-                429,
-                headers={"retry-after": "7"},
-                json={"error": {"message": "slow down", "type": "requests", "code": "x"}},
-            ),
-            httpx2.Response(200, content=_GOOD, headers={"content-type": "application/json"}),
-        ]
-    )
-
-    async def main() -> None:
-        transport = httpx2.MockTransport(lambda _: next(answers))
-        client = openai.AsyncOpenAI(
-            api_key="sk-simulated", http_client=httpx2.AsyncClient(transport=transport)
-        )
-        client._sleep_for_retry = _no_sleep  # type: ignore[method-assign]
-        await client.chat.completions.create(
-            model="gpt-simulated", messages=[{"role": "user", "content": "Say hello."}]
-        )
-
-    asyncio.run(main())
-
-
-async def _no_sleep(**_: object) -> None:
-    return None
-
-
+_LIMITED = json.dumps({"error": {"message": "slow down", "type": "requests", "code": "x"}}).encode()
 _GOOD = json.dumps(
     {
         "id": "chatcmpl-1",
@@ -84,35 +55,122 @@ _GOOD = json.dumps(
         ],
     }
 ).encode()
+_JSON = "application/json"
+
+
+async def ask(client: openai.AsyncOpenAI) -> None:
+    """Make the call of the scenario; waiting costs nothing."""
+    client._sleep_for_retry = _no_sleep  # type: ignore[method-assign]
+    await client.chat.completions.create(
+        model="gpt-simulated", messages=[{"role": "user", "content": "Say hello."}]
+    )
+    await client.close()
+
+
+async def _no_sleep(**_: object) -> None:
+    return None
+
+
+def mocked_call() -> None:
+    """One 429 with Retry-After, then a good answer, through a mock transport."""
+    answers = iter(
+        (
+            httpx2.Response(
+                429, headers={"retry-after": "7", "content-type": _JSON}, content=_LIMITED
+            ),
+            httpx2.Response(200, headers={"content-type": _JSON}, content=_GOOD),
+        )
+    )
+
+    async def main() -> None:
+        transport = httpx2.MockTransport(lambda _: next(answers))
+        http_client = httpx2.AsyncClient(transport=transport)
+        await ask(openai.AsyncOpenAI(api_key="sk-simulated", http_client=http_client))
+
+    asyncio.run(main())
+
+
+def loopback_call() -> None:
+    """The same through real sockets, in one event loop with the server."""
+    answers = iter((_response("429 Too Many Requests", _LIMITED), _response("200 OK", _GOOD)))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+            await reader.readexactly(length)
+            answer = next(answers)
+            writer.write(answer)
+            if answer.startswith(b"HTTP/1.1 200"):
+                break
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}/v1"
+        await ask(openai.AsyncOpenAI(api_key="sk-simulated", base_url=url))
+        server.close()
+
+    asyncio.run(main())
+
+
+def _response(status: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\ncontent-type: {_JSON}\r\nretry-after: 7\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+def fork_and_wait() -> None:
+    """What any isolated run costs before it begins, on this machine and with this heap."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def whole_set_s() -> tuple[int, float]:
+    """Run and judge all shipped scenarios with the reference; return runs and seconds."""
+    request = SuiteRequest(
+        scenarios=tuple(found.scenario for found in find_scenarios(())),
+        binding=prepare("reference", load_payloads("openai-chat")),
+        subject_spec="reference",
+        model=load_error_model("stud-cli", {}),
+        jobs=2,
+    )
+    started = time.perf_counter()
+    report = run_suite(request)
+    return len(report.runs), time.perf_counter() - started
 
 
 def main() -> None:
     """Print the table."""
+    print(machine())
+    logging.disable(logging.CRITICAL)
+    aside = Aside({MOCKED: mocked_call, LOOPBACK: loopback_call})
     payloads = load_payloads("openai-chat")
-    (found,) = find_scenarios((RETRIED,))
+    (found,) = find_scenarios((SCENARIO,))
     scenario = found.scenario
-    rows: list[tuple[str, float]] = []
-    simulated_s = 0.0
-    for subject in ("reference", "openai-async", "openai-sync"):
-        binding = prepare(subject, payloads)
-        trace = execute(scenario, binding, 0, payloads)
-        end_ns = max(e.at_ns for e in trace.of_kind("call.returned", "call.raised"))
-        simulated_s = end_ns / 1e9
-        rows.append((f"{subject} inline", rate(lambda b=binding: execute(scenario, b, 0, payloads))))
-        rows.append(
-            (
-                f"{subject} isolated",
-                rate(lambda b=binding: run_one(scenario, b, 0, payloads, isolate=True)),
-            )
+    pieces: dict[str, Callable[[], object]] = {}
+    simulated_s: dict[str, float] = {}
+    for subject in SUBJECTS:
+        arguments: tuple[Any, ...] = (scenario, prepare(subject, payloads), 0, payloads)
+        returned = max(event.at_ns for event in execute(*arguments).of_kind("call.returned"))
+        inline, alone = partial(execute, *arguments), partial(simulate, *arguments)
+        pieces[f"{subject} inline"] = inline
+        pieces[f"{subject} isolated"] = partial(run_isolated, alone, wall_limit_s=30)
+        simulated_s |= dict.fromkeys((f"{subject} inline", f"{subject} isolated"), returned / 1e9)
+    pieces[FORK] = fork_and_wait
+    rates = best_rates(pieces, aside, turn_s=TURN_S, rounds=ROUNDS)
+    aside.close()
+    print(f"\n{SCENARIO}: two requests, one wait of 7 s")
+    for name, rate in rates.items():
+        line = (
+            f"  {name:30s} {rate:7.0f} runs/s   time against the mock {rates[MOCKED] / rate:6.2f}"
         )
-    mocked = rate(mocked_call)
-    print(f"{RETRIED}: {simulated_s:.1f} simulated seconds a run")
-    print(f"  {'openai-async on MockTransport':32s} {mocked:8.0f} runs/s")
-    for name, per_second in rows:
-        print(
-            f"  {name:32s} {per_second:8.0f} runs/s   time against the mock "
-            f"{mocked / per_second:5.2f}   simulated/wall {per_second * simulated_s:10,.0f}"
-        )
+        if name in simulated_s:
+            line += f"   simulated/wall {rate * simulated_s[name]:8,.0f}"
+        print(line)
+    runs, seconds = whole_set_s()
+    print(f"\nall shipped scenarios x reference, two jobs: {runs} runs judged in {seconds:.2f} s")
 
 
 if __name__ == "__main__":

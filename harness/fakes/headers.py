@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from email.utils import formatdate
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode
 
 from harness.fakes.answer import Headers
@@ -37,7 +38,13 @@ _FIELD_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 def http_date(wall_ns: int) -> str:
     """Return the IMF-fixdate (RFC 9110, section 5.6.7) of `wall_ns` since 1970, whole seconds."""
-    return formatdate(wall_ns // SECOND_NS, usegmt=True)
+    return _date_of_second(wall_ns // SECOND_NS)
+
+
+@lru_cache
+def _date_of_second(unix_s: int) -> str:
+    # Virtual time makes the same few instants come again in every run.
+    return formatdate(unix_s, usegmt=True)
 
 
 def rendered(headers: Headers, wall_ns: int) -> list[tuple[str, str]]:

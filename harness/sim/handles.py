@@ -22,29 +22,18 @@ from harness.sim.escapes import SimEscape, SimKilled
 if TYPE_CHECKING:
     from harness.sim.loop import SimLoop
 
-__all__ = ["SimFuture", "SimHandle", "SimTask", "SimTimerHandle"]
+__all__ = ["SimFuture", "SimHandle", "SimTask", "SimTimerHandle", "new_handle"]
+
+_allocate = object.__new__
 
 
 class SimHandle(events.Handle):
-    """A callback that is due as soon as the loop comes round."""
+    """A callback that is due as soon as the loop comes round. Made by `new_handle`."""
 
     __slots__ = ()
 
-    def __init__(
-        self,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        loop: SimLoop,
-        context: Context | None = None,
-    ) -> None:
-        # What the base class does, without its two calls: this is the hottest constructor.
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = extract_stack() if loop._debug else None
+    _callback: Callable[..., object]
+    _context: Context
 
     def _run(self) -> None:
         try:
@@ -54,6 +43,24 @@ class SimHandle(events.Handle):
             raise
         except BaseException as error:  # noqa: BLE001 - asyncio's own rule
             _report(self, error)
+
+
+def new_handle(
+    callback: Callable[..., object],
+    args: tuple[Any, ...],
+    loop: SimLoop,
+    context: Context | None,
+) -> SimHandle:
+    """Return a handle; this is the hottest constructor, so it does not pass through C and back."""
+    handle: Any = _allocate(SimHandle)
+    handle._context = copy_context() if context is None else context
+    handle._loop = loop
+    handle._callback = callback
+    handle._args = args
+    handle._cancelled = False
+    handle._repr = None
+    handle._source_traceback = extract_stack() if loop._debug else None
+    return handle  # type: ignore[no-any-return]
 
 
 class SimTimerHandle(events.TimerHandle):

@@ -21,7 +21,7 @@ from harness.sim.actors import Actor, current
 from harness.sim.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from harness.sim.env import SimEvent
 from harness.sim.escapes import SimEscape, call_site, refuse
-from harness.sim.handles import SimFuture, SimHandle, SimTask, SimTimerHandle
+from harness.sim.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
 from harness.sim.kernel import Kernel
 from harness.sim.net.transports import NetworkLoopMixin
 from harness.sim.waits import pending_tasks
@@ -94,7 +94,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         """Call back when the loop comes round, in the order of asking."""
         if self._closed or self._debug:
             self._check(callback, "call_soon")
-        handle = SimHandle(callback, args, self, context)
+        handle = new_handle(callback, args, self, context)
         self._enqueue(handle)
         return handle
 
@@ -108,7 +108,7 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         if here is None or here[0] is not self.kernel:
             self.kernel.escaped("a simulated loop used by a real thread", call_site())
             raise SimEscape("a simulated loop was used by a thread outside its world")
-        handle = SimHandle(callback, args, self, context)
+        handle = new_handle(callback, args, self, context)
         self._enqueue(handle)
         return handle
 

@@ -7,6 +7,7 @@ been scheduled; `join` parks. The rest of `threading` follows from the locks.
 
 from __future__ import annotations
 
+import _thread
 import threading
 from _thread import get_ident, start_new_thread
 from collections.abc import Callable
@@ -58,6 +59,9 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     # has to wait for it, and `start` cannot lose the baton while it holds somebody's real lock.
     thread._ident = ident  # type: ignore[attr-defined]
     threading._active[ident] = thread  # type: ignore[attr-defined]
+    if hasattr(_thread, "_make_thread_handle"):
+        # CPython 3.13 keeps the state of a thread here; ours was started behind its back.
+        thread._handle = _thread._make_thread_handle(ident)  # type: ignore[attr-defined]
     thread._started.set()  # type: ignore[attr-defined]
     kernel.begin(actor)
 
@@ -78,12 +82,15 @@ def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str
             except BaseException:  # noqa: BLE001 - as threading's own bootstrap does
                 _report(thread)
     finally:
-        threading._active.pop(ident, None)  # type: ignore[attr-defined]
-        _mark_stopped(thread)
         try:
-            kernel.finish(actor)
+            threading._active.pop(ident, None)  # type: ignore[attr-defined]
+            _mark_stopped(thread)
         finally:
-            SIMULATED.pop(ident, None)
+            # Whatever happened, the baton must go on, or the whole world stands still.
+            try:
+                kernel.finish(actor)
+            finally:
+                SIMULATED.pop(ident, None)
 
 
 def _report(thread: threading.Thread) -> None:
@@ -94,7 +101,7 @@ def _report(thread: threading.Thread) -> None:
 def _mark_stopped(thread: threading.Thread) -> None:
     """Let the unpatched `is_alive` tell the truth too."""
     if hasattr(thread, "_handle"):
-        thread._handle._set_done()  # CPython 3.13
+        thread._handle._set_done()
     else:
         thread._is_stopped = True  # type: ignore[attr-defined]
 

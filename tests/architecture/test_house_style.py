@@ -16,7 +16,9 @@ FUNCTION_LINES_MAX = 70
 
 #: Paths that exist on one machine only (nobody's name is "me"), and hosts that serve packages.
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|Users|root|work|opt|mnt)/(?!me\b)[\w.-]+")
-_REGISTRY = re.compile(r"py[p]i[.]org|pythonh[o]sted[.]org|files[.]pyth[o]n|/simple\b|index-url\s*[= ]\s*\w")
+_REGISTRY = re.compile(
+    r"py[p]i[.]org|pythonh[o]sted[.]org|files[.]pyth[o]n|/simple\b|index-url\s*[= ]\s*\w"
+)
 _TEXT_SUFFIXES = {".md", ".py", ".yaml", ".yml", ".toml", ".txt", ".j2", ".json", ".svg", ""}
 _CACHE = re.compile(r"^\.(?!ci$|gitignore$)|_cache$|\.egg-info$")
 _GENERATED = {"build", "dist", "__pycache__", "reports"}

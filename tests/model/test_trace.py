@@ -40,9 +40,7 @@ def test_a_trace_is_a_header_its_events_and_a_footer() -> None:
 
 def test_the_order_of_payload_fields_does_not_show() -> None:
     """A dict's order is an accident of the code that built it."""
-    assert list(trace_lines(trace({"a": 1, "b": 2}))) == list(
-        trace_lines(trace({"b": 2, "a": 1}))
-    )
+    assert list(trace_lines(trace({"a": 1, "b": 2}))) == list(trace_lines(trace({"b": 2, "a": 1})))
 
 
 def test_a_changed_fact_changes_the_digest() -> None:

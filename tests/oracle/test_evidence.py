@@ -87,8 +87,6 @@ def test_an_optional_fault_may_stay_unmet(model: ErrorModel) -> None:
 
 def test_a_call_that_asked_nobody_proves_nothing(model: ErrorModel) -> None:
     """A canned answer is as good as a real one to every other check."""
-    (finding,) = found(
-        model, TraceBuilder().start().returns().build(), "evidence.exercised"
-    )
+    (finding,) = found(model, TraceBuilder().start().returns().build(), "evidence.exercised")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "without a single attempt" in finding.reason

@@ -234,3 +234,20 @@ def test_a_process_whose_hash_seed_is_fixed_goes_on(
     monkeypatch.setenv(name, "1")
     ensure_hash_seed()
     assert restarts == []
+
+
+def test_a_person_can_interrupt_a_run_whose_main_thread_waits() -> None:
+    """The interrupt waits for the baton, unwinds the run, and reaches the caller."""
+
+    def interrupts() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+    def subject() -> None:
+        thread = threading.Thread(target=interrupts)
+        thread.start()
+        thread.join()
+        threading.Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        run_isolated(lambda: World().run(subject).reason, wall_limit_s=PATIENT_S)

@@ -478,3 +478,32 @@ def test_a_callback_of_the_world_cannot_run_a_loop() -> None:
 
     _, ending = run(subject)
     assert isinstance(ending.error, InternalError)
+
+
+def test_as_completed_starts_its_coroutines_in_order() -> None:
+    """The standard library puts them into a set first, which is ordered by address."""
+
+    async def subject() -> list[int]:
+        started: list[int] = []
+
+        async def job(number: int) -> int:
+            started.append(number)
+            await asyncio.sleep(0.1 * (100 - number))
+            return number
+
+        completed = [await task for task in asyncio.as_completed([job(n) for n in range(100)])]
+        assert completed == list(range(99, -1, -1))
+        return started
+
+    assert value_of(subject) == list(range(100))
+
+
+def test_a_set_of_tasks_iterates_in_the_order_of_creation() -> None:
+    """By default it is the order of addresses."""
+
+    async def subject() -> list[str]:
+        tasks = {asyncio.create_task(asyncio.sleep(1)) for _ in range(50)}
+        return [task.get_name() for task in tasks]
+
+    # The main coroutine is Task-1.
+    assert value_of(subject) == [f"Task-{number}" for number in range(2, 52)]

@@ -14,7 +14,7 @@ import os
 import random
 import socket
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, assert_never
 from weakref import WeakValueDictionary
 
@@ -349,6 +349,7 @@ class Network:
         return OSError(code, os.strerror(code))
 
 
+@lru_cache
 def is_literal(host: str) -> bool:
     """Return whether `host` is an IPv4 or IPv6 address rather than a name."""
     if not host or (host[0] not in _LITERAL_START and ":" not in host):

@@ -2,7 +2,7 @@
 
     python -m benchmarks.loop
 
-Every figure is a ratio within one run: all take turns, and the best turn of each counts.
+All take turns; the best turn of each counts, in seconds of processor time.
 """
 
 from __future__ import annotations

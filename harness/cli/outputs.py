@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from harness.model.trace import Trace
 __all__ = ["Outputs"]
 
 _STDOUT = "-"
+_STDOUT_FD, _STDERR_FD = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,25 @@ class Outputs:
     def takes_stdout(self) -> bool:
         """Whether a report goes to standard output, so that words for people must not."""
         return _STDOUT in (self.html, self.json, self.junit)
+
+    @contextmanager
+    def keeping_stdout(self) -> Iterator[None]:
+        """Keep standard output for the report: what a subject prints goes to standard error.
+
+        Descriptors are exchanged as well, for child processes and for code that writes to them.
+        """
+        if not self.takes_stdout:
+            yield
+            return
+        sys.stdout.flush()
+        kept = os.dup(_STDOUT_FD)
+        os.dup2(_STDERR_FD, _STDOUT_FD)
+        try:
+            with redirect_stdout(sys.stderr):
+                yield
+        finally:
+            os.dup2(kept, _STDOUT_FD)
+            os.close(kept)
 
     def check(self) -> None:
         """Make the folders and check that each file can be written.

@@ -106,20 +106,21 @@ def command(
     """
     outputs = Outputs(html=html, json=json, junit=junit, trace_dir=trace_dir)
     outputs.check()
-    request = _request(
-        scenarios,
-        require_subject(subject),
-        model,
-        parse_readings(readings),
-        seed=seed,
-        seeds=seeds,
-        isolate=not inline,
-        jobs=jobs or len(os.sched_getaffinity(0)),
-        wall_limit_s=wall_limit,
-    )
-    started_s = time.perf_counter()
-    report = _run(request, outputs, quiet)
-    wall_s = time.perf_counter() - started_s
+    with outputs.keeping_stdout():
+        request = _request(
+            scenarios,
+            require_subject(subject),
+            model,
+            parse_readings(readings),
+            seed=seed,
+            seeds=seeds,
+            isolate=not inline,
+            jobs=jobs or len(os.sched_getaffinity(0)),
+            wall_limit_s=wall_limit,
+        )
+        started_s = time.perf_counter()
+        report = _run(request, outputs, quiet)
+        wall_s = time.perf_counter() - started_s
     written = outputs.write(report)
 
     from harness.cli.summary import write_summary

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.fakes.answer import Answer
+from harness.fakes.answer import Answer, ErrorFacts
 from harness.fakes.delivery import Body, End, ErrorEvent, Fire, Start, Step, Wait
 from harness.fakes.headers import rendered, scrubbed
 from harness.fakes.http_server import BadRequest, ContinueWanted, HttpRequest, ServerConnection
+from harness.model.secrets import without_secrets
 
 if TYPE_CHECKING:
     from harness.fakes.provider import FakeProvider, PlannedExchange
@@ -73,7 +74,7 @@ class ProviderConnection:
             # A reader may leave as soon as it has the reason, without waiting for the very end.
             answer = self._answer
             reason = None if answer is None else answer.finish_within(self._body_bytes)
-            self._ended("abandoned", reason, None)
+            self._ended("abandoned", reason)
         self._endpoint.close()
 
     def _read_requests(self) -> None:
@@ -154,7 +155,7 @@ class ProviderConnection:
             status=answer.status,
             headers=scrubbed(shown),
             retry_after=shown.get("retry-after"),
-            error=None if answer.error is None else dict(answer.error),
+            error=None if answer.error is None else _told(answer.error),
         )
         self._out += self._http.start(answer.status, headers)
 
@@ -165,7 +166,7 @@ class ProviderConnection:
             exchange=exchange.id,
             connection=self._endpoint.connection_id,
             call=exchange.call,
-            error=dict(step.error),
+            error=_told(step.error),
         )
         self._out += self._http.data(step.data)
 
@@ -198,9 +199,12 @@ class ProviderConnection:
             return False
         return True
 
-    def _ended(self, how: str, finish_reason: str | None, text: str | None) -> None:
+    def _ended(self, how: str, finish_reason: str | None, text: str | None = None) -> None:
         exchange = self._exchange
         assert exchange is not None, "only an exchange that began can end"
+        if text is None and finish_reason is not None and self._answer is not None:
+            # With the reason went the whole text, so what the reader makes of it can be judged.
+            text = self._answer.text
         self._exchange = None
         self._steps = iter(())
         self._kernel.record(
@@ -213,3 +217,11 @@ class ProviderConnection:
             finish_reason=finish_reason,
             text_sha256=None if text is None else hashlib.sha256(text.encode()).hexdigest(),
         )
+
+
+def _told(error: ErrorFacts) -> dict[str, Any]:
+    """Return the facts of an error object; its message may repeat what the subject sent."""
+    return {
+        name: without_secrets(value) if isinstance(value, str) else value
+        for name, value in error.items()
+    }

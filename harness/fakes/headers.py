@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from harness.fakes.answer import Headers
 from harness.model.duration import SECOND_NS
 from harness.model.fault import HeaderValue, HttpDate
+from harness.model.secrets import without_secrets
 
 __all__ = ["SCRUBBED", "http_date", "is_sendable", "merged", "rendered", "scrubbed", "scrubbed_url"]
 
@@ -22,11 +23,14 @@ _SECRET_HEADERS = frozenset(
         "api-key",
         "authorization",
         "cookie",
+        "ocp-apim-subscription-key",
         "openai-organization",
         "openai-project",
         "proxy-authorization",
         "set-cookie",
+        "x-amz-security-token",
         "x-api-key",
+        "x-auth-token",
         "x-goog-api-key",
     }
 )
@@ -69,12 +73,22 @@ def is_sendable(name: str, value: HeaderValue) -> bool:
 
 
 def scrubbed(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return `headers` with the values of those that carry secrets replaced."""
-    return {name: SCRUBBED if name in _SECRET_HEADERS else value for name, value in headers.items()}
+    """Return `headers` with the values of those that carry secrets replaced.
+
+    A value that has the shape of a secret is one, whatever the header is called.
+    """
+    return {
+        name: SCRUBBED if name in _SECRET_HEADERS else without_secrets(value)
+        for name, value in headers.items()
+    }
 
 
 def scrubbed_url(target: str) -> str:
-    """Return `target` with the values of query parameters that carry secrets replaced."""
+    """Return `target` with the values of query parameters that carry secrets replaced.
+
+    So is what has the shape of a secret, wherever in the target it stands.
+    """
+    target = without_secrets(target)
     path, mark, query = target.partition("?")
     if not mark:
         return target

@@ -143,7 +143,10 @@ def _refusal(request: HttpRequest, body: dict[str, Any] | None) -> Refusal | Non
             values = {"message": message, "param": name}
             return Refusal(payload="missing_required_parameter", values=values)
     for name, kind in (("model", str), ("messages", list)):
-        if not isinstance(body[name], kind) or not body[name]:
+        value = body[name]
+        # A lone surrogate is legal in JSON and cannot be sent back: it is not printable.
+        odd = isinstance(value, str) and not value.isprintable()
+        if not isinstance(value, kind) or not value or odd:
             message = f"Invalid value for '{name}'."
             return Refusal(payload="invalid_request", values={"message": message, "param": name})
     return None

@@ -44,6 +44,7 @@ from harness.model.fault import (
 )
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript
+from harness.model.secrets import without_secrets
 from harness.model.trace import WALL_EPOCH_NS
 from harness.sim.net.fates import (
     Accept,
@@ -266,7 +267,7 @@ class FakeProvider:
             headers=scrubbed(request.headers),
             body_sha256=hashlib.sha256(request.body).hexdigest(),
             body_bytes=len(request.body),
-            model=asked.model,
+            model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,
         )
 

@@ -2,8 +2,9 @@
 
 An attempt begins with the subject's act toward the provider: a name resolution that fails, a
 connect, or the first bytes on a kept connection that has no open exchange. A resolution that
-succeeds begins nothing, but when it leads to the connect, its time is the act's. Which call made
-the attempt is what the network wrote down, never a guess from equal bodies.
+succeeds begins nothing, but when it leads to the connect at once, its time is the act's; in the
+same way a connection that stands ready for a while begins nothing until it is used. Which call
+made the attempt is what the network wrote down, never a guess from equal bodies.
 
 An attempt ends when the subject could know: at the last byte, FIN or RST that reached it, at the
 refusal, or when it closed the connection itself because its deadline had passed.
@@ -104,7 +105,7 @@ def observe(trace: Trace) -> Observation:
     """Return the calls of `trace` with their attempts."""
     facts = read_facts(trace)
     drafts: dict[str, list[Draft]] = {}
-    for draft in facts.drafts:
+    for draft in sorted(facts.drafts, key=lambda draft: draft.start.seq):
         end = facts.ended.get(draft.call)
         # What begins after the call is over is no attempt of it: an ordering rule speaks of that.
         if not _never_used(draft) and (end is None or draft.start.seq < end.seq):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.model.error_model import AudienceRule, ErrorModel
+from harness.model.secrets import SECRET, SECRET_SHAPE, without_secrets
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Call
 from harness.oracle.check import Case, Check, Outcome, Violation
@@ -43,11 +44,8 @@ _CHANNELS = {
 }
 
 _SHAPES: dict[str, re.Pattern[str]] = {
-    # `<secret>` stands where a recorder took a key out before it wrote the text down.
-    "secret": re.compile(
-        r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}|\bghp_[A-Za-z0-9]{20,}|\bAIza[A-Za-z0-9_-]{20,}"
-        r"|\bAKIA[A-Z0-9]{16}\b|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}|<secret>"
-    ),
+    # The mark stands where a recorder took a key out before it wrote the text down.
+    "secret": re.compile(f"{SECRET_SHAPE.pattern}|{re.escape(SECRET)}"),
     "stack": re.compile(
         r"Traceback \(most recent call last\)|\bFile \"[^\"]+\"(?:, line \d+)?"
         r"|^\s+at \S+ ?\(.*:\d+:\d+\)",
@@ -191,5 +189,5 @@ def _texts(said: object) -> Iterator[str]:
 def _excerpt(said: object) -> str:
     text = said if isinstance(said, str) else json.dumps(said, sort_keys=True, ensure_ascii=False)
     # What leaked must not leak again through the report.
-    text = _SHAPES["secret"].sub("<secret>", text)
+    text = without_secrets(text)
     return repr(text if len(text) <= 160 else f"{text[:159]}…")

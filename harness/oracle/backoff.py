@@ -7,7 +7,7 @@ the provider, so latency never blurs it. The only slack is one microsecond, for 
 from __future__ import annotations
 
 from harness.model.duration import format_duration
-from harness.oracle.attempts import Call
+from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.predict import Step, step_legal
 
@@ -20,7 +20,26 @@ def _wait(case: Case) -> Outcome:
         for step in steps:
             if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
                 _judge_wait(case, call, step, outcome)
+            elif step.act == "retry" and step.next is not None and step.waited_ns is None:
+                outcome.violate(_unmeasured(call, step, step.next))
     return outcome
+
+
+def _unmeasured(call: Call, step: Step, following: Attempt) -> Violation:
+    own = None if step.ruling is None else step.ruling.requirements
+    number = step.attempt.number
+    return Violation(
+        requirement=None if own is None else own.wait,
+        call=call.id,
+        expected=f"attempt {number} is answered or its connection closed before the next begins",
+        observed=(
+            f"attempt {number} was left open, so how long attempt {following.number} waited for"
+            " its end cannot be told"
+        ),
+        events=(*step.attempt.events, *following.events),
+        hint="Close the connection when a deadline passes; two requests at once are no retry.",
+        inconclusive=True,
+    )
 
 
 def _retry_after(case: Case) -> Outcome:
@@ -38,7 +57,7 @@ def _judge_wait(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
         return
     own = ruling.requirements
     requirement = None if own is None else (own.retry_after if wait.exact else own.wait)
-    exercised = (requirement, *_extra(case, step, "" if wait.exact else "backoff.wait"))
+    exercised = _exercised(case, step, requirement, "" if wait.exact else "backoff.wait")
     outcome.looked_at(*exercised)
     if step_legal(step):
         return
@@ -111,7 +130,7 @@ def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
     if ruling is None:
         return
     own = None if ruling.requirements is None else ruling.requirements.attempts
-    exercised = (own, *_extra(case, step, "backoff.attempts"))
+    exercised = _exercised(case, step, own, "backoff.attempts")
     outcome.looked_at(*exercised)
     if step.act == "exhausted" and step.next is None:
         return
@@ -140,12 +159,16 @@ def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
     )
 
 
-def _extra(case: Case, step: Step, name: str) -> tuple[str, ...]:
-    declared = step.ruling is not None and step.ruling.declared
-    return (
-        *(also(case.model, name) if name else ()),
-        *(also(case.model, "backoff.declared") if declared else ()),
-    )
+def _exercised(case: Case, step: Step, own: str | None, name: str) -> tuple[str | None, ...]:
+    """Return the requirements that are shown to hold when `step` is right.
+
+    A policy that the subject declares takes the default's place: then nothing is shown of the
+    default, whatever the subject does.
+    """
+    general = also(case.model, name) if name else ()
+    if step.ruling is not None and step.ruling.declared:
+        return (*general, *also(case.model, "backoff.declared"))
+    return (own, *general)
 
 
 CHECKS = (

@@ -38,6 +38,16 @@ class Case:
         subject = self.trace.header.subject
         return tuple((call, plan(self.model, subject, call)) for call in self.calls)
 
+    @cached_property
+    def suppressed(self) -> frozenset[str]:
+        """The calls that declare, with a reason, that they ignore an error on purpose."""
+        return frozenset(
+            str(event.payload.get("call"))
+            for event in self.trace.of_kind("declared.event")
+            if event.payload.get("name") == "SuppressedError"
+            and (event.payload.get("fields") or {}).get("reason")
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:

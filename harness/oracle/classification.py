@@ -61,8 +61,10 @@ def _judge_step(case: Case, call: Call, step: Step, retried: set[str], outcome: 
         return
     if seen is None or step.act in ("exhausted", "unjudged"):
         return
-    if step.next is None and not call.raised:
+    suppressed = call.returned and call.id in case.suppressed
+    if step.next is None and not call.raised and not suppressed:
         # It still waits, or it returned: a hang and a swallowed failure are other checks' findings.
+        # What is ignored on purpose is none of theirs, and had to be retried first all the same.
         return
     own = class_requirement(model, seen.pair[0]) if seen.pair else seen.requirement
     kind = "retry" if step.act == "retry" else "terminal"

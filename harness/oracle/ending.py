@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness.model.duration import MICROSECOND_NS
 from harness.model.error_model import SignalKind
 from harness.model.trace import TraceEvent
 from harness.oracle.facts import Draft
@@ -100,8 +101,10 @@ def _good_status(draft: Draft, how: object, finish: object, *, given_up: bool) -
     cut: SignalKind = "stream_cut" if stream else "body_cut"
     if how == "clean_end" or (how == "complete" and stream and finish is None):
         return _failed(cut, last)
-    # A reader of a stream may close the connection once it has the part that ends it.
-    if how == "complete" or (how == "abandoned" and stream and finish is not None):
+    # A reader of a stream may close the connection once it has the part that ends it. Who closes
+    # it later waited for more, and gave up.
+    left = off is not None and off.kind == "net.closed" and off.at_ns <= last.at_ns + MICROSECOND_NS
+    if how == "complete" or (stream and finish is not None and left):
         return Ending(outcome="ok", knowable=last, known=last)
     if off is None:
         return _failed("deadline", None) if given_up else Ending(outcome="open")

@@ -21,6 +21,8 @@ _CUT_SHORT = {
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",
 }
+#: Endings that are the subject's own doing, when a call is what did not end.
+_HANGS = ("deadlock", "livelock", "virtual_time_limit")
 #: Checks whose violation makes all other findings of the run inconclusive.
 SPOILING = ("evidence.whole", "evidence.no-leaks")
 
@@ -95,6 +97,8 @@ def _faults_met(case: Case) -> Outcome:
 
 def _exercised(case: Case) -> Outcome:
     outcome = Outcome(reason="no call has ended")
+    if case.trace.footer.ending in _HANGS:
+        _judge_cut(case, outcome)
     for call in case.calls:
         if call.end is None:
             continue
@@ -112,6 +116,32 @@ def _exercised(case: Case) -> Outcome:
                 )
             )
     return outcome
+
+
+def _judge_cut(case: Case, outcome: Outcome) -> None:
+    """Look for what a run that was ended early leaves unsaid, beside the call that hung."""
+    footer = case.trace.footer
+    started = len(case.calls)
+    wanted = sum(task.copies for task in case.trace.header.scenario.tasks)
+    by = footer.ending.replace("_", " ")
+    if started < wanted:
+        observed = f"the run ended by {by} before {wanted - started} of {wanted} calls began"
+        hint = "Is the scenario's limit of virtual time below the start of a task?"
+    elif all(call.end is not None for call in case.calls):
+        observed = f"every call had ended, and the run still ended by {by}"
+        hint = "Something that a call left running spins, or a limit of the scenario is too tight."
+    else:
+        return
+    detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
+    outcome.violate(
+        Violation(
+            requirement=None,
+            expected="all calls begin, and what they leave behind comes to rest",
+            observed=f"{observed}{detail}",
+            hint=hint,
+            inconclusive=True,
+        )
+    )
 
 
 def _no_leaks(case: Case) -> Outcome:
@@ -150,7 +180,7 @@ CHECKS = (
     Check(
         id="evidence.exercised",
         title="Every call reached the provider",
-        says="Every call that ended made at least one attempt.",
+        says="Every call began and made an attempt, and nothing was cut short after the last one.",
         run=_exercised,
     ),
     Check(

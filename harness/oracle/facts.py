@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness.model.duration import MICROSECOND_NS
 from harness.model.trace import Trace, TraceEvent
 
 __all__ = ["Draft", "Facts", "read_facts"]
@@ -49,6 +50,7 @@ class Facts:
         self._open: dict[str, Draft] = {}
         self._by_exchange: dict[str, Draft] = {}
         self._resolving: dict[str, TraceEvent] = {}
+        self._resolved: dict[str, tuple[TraceEvent, int]] = {}
         self._corrupted: set[str] = set()
 
     def read(self, event: TraceEvent) -> None:
@@ -82,16 +84,21 @@ class Facts:
         elif event.kind == "net.resolve":
             self._resolve(event, str(call))
         elif event.kind == "net.connect":
-            self._begin(event, str(call), start=self._resolving.pop(str(call), event))
+            self._begin(event, str(call), start=self._looked_up_for(event, str(call)))
         else:
             self._sent(event, str(call))
 
     def _resolve(self, event: TraceEvent, call: str) -> None:
         start = self._resolving.pop(call, event)
         if event.payload.get("error") is None:
-            self._resolving[call] = start
+            self._resolved[call] = (start, event.at_ns)
         else:
             self.drafts.append(Draft(call=call, start=start, broken_off=event))
+
+    def _looked_up_for(self, connect: TraceEvent, call: str) -> TraceEvent:
+        """Return the lookup that led to `connect`, or `connect` where none led to it at once."""
+        lookup, done_ns = self._resolved.pop(call, (connect, connect.at_ns))
+        return lookup if connect.at_ns <= done_ns + MICROSECOND_NS else connect
 
     def _begin(self, event: TraceEvent, call: str, start: TraceEvent) -> Draft:
         connection = str(event.payload.get("connection"))
@@ -109,6 +116,10 @@ class Facts:
         elif not draft.sent:
             # A pool may give a connection that one call opened to another that needed one.
             draft.call = call
+            up = draft.connected
+            if up is not None and event.at_ns > up.at_ns + MICROSECOND_NS:
+                # It stood ready until it was wanted: to ask is what begins the attempt.
+                draft.start = event
         draft.sent = True
 
     def _reached(self, event: TraceEvent) -> None:
@@ -131,6 +142,10 @@ class Facts:
         if event.kind == "http.request":
             draft = self._open.get(str(event.payload.get("connection")))
             if draft is not None:
+                if draft.request is not None:
+                    earlier = draft.request.payload.get("exchange")
+                    self.problems.append(f"{exchange} was asked before {earlier} was answered")
+                    self.problem_events.append(event.seq)
                 draft.request = event
                 draft.corrupted = exchange in self._corrupted
                 self._by_exchange[exchange] = draft

@@ -40,7 +40,8 @@ class _Sample:
     waited_ns: int
     nominal_ns: int
     percent: int
-    requirements: tuple[str | None, ...]
+    requirement: str | None
+    exercised: tuple[str | None, ...]
     call: str
     events: tuple[int, ...]
 
@@ -59,7 +60,7 @@ def judge_waits_over_seeds(cases: tuple[Case, ...]) -> Outcome:
         return outcome
     for policy in dict.fromkeys(sample.policy for sample in samples):
         own = [sample for sample in samples if sample.policy == policy]
-        outcome.looked_at(*own[0].requirements)
+        outcome.looked_at(*own[0].exercised)
         found = _constant(own, len(cases)) or (
             _one_sided(own) or _narrow(own) if len(seeds) >= SEEDS_FOR_SHAPE else None
         )
@@ -67,12 +68,12 @@ def judge_waits_over_seeds(cases: tuple[Case, ...]) -> Outcome:
             expected, observed = found
             outcome.violate(
                 Violation(
-                    requirement=own[0].requirements[0],
+                    requirement=own[0].requirement,
                     expected=expected,
                     observed=observed,
                     hint="Is the jitter declared and never drawn, or drawn to one side only?",
                 ),
-                *own[0].requirements,
+                *own[0].exercised,
             )
     return outcome
 
@@ -83,7 +84,7 @@ def _within_run(case: Case) -> Outcome:
         calls = {sample.call for sample in samples}
         if len(calls) < 2:
             continue
-        outcome.looked_at(*samples[0].requirements)
+        outcome.looked_at(*samples[0].exercised)
         distinct = len({sample.waited_ns for sample in samples})
         if distinct * 2 > len(samples):
             continue
@@ -91,13 +92,13 @@ def _within_run(case: Case) -> Outcome:
         waits = ", ".join(sorted({format_duration(item.waited_ns) for item in samples})[:3])
         outcome.violate(
             Violation(
-                requirement=samples[0].requirements[0],
+                requirement=samples[0].requirement,
                 expected=f"{len(samples)} calls come back at different times before retry {retry}",
                 observed=f"{distinct} different waits in {len(samples)} calls: {waits}",
                 events=tuple(sorted(seq for item in samples[:2] for seq in item.events)),
                 hint="Does each client seed its generator alike, or is there no jitter at all?",
             ),
-            *samples[0].requirements,
+            *samples[0].exercised,
         )
     return outcome
 
@@ -118,13 +119,16 @@ def _sample(case: Case, call: str, step: Step) -> _Sample | None:
         return None
     own = None if ruling.requirements is None else ruling.requirements.jitter
     declared = also(case.model, "backoff.declared") if ruling.declared else ()
+    # A declared policy takes the default's place, so it shows nothing of the default.
+    exercised = declared if ruling.declared else (own,)
     return _Sample(
         policy=ruling.policy.id,
         retry_number=wait.retry_number,
         waited_ns=waited_ns,
         nominal_ns=wait.nominal_ns,
         percent=ruling.policy.jitter.percent,
-        requirements=(own, *declared) if own is not None or not declared else declared,
+        requirement=own if own is not None else next(iter(declared), None),
+        exercised=exercised,
         call=call,
         events=(step.attempt.start.seq, step.next.start.seq),
     )

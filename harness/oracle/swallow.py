@@ -16,35 +16,29 @@ __all__ = ["CHECKS"]
 def _silent(case: Case) -> Outcome:
     requirements = also(case.model, "swallow.silent")
     outcome = Outcome(reason="no call returned a reply of the provider")
-    announced = _announced(case.trace)
     for call in case.calls:
         if not call.returned or call.end is None or not call.attempts:
             continue
         outcome.looked_at(*requirements)
         fault = _fault(case.trace, call, call.end)
-        if fault is None or call.id in announced:
+        # Ignoring an error may be announced; changing an answer that was good may not.
+        failed = not any(attempt.outcome == "ok" for attempt in call.attempts)
+        if fault is None or (failed and call.id in case.suppressed):
             continue
         expected, observed, events = fault
+        if failed:
+            expected += ", or a SuppressedError event with the reason"
         outcome.violate(
             Violation(
                 requirement=next(iter(requirements), None),
                 call=call.id,
-                expected=f"{expected}, or a SuppressedError event with the reason",
+                expected=expected,
                 observed=observed,
                 events=(*events, call.end.seq),
                 hint="Often an `except` that returns a default, or a stream that just stops.",
             )
         )
     return outcome
-
-
-def _announced(trace: Trace) -> set[str]:
-    return {
-        str(event.payload.get("call"))
-        for event in trace.of_kind("declared.event")
-        if event.payload.get("name") == "SuppressedError"
-        and (event.payload.get("fields") or {}).get("reason")
-    }
 
 
 def _fault(trace: Trace, call: Call, end: TraceEvent) -> tuple[str, str, tuple[int, ...]] | None:

@@ -77,7 +77,7 @@ class _Driver:
 
     def raised(self, call: _Call, error: BaseException) -> None:
         # The world ends a call that never did by closing its coroutine: that is no outcome.
-        if isinstance(error, (SimEscape, SimKilled, GeneratorExit)):
+        if issubclass(type(error), (SimEscape, SimKilled, GeneratorExit)):
             raise error
         chain = describe_exception(error, self.binding.classify)
         self.world.kernel.record("harness", "call.raised", call=call.id, chain=chain)

@@ -29,6 +29,7 @@ from harness.sim.kernel import Ending, Limits
 from harness.sim.recorder import Fact
 from harness.sim.world import World
 from harness.subjects.binding import Binding
+from harness.subjects.outcome import describe_exception
 
 __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
 
@@ -134,7 +135,14 @@ def _versions() -> dict[str, str]:
 
 
 def _reason(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:
-    if ending.reason == "raised":
-        # Subject failures are recorded by the driver, so whatever arrives here is our bug.
-        return "harness_error", (f"{type(ending.error).__name__}: {ending.error}",)
-    return ending.reason, tuple(ending.detail)
+    if ending.reason != "raised":
+        return ending.reason, tuple(ending.detail)
+    assert ending.error is not None, "what was raised is in the ending"
+    error = describe_exception(ending.error)[0]
+    text = f"{error['type']}: {error['message']}".rstrip(": ")
+    # What a call raises is recorded by the driver. What ends the world around it is a task that
+    # exits, cancels the others or stops the loop; anything else that arrives here is our bug.
+    stopped = isinstance(ending.error, RuntimeError) and "loop stopped" in error["message"]
+    if stopped or not isinstance(ending.error, Exception):
+        return "escape", (f"the subject ended the run from inside: {text}",)
+    return "harness_error", (text,)

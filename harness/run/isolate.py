@@ -26,7 +26,7 @@ from typing import NoReturn, TypeVar
 
 from harness.errors import InternalError
 
-__all__ = ["Died", "Hung", "ensure_hash_seed", "run_inline", "run_isolated"]
+__all__ = ["Died", "Hung", "ensure_hash_seed", "run_contained", "run_inline", "run_isolated"]
 
 T = TypeVar("T")
 
@@ -109,6 +109,20 @@ def run_isolated(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung 
         return Died(detail=tuple(value))
     result: T = value
     return result
+
+
+def run_contained(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung | Died:
+    """Do what `run_isolated` does, but let no subject interrupt more than its own run.
+
+    A person's Ctrl-C reaches this process too; a KeyboardInterrupt that only the child knows of
+    was raised by the code in it.
+    """
+    try:
+        return run_isolated(function, wall_limit_s=wall_limit_s)
+    except KeyboardInterrupt as error:
+        if not getattr(error, "__notes__", None):
+            raise
+        return Died(detail=("KeyboardInterrupt was raised in the run, and nobody interrupted it",))
 
 
 def ensure_hash_seed() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Limits, Scenario, Task
 from harness.run.execute import simulate
-from harness.run.isolate import run_isolated
+from harness.run.isolate import run_contained
 from harness.sim.patches import install
 from harness.subjects.binding import Binding
 from harness.subjects.registry import load_subject
@@ -65,7 +65,7 @@ def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, .
         simulate(_REHEARSAL, binding, 0, payloads)
         return sorted(set(sys.modules) - before)
 
-    outcome = run_isolated(imported_by_a_call, wall_limit_s=_WARM_LIMIT_S)
+    outcome = run_contained(imported_by_a_call, wall_limit_s=_WARM_LIMIT_S)
     names = tuple(outcome) if isinstance(outcome, list) else ()
     for name in names:
         try:

@@ -20,7 +20,7 @@ from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import judge, judge_seeds
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
-from harness.run.isolate import Died, Hung, run_isolated
+from harness.run.isolate import Died, Hung, run_contained
 from harness.run.report import assemble, replay_command, run_report
 from harness.subjects.binding import Binding
 
@@ -119,7 +119,7 @@ def run_one(
     if not isolate:
         return execute(scenario, binding, seed, payloads)
     limit_s = wall_limit_s if wall_limit_s is not None else scenario.limits.wall_time / _NS
-    outcome = run_isolated(
+    outcome = run_contained(
         lambda: simulate(scenario, binding, seed, payloads), wall_limit_s=limit_s
     )
     # The header and the digest are made here: every page that a child touches is copied first.

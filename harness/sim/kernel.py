@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Generator
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import InternalError
 from harness.model.trace import WALL_EPOCH_NS
 from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, current, forget
 from harness.sim.clock import FOREVER_NS, SECOND_NS
-from harness.sim.context import current_call
+from harness.sim.context import CALL_ID, current_call
 from harness.sim.ending import Ending, EndingReason, Limits
 from harness.sim.env import SimProcess, UrgentMark, run_callbacks
 from harness.sim.escapes import SimEscape, SimKilled
@@ -35,6 +35,8 @@ __all__ = ["TIMED_OUT", "Call", "Ending", "EndingReason", "Kernel", "Limits", "W
 
 #: How often a thread may catch the end of the run before it is left behind, parked for ever.
 _KILLS_MAX = 100
+#: Real seconds between two looks at who has the baton, after a person's interrupt.
+_INTERRUPT_POLL_S = 0.05
 
 
 class Call:
@@ -89,6 +91,7 @@ class Kernel(Ledger):
         self.in_event = False
         self.at_end: list[Callable[[], None]] = []
         self.switches = 0
+        self._holder: Actor | None = None
         self._events = 0
         self._instant_ns = 0
         self._instant_events = 0
@@ -272,7 +275,7 @@ class Kernel(Ledger):
                 self._events += count - base
             if target is not None:
                 if me is None:
-                    target.lock.release()
+                    self._hand_to(target)
                     return None
                 self._switch(me, target)
                 if me.woken:
@@ -329,18 +332,24 @@ class Kernel(Ledger):
             self.in_event = False
         return self.ending is None
 
+    def _hand_to(self, target: Actor) -> None:
+        """Let `target` run; the caller must stop running at once."""
+        self._holder = target
+        target.lock.release()
+
     def _switch(self, me: Actor, target: Actor) -> None:
         """Hand the baton to `target` and wait until it comes back."""
         self.switches += 1
-        target.lock.release()
-        while True:
-            try:
-                me.lock.acquire()
-                break
-            except KeyboardInterrupt as error:
-                # Only the process's main thread gets here, without the baton: it must wait for
-                # it like everybody else before it may unwind.
-                self.end(Ending(reason="raised", error=error))
+        self._hand_to(target)
+        try:
+            me.lock.acquire()
+        except KeyboardInterrupt as error:
+            # Only the process's main thread gets here. It must have the baton before it may
+            # unwind, and nothing tells whether the interrupt came before or just after it.
+            self.end(Ending(reason="raised", error=error))
+            while self._holder is not me:
+                me.lock.acquire(timeout=_INTERRUPT_POLL_S)
+            me.lock.acquire(timeout=_INTERRUPT_POLL_S)
         if self.ending is not None:
             self._kill(me)
 
@@ -358,7 +367,7 @@ class Kernel(Ledger):
         """Give the baton to the main thread, which ends the run."""
         main = self.actors[0]
         if me is None:
-            main.lock.release()
+            self._hand_to(main)
         elif me is main:
             self._kill(me)
         else:
@@ -375,7 +384,7 @@ class Kernel(Ledger):
         if me.kills > _KILLS_MAX and me is not self.actors[0]:
             me.dead = True
             forget(me)
-            self.actors[0].lock.release()
+            self._hand_to(self.actors[0])
             while True:
                 me.lock.acquire()
         raise SimKilled("the run is over")
@@ -406,7 +415,7 @@ class Kernel(Ledger):
             self.fire(wake)
         actor.joiners.clear()
         if self.ending is not None:
-            self.actors[0].lock.release()
+            self._hand_to(self.actors[0])
         else:
             self._dispatch(None, None)
 
@@ -447,7 +456,8 @@ class Kernel(Ledger):
 
     def _outcome(self, main: Callable[[], object]) -> Ending:
         try:
-            return Ending(reason="completed", value=main())
+            # In a context of its own: variables that the subject sets end with the run.
+            return Ending(reason="completed", value=copy_context().run(_outside_calls, main))
         except SimKilled as error:
             return self.ending or Ending(reason="raised", error=error)
         except SimEscape as error:
@@ -458,7 +468,7 @@ class Kernel(Ledger):
     def _tear_down(self, main: Actor) -> None:
         for actor in self.actors[1:]:
             while not actor.dead:
-                actor.lock.release()
+                self._hand_to(actor)
                 main.lock.acquire()
         for loop in list(self.loops):
             loop.discard()
@@ -467,3 +477,9 @@ class Kernel(Ledger):
             restore()
         self.at_end.clear()
         self.env.clear()
+
+
+def _outside_calls(main: Callable[[], object]) -> object:
+    """Run `main` as belonging to no call, whatever the caller belongs to."""
+    CALL_ID.set(None)
+    return main()

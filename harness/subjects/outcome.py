@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.subjects.ports import Reply, ToolCall
+from harness.model.secrets import SECRET, without_secrets
+from harness.subjects.ports import Reply
 
 __all__ = ["Classify", "describe_exception", "describe_reply", "scrub"]
 
@@ -29,8 +30,11 @@ Classify = (
 CHAIN_MAX = 32
 #: Longest message kept, in characters; enough for a provider's error body.
 MESSAGE_MAX = 2_000
+#: Longest part of a message that is looked at: it gets shorter when it is scrubbed.
+_READ_MAX = 4 * MESSAGE_MAX
+#: Longest text of a reply kept, in characters; its digest is of the whole.
+TEXT_MAX = 100_000
 
-_KEY = re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}")
 #: Some libraries format `id(x)` without 0x: anyio's cancel scopes do, and on 64-bit Linux such
 #: a number has 12 digits. The last group of a UUID has as many, and stays.
 _ADDRESS = re.compile(
@@ -88,16 +92,23 @@ def describe_exception(
     return chain
 
 
-def describe_reply(value: object) -> dict[str, Any]:
+def describe_reply(value: Any) -> dict[str, Any]:
     """Return `text`, `text_sha256` and `tool_calls` of what an adapter returned.
 
-    A value that is neither `str` nor `Reply` has no text; its type is told as `type`.
+    A value that is neither `str` nor `Reply` has no text; its type is told as `type`. Tool calls
+    that cannot be read count as none, and `problem` says so.
     """
-    if isinstance(value, str):
-        return _reply(value, ())
-    if isinstance(value, Reply) and isinstance(value.text, str):
-        return _reply(value.text, value.tool_calls)
-    return {**_reply(None, ()), "type": _qualified(type(value))}
+    kind = type(value)
+    if issubclass(kind, str):
+        return _reply(value, [])
+    if issubclass(kind, Reply):
+        try:
+            if issubclass(type(value.text), str):
+                return _reply(value.text, _tool_calls(value.tool_calls))
+        except BaseException as failure:  # noqa: BLE001 - what is handed over may raise anything
+            problem = f"the reply cannot be read: {_qualified(type(failure))}"
+            return {**_reply(None, []), "type": _qualified(kind), "problem": problem}
+    return {**_reply(None, []), "type": _qualified(kind)}
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
@@ -108,12 +119,23 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
         '<Client object at 0x…> in …/client.py'
     """
     for secret in sorted((secret for secret in secrets if secret), key=len, reverse=True):
-        text = text.replace(secret, "<secret>")
-    text = _KEY.sub("<secret>", text)
+        text = text.replace(secret, SECRET)
+    text = without_secrets(text)
     text = _ADDRESS.sub("0x…", text)
     if _PLACES is not None:
         text = _PLACES.sub(_base_name, text)
     return _PATH.sub(_base_name, text)
+
+
+_CAUSE, _CONTEXT, _IS_SUPPRESSED, _MEMBERS = (
+    slot.__get__
+    for slot in (
+        vars(BaseException)["__cause__"],
+        vars(BaseException)["__context__"],
+        vars(BaseException)["__suppress_context__"],
+        vars(BaseExceptionGroup)["exceptions"],
+    )
+)
 
 
 def _walk(error: BaseException) -> Iterator[tuple[BaseException, str]]:
@@ -125,13 +147,15 @@ def _walk(error: BaseException) -> Iterator[tuple[BaseException, str]]:
             continue
         seen.add(id(item))
         yield item, link
-        if item.__cause__ is not None:
-            pending.append((item.__cause__, "cause"))
-        elif item.__context__ is not None:
-            hidden = item.__suppress_context__
-            pending.append((item.__context__, "suppressed" if hidden else "context"))
-        if isinstance(item, BaseExceptionGroup):
-            pending.extend((member, "cause") for member in item.exceptions)
+        # The slots themselves: a class may put anything in place of the attributes.
+        cause, context = _CAUSE(item), _CONTEXT(item)
+        if cause is not None:
+            pending.append((cause, "cause"))
+        elif context is not None:
+            hidden = _IS_SUPPRESSED(item)
+            pending.append((context, "suppressed" if hidden else "context"))
+        if issubclass(type(item), BaseExceptionGroup):
+            pending.extend((member, "cause") for member in _MEMBERS(item))
 
 
 def _entry(
@@ -162,8 +186,8 @@ def _class_and_code(
         if pair is None:
             return (None, None), None
         class_name, code = pair
-        return (str(class_name), str(code)), None
-    except Exception as failure:  # noqa: BLE001 - the binding's code; whatever it raises is data
+        return (_exact(str(class_name)), _exact(str(code))), None
+    except BaseException as failure:  # noqa: BLE001 - the binding's code: what it raises is data
         return (None, None), failure
 
 
@@ -177,22 +201,30 @@ def _ask(classify: Classify, error: BaseException) -> tuple[str, str] | None:
 def _attribute(error: BaseException, name: str) -> str | None:
     try:
         value = getattr(error, name, None)
-    except Exception:  # noqa: BLE001 - a property of the subject's may raise anything
+    except BaseException:  # noqa: BLE001 - a property of the subject's may raise anything
         return None
-    return value if isinstance(value, str) else None
+    return _exact(value) if isinstance(value, str) else None
+
+
+def _exact(text: str) -> str:
+    """Return `text` as a plain `str`: a member of an enum, say, belongs to the subject's code."""
+    return str.__str__(text)
 
 
 def _message(error: BaseException, secrets: tuple[str, ...]) -> str:
     try:
-        text = str(error)
-    except Exception as failure:  # noqa: BLE001 - a hostile __str__ is data
+        text = _exact(str(error))[:_READ_MAX]
+    except BaseException as failure:  # noqa: BLE001 - a hostile __str__ is data
         return f"<the message cannot be read: __str__ raised {_qualified(type(failure))}>"
     text = scrub(text, secrets)
     return text if len(text) <= MESSAGE_MAX else f"{text[: MESSAGE_MAX - 1]}…"
 
 
 def _qualified(kind: type) -> str:
-    module, name = str(kind.__module__), str(kind.__qualname__)
+    try:
+        module, name = _exact(str(kind.__module__)), _exact(str(kind.__qualname__))
+    except BaseException:  # noqa: BLE001 - a metaclass may raise anything
+        return "a type without a name"
     return name if module == "builtins" else f"{module}.{name}"
 
 
@@ -201,18 +233,28 @@ def _base_name(match: re.Match[str]) -> str:
     return f"…/{name}"
 
 
-def _reply(text: str | None, tool_calls: tuple[ToolCall, ...]) -> dict[str, Any]:
+def _reply(text: Any, tool_calls: list[dict[str, str]]) -> dict[str, Any]:
     # A text with lone surrogates is still a text; its digest must not raise.
-    raw = None if text is None else text.encode("utf-8", "surrogatepass")
+    raw = None if text is None else str.encode(text, "utf-8", "surrogatepass")
     return {
-        "text": text,
+        "text": None if text is None else _shown(_exact(text)),
         "text_sha256": None if raw is None else hashlib.sha256(raw).hexdigest(),
-        "tool_calls": [_tool_call(item) for item in tool_calls],
+        "tool_calls": tool_calls,
     }
+
+
+def _shown(text: str) -> str:
+    shown = without_secrets(text[:TEXT_MAX])
+    return shown if len(text) <= TEXT_MAX else f"{shown}…"
+
+
+def _tool_calls(items: Any) -> list[dict[str, str]]:
+    # None is what some SDKs have in place of an empty list.
+    return [] if items is None else [_tool_call(item) for item in items]
 
 
 def _tool_call(item: object) -> dict[str, str]:
     # Adapters may hand over mappings, as their SDK gives them.
     if isinstance(item, Mapping):
-        return {name: str(item.get(name)) for name in ("name", "arguments")}
-    return {name: str(getattr(item, name, None)) for name in ("name", "arguments")}
+        return {name: _exact(str(item.get(name))) for name in ("name", "arguments")}
+    return {name: _exact(str(getattr(item, name, None))) for name in ("name", "arguments")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,20 @@ def test_standard_output_takes_a_report(capsys: pytest.CaptureFixture[str]) -> N
     assert outputs.takes_stdout
     assert outputs.write(small_report()) == ()
     assert capsys.readouterr().out.startswith("{")
+
+
+@pytest.mark.parametrize(("place", "out"), [("-", ""), ("r.json", "printed\nwritten\n")])
+def test_what_a_subject_prints_is_kept_out_of_a_report_on_standard_output(
+    place: str, out: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By `print` or by descriptor; otherwise it stays where it was meant to go."""
+    with Outputs(json=place).keeping_stdout():
+        print("printed", flush=True)  # noqa: T201 - what a subject does
+        os.write(1, b"written\n")
+    print("after", flush=True)  # noqa: T201
+    captured = capfd.readouterr()
+    assert captured.out == f"{out}after\n"
+    assert captured.err == ("printed\nwritten\n" if out == "" else "")
 
 
 @pytest.mark.parametrize("pair", [("-", "-"), ("r.html", "./r.html")])

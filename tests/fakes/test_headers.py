@@ -78,3 +78,11 @@ def test_secrets_are_scrubbed_from_headers_and_targets() -> None:
     }
     assert scrubbed_url("/v1/x?b=&a=1") == "/v1/x?b=&a=1"
     assert "hunter2" not in scrubbed_url("/v1/x?api-version=1&api-key=hunter2")
+
+
+def test_a_key_in_an_unusual_place_is_scrubbed_by_its_shape() -> None:
+    """A header of its own, a path, a parameter with any name."""
+    key = "sk-simulated-4f9d2c7ab1e85036d7c9"
+    assert key not in scrubbed({"x-my-auth": f"key {key}"})["x-my-auth"]
+    for target in (f"/v1/{key}/chat", f"/v1/chat?sig={key}&a=1", f"/v1/chat?key={key}"):
+        assert key not in scrubbed_url(target)

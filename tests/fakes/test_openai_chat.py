@@ -168,6 +168,11 @@ def test_any_reply_survives_the_stream(reply: str) -> None:
             {"param": "messages"},
         ),
         (request(content=b'{"model": 1, "messages": [1]}'), "invalid_request", {"param": "model"}),
+        (
+            request(content=b'{"model": "\\ud800", "messages": [1]}'),
+            "invalid_request",
+            {"param": "model"},
+        ),
     ],
 )
 def test_the_provider_refuses_what_openai_would(

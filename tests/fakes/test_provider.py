@@ -298,6 +298,8 @@ def test_a_reader_that_leaves_once_it_has_the_reason_had_it(
     endpoint.client_closes()
     (ended,) = rig.of_kind("http.exchange_ended")
     assert (ended["how"], ended["finish_reason"]) == ("abandoned", reason)
+    whole = hashlib.sha256(b"One.").hexdigest()
+    assert ended["text_sha256"] == (None if reason is None else whole)
 
 
 def test_a_write_into_a_dead_connection_is_no_crash(make_rig: MakeRig, wire: Any) -> None:

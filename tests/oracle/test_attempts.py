@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.model.duration import MILLISECOND_NS
 from harness.oracle.attempts import Attempt, Call, observe
 from tests.oracle.trace_builder import TraceBuilder
@@ -80,6 +82,26 @@ def test_a_resolution_that_leads_to_the_connect_is_the_start() -> None:
     assert attempt.start.at_ns == 1_000_000_000
 
 
+def test_a_resolution_long_before_the_connect_does_not_begin_it() -> None:
+    """Who looks the name up in time and then dawdles, begins when it connects."""
+    built = TraceBuilder().start()
+    built.event("network", "net.resolve", host="h", call="ask/1", address="10.0.0.1", error=None)
+    assert only_attempt(built.wait("7s").good().returns()).start.at_ns == 7_000_000_000
+
+
+def test_a_connection_that_stands_ready_begins_an_attempt_when_it_is_used() -> None:
+    """Neither an early connect nor a request that follows a connect late can hide a wait."""
+    built = TraceBuilder().start()
+    spare = built.connect()
+    built.fails(429).wait("5s")
+    built.ask(spare)
+    built.wait("1s").close(spare).raises("A/B")
+    first, second = only_call(built).attempts
+    assert first.number == 1
+    assert first.known_ns is not None
+    assert second.start.at_ns - first.known_ns == 5_000_000_000
+
+
 def test_a_refused_and_an_unanswered_connect() -> None:
     """A refusal is known when it comes, an unanswered connect when the subject gives it up."""
     assert kind_and_known_ms(TraceBuilder().start().refused().raises("A/B")) == (
@@ -145,6 +167,20 @@ def test_a_reader_that_closes_a_stream_after_its_end_has_it_whole() -> None:
     built.close(connection)
     built.end_exchange(connection, exchange, "abandoned", finish_reason="stop", text="Hi")
     assert only_attempt(built.returns("Hi")).outcome == "ok"
+
+
+@pytest.mark.parametrize("how", ["abandoned", "eof", "reset", "stalled"])
+@pytest.mark.parametrize(("later", "outcome"), [("0s", "ok"), ("1s", "failed")])
+def test_a_reader_that_waits_on_after_the_finish_reason_gave_up(
+    how: str, later: str, outcome: str
+) -> None:
+    """Whatever the provider meant to do next: to close at once is to be content."""
+    built, connection, exchange = begun(stream=True)
+    built.answer(connection, exchange)
+    built.end_exchange(connection, exchange, how, finish_reason="stop", text="Hi")
+    built.deliver(connection)
+    built.wait(later).close(connection)
+    assert only_attempt(built.returns("Hi")).outcome == outcome
 
 
 def test_an_answer_that_was_still_on_its_way_when_the_subject_closed_is_a_deadline() -> None:

@@ -225,6 +225,40 @@ def test_a_declared_policy_is_judged_and_named(model: ErrorModel) -> None:
     assert finding.expected == "exactly 3s (3s, declared by the subject)"
 
 
+def test_a_declared_policy_shows_nothing_of_the_default(model: ErrorModel) -> None:
+    """Waiting a millisecond in place of a Retry-After is no credit for the row that it replaces."""
+    own = RetryPolicy.model_validate(
+        {
+            "id": "wild",
+            "applies_to": ["ProviderTransient/*"],
+            "attempts_max": 1_000,
+            "backoff": {"kind": "fixed", "base": "1ms"},
+            "jitter": {"kind": "proportional", "percent": 100},
+        }
+    )
+    built = TraceBuilder(retry_policies=(own,), copies=2)
+    for call in ("ask/1", "ask/2"):
+        built.start(call).fails(429, call=call, retry_after="7").wait("1ms")
+        built.good(call=call).returns(call=call)
+    findings = judge(model, built.build()).findings
+    passed = {item.requirement for item in findings if item.verdict is Verdict.PASS}
+    assert "STUD-RATE-05" in passed
+    assert not passed & {"STUD-RATE-01", "STUD-RATE-02", "STUD-RATE-03", "STUD-DEFAULT-01"}
+    # Its own policy is jittered, and both calls waited alike: that is still red.
+    (finding,) = found(model, "backoff.jitter", built)
+    assert (finding.verdict, finding.requirement) == (Verdict.FAIL, "STUD-RATE-02")
+
+
+def test_a_wait_after_an_attempt_that_was_left_open_is_inconclusive(model: ErrorModel) -> None:
+    """Two requests at once, of which the first is never answered or closed, show no wait."""
+    built = TraceBuilder().start()
+    built.ask(built.connect())
+    built.wait("1ms").good().returns()
+    (finding,) = found(model, "backoff.wait", built)
+    assert (finding.verdict, finding.requirement) == (Verdict.INCONCLUSIVE, "STUD-DEFAULT-01")
+    assert "attempt 1 was left open" in finding.observed
+
+
 def test_a_violation_of_less_than_a_must_is_a_warning(model: ErrorModel) -> None:
     """SHOULD and MAY never make a run red."""
     requirements = tuple(

@@ -90,3 +90,36 @@ def test_a_call_that_asked_nobody_proves_nothing(model: ErrorModel) -> None:
     (finding,) = found(model, TraceBuilder().start().returns().build(), "evidence.exercised")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "without a single attempt" in finding.reason
+
+
+@pytest.mark.parametrize("ending", ["deadlock", "livelock", "virtual_time_limit"])
+def test_what_is_cut_short_after_the_last_call_is_not_known(
+    model: ErrorModel, ending: EndingReason
+) -> None:
+    """A task that a call left behind and that spins must not look green."""
+    trace = TraceBuilder().start().good().returns().build(ending, "task 'left' waits")
+    (finding,) = found(model, trace, "evidence.exercised")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "every call had ended" in finding.reason
+    assert "task 'left' waits" in finding.reason
+
+
+def test_a_call_that_the_limit_of_time_kept_from_starting_is_missed(model: ErrorModel) -> None:
+    """The scenario wants two calls, and its own limit lies before the second."""
+    trace = TraceBuilder(copies=2).start().good().returns().build("virtual_time_limit", "why")
+    findings = found(model, trace, "evidence.exercised")
+    assert {item.verdict for item in findings} == {Verdict.INCONCLUSIVE}
+    assert "before 1 of 2 calls began" in findings[0].reason
+
+
+def test_requests_on_top_of_each_other_cannot_be_attributed(model: ErrorModel) -> None:
+    """Two requests went out on one connection before the first was answered."""
+    built = TraceBuilder().start()
+    connection = built.connect()
+    built.ask(connection)
+    exchange = built.ask(connection)
+    built.answer(connection, exchange)
+    built.end_exchange(connection, exchange, "complete", finish_reason="stop", text="Hi")
+    built.deliver(connection)
+    (finding,) = found(model, built.returns("Hi").build())
+    assert finding.reason == "x2 was asked before x1 was answered"

@@ -70,3 +70,33 @@ def test_tool_calls_are_returned_as_they_were_sent(
     """Equal JSON is equal; a call that is dropped or cut is not."""
     built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")
     assert found(model, built.returns(None, tool_calls=tuple(given))).verdict is verdict
+
+
+def announce(built: TraceBuilder) -> TraceBuilder:
+    """Declare that an error is ignored on purpose."""
+    fields = {"reason": "on purpose"}
+    built.event("subject", "declared.event", call="ask/1", name="SuppressedError", fields=fields)
+    return built
+
+
+def test_an_announcement_does_not_excuse_a_changed_answer(model: ErrorModel) -> None:
+    """What may be ignored is an error; the provider's good text is none."""
+    finding = found(model, announce(TraceBuilder().start().good()).returns("whatever"))
+    assert (finding.verdict, finding.expected) == (Verdict.FAIL, "the provider's whole text")
+
+
+def test_an_announced_swallow_still_retries_what_must_be_retried(model: ErrorModel) -> None:
+    """Six attempts come before a rate limit may be ignored; a 401 may be ignored at once."""
+    for status, verdict in ((429, Verdict.FAIL), (401, Verdict.PASS)):
+        built = announce(TraceBuilder().start().fails(status)).returns("")
+        findings = judge(model, built.build()).findings
+        said = {item.verdict for item in findings if item.check == "classification.disposition"}
+        assert said == {verdict}
+
+
+def test_an_announced_swallow_that_has_not_ended_is_not_blamed(model: ErrorModel) -> None:
+    """The call still waits for its retry: that it gave up is not known."""
+    built = announce(TraceBuilder().start().fails(429)).wait("1s")
+    findings = judge(model, built.build()).findings
+    said = {item.verdict for item in findings if item.check == "classification.disposition"}
+    assert said == {Verdict.NOT_APPLICABLE}

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+import pytest
+
 from harness.model.trace import trace_lines
 from harness.run.execute import execute
 from harness.subjects.binding import Binding, provider_adapter
@@ -55,6 +57,32 @@ def test_what_a_subject_raises_is_data(payloads: Payloads) -> None:
     (raised,) = trace.of_kind("call.raised")
     assert trace.footer.ending == "completed"
     assert raised.payload["chain"][0]["type"].endswith("SystemExit")
+
+
+@pytest.mark.parametrize("way", ["exit", "cancel", "stop", "generator"])
+def test_a_subject_that_ends_the_run_from_inside_is_named(way: str, payloads: Payloads) -> None:
+    """It is no fault of ours, and no verdict on the subject either."""
+
+    @provider_adapter(inline=True)
+    async def ends(request: ProviderRequest) -> str:
+        async def exits() -> None:
+            raise SystemExit(3)
+
+        if way == "exit":
+            asyncio.get_running_loop().create_task(exits())
+            await asyncio.sleep(1)
+        elif way == "cancel":
+            for task in asyncio.all_tasks():
+                task.cancel()
+        elif way == "stop":
+            asyncio.get_running_loop().stop()
+        else:
+            raise GeneratorExit
+        return "done"
+
+    footer = execute(small(), ends, 0, payloads).footer
+    assert footer.ending == "escape"
+    assert footer.detail[0].startswith("the subject ended the run from inside: ")
 
 
 def test_a_call_that_waits_for_ever_ends_the_run_as_a_deadlock(payloads: Payloads) -> None:

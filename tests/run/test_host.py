@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +38,43 @@ def test_a_structure_that_contains_itself_ends() -> None:
     endless: list[object] = []
     endless.append(endless)
     assert without_floats(plain(endless))
+
+
+class Level(enum.IntEnum):
+    """A number with a name."""
+
+    HIGH = 3
+
+
+def test_what_is_recorded_needs_nothing_of_the_subject() -> None:
+    """Members of an enum become plain values, which any reader has."""
+    assert type(plain(Level.HIGH)) is int
+    (key,) = plain({Level.HIGH: 1})
+    assert type(key) is str
+
+
+def test_an_integer_that_json_cannot_carry_is_told_by_its_size() -> None:
+    """Python refuses to write more than 4,300 digits."""
+    assert plain(10**6_000) == "<an integer of 19932 bits>"
+    assert plain(-(2**62)) == -(2**62)
+
+
+class Endless(Sequence[int]):
+    """A list that never ends."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, _index: Any) -> Any:
+        return 0
+
+
+def test_a_list_without_an_end_is_cut() -> None:
+    """It would be written down for ever."""
+    assert len(plain(Endless())) == 1_000
+
+
+def test_what_is_declared_is_scrubbed() -> None:
+    """Secrets, addresses and absolute paths, in values and in keys."""
+    said = plain({"key sk-abcd1234efgh": ["/home/me/app.py", "<C object at 0x7f31c0a1b2d0>"]})
+    assert said == {"key <secret>": ["…/app.py", "<C object at 0x…>"]}

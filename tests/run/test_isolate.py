@@ -15,7 +15,15 @@ import pytest
 
 from harness.errors import InputError, UnknownNameError
 from harness.run import isolate
-from harness.run.isolate import Died, Hung, ensure_hash_seed, run_inline, run_isolated, stacks_of
+from harness.run.isolate import (
+    Died,
+    Hung,
+    ensure_hash_seed,
+    run_contained,
+    run_inline,
+    run_isolated,
+    stacks_of,
+)
 from harness.sim.world import World
 
 #: Real seconds for a child that is expected to end by itself.
@@ -162,6 +170,28 @@ def test_an_interrupt_in_the_parent_ends_the_child(monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         run_isolated(spin, wall_limit_s=PATIENT_S)
     assert time.monotonic() - started < PATIENT_S / 2
+
+
+def test_an_interrupt_that_only_the_child_knows_of_ends_no_more_than_the_child() -> None:
+    """A subject may raise anything; the other runs go on."""
+
+    def raises() -> None:
+        raise KeyboardInterrupt
+
+    outcome = run_contained(raises, wall_limit_s=PATIENT_S)
+    assert isinstance(outcome, Died)
+    assert "nobody interrupted it" in outcome.detail[0]
+
+
+def test_a_persons_interrupt_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reached this process, not the code in the child."""
+
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(isolate, "_read_until", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_contained(int, wall_limit_s=PATIENT_S)
 
 
 def test_results_of_runs_can_be_pickled() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from harness.sim.context import CALL_ID, current_call
 from harness.sim.patches import install, installed, uninstall
 from harness.sim.patches.installer import Installation
 from harness.sim.world import World
@@ -170,6 +171,18 @@ def test_a_draw_of_random_changes_the_digest_of_its_state() -> None:
 
     assert state(lambda: None) == state(lambda: None)
     assert state(lambda: None) != state(random.random)
+
+
+def test_context_variables_end_with_the_run() -> None:
+    """A subject's settings reach neither the process nor the next run."""
+    before = CALL_ID.get()
+    value_of(lambda: CALL_ID.set("ask/1") and None)
+    assert CALL_ID.get() == before
+    token = CALL_ID.set("outer/1")
+    try:
+        assert value_of(current_call) is None
+    finally:
+        CALL_ID.reset(token)
 
 
 def test_a_coroutine_function_runs_as_under_asyncio_run() -> None:

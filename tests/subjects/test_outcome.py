@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.outcome import CHAIN_MAX, describe_exception, describe_reply, scrub
+from harness.subjects.outcome import (
+    CHAIN_MAX,
+    MESSAGE_MAX,
+    TEXT_MAX,
+    describe_exception,
+    describe_reply,
+    scrub,
+)
 from harness.subjects.ports import API_KEY, Reply, ToolCall, TypedError
 
 
@@ -225,3 +233,108 @@ def test_every_text_has_a_digest(text: str) -> None:
     """Lone surrogates included."""
     assert len(describe_reply(text)["text_sha256"]) == 64
     assert describe_reply("\ud800")["text_sha256"] is not None
+
+
+class Word(enum.StrEnum):
+    """A class name as many programs have it."""
+
+    TRANSIENT = "ProviderTransient"
+
+
+class Pretender(str):
+    """Equal to everything."""
+
+    __slots__ = ()
+
+    def __eq__(self, _other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        return self
+
+
+@pytest.mark.parametrize(
+    "text", [Word.TRANSIENT, Pretender("ProviderTransient")], ids=["enum", "pretender"]
+)
+def test_what_is_recorded_is_made_of_plain_texts(text: str) -> None:
+    """A member of an enum cannot be read without its class, and may compare as it likes."""
+    error = TypedError(text, text, text)
+    (own,) = describe_exception(error)
+    (given,) = describe_exception(ValueError(text), lambda _: (text, text))
+    reply = describe_reply(Reply(text, (ToolCall(text, text),)))
+    values = [own["class"], own["code"], own["message"], given["class"], given["code"]]
+    values += [reply["text"], *reply["tool_calls"][0].values(), describe_reply(text)["text"]]
+    assert {type(value) for value in values} == {str}
+    assert set(values) == {"ProviderTransient"}
+
+
+class Hostile(Exception):
+    """Answers every question with another exception."""
+
+    def __getattribute__(self, _name: str) -> Any:
+        raise KeyboardInterrupt
+
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+class Faceless(Exception):
+    """Has no class, cause or context that can be asked for."""
+
+    __cause__ = __context__ = property(lambda _: 1 / 0)  # type: ignore[assignment]
+    __class__ = property(lambda _: 1 / 0)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("kind", [Hostile, Faceless])
+def test_an_exception_that_refuses_every_question_is_data(kind: type[Exception]) -> None:
+    """Even where it raises what no `except Exception` catches."""
+
+    def hostile() -> None:
+        try:
+            raise ValueError("inner")
+        except ValueError as error:
+            raise kind from error
+
+    outer, inner = describe_exception(raised(hostile))
+    assert (outer["type"], outer["class"]) == (f"{__name__}.{kind.__name__}", None)
+    assert (inner["message"], inner["link"]) == ("inner", "cause")
+
+
+def test_a_classifier_may_raise_anything() -> None:
+    """It is the binding's code."""
+
+    def classify(_: BaseException) -> tuple[str, str]:
+        raise SystemExit(1)
+
+    chain = describe_exception(ValueError("x"), classify)
+    assert chain[1]["message"] == "classify raised: 1"
+
+
+def test_a_huge_message_is_cut_before_it_is_searched() -> None:
+    """Twenty million characters would take seconds."""
+    (item,) = describe_exception(ValueError("y" * 20_000_000))
+    assert item["message"] == "y" * (MESSAGE_MAX - 1) + "…"
+
+
+def test_a_huge_text_is_cut_and_its_digest_is_of_the_whole() -> None:
+    """A trace is evidence, not a dump."""
+    text = "x" * (TEXT_MAX + 1)
+    described = describe_reply(text)
+    assert described["text"] == "x" * TEXT_MAX + "…"
+    assert described["text_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_key_in_a_reply_is_not_recorded() -> None:
+    """The digest still tells one text from another."""
+    assert describe_reply(f"Your key is {API_KEY}.")["text"] == "Your key is <secret>."
+
+
+def test_tool_calls_that_cannot_be_read_are_told() -> None:
+    """None is an empty list, as some SDKs have it; anything else that is none is a problem."""
+    assert describe_reply(Reply("Hi", None)) == describe_reply("Hi")  # type: ignore[arg-type]
+    described = describe_reply(Reply("Hi", 5))  # type: ignore[arg-type]
+    assert described["problem"] == "the reply cannot be read: TypeError"
+    assert described["tool_calls"] == []

@@ -7,8 +7,8 @@ leaves the process exactly as it was, but for the audit hook, which then looks a
 
 from __future__ import annotations
 
-# First of all: see the warning there.
-from harness.sim.patches import wall_clock  # isort: skip
+# First of all, before anything could replace a name of `time`: see the warning there.
+from harness.sim.patches.wall_clock import WallClock  # isort: skip
 
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,6 @@ from harness.sim.actors import current
 from harness.sim.net import patches as net_patches
 from harness.sim.patches import blocking, by_name, clocks, entropy, machine, refusals
 from harness.sim.patches.installer import Installation
-from harness.sim.patches.wall_clock import WallClock
 
 __all__ = ["WallClock", "install", "install_late", "installed", "uninstall"]
 
@@ -83,6 +82,3 @@ def installed() -> Iterator[None]:
     finally:
         if outermost:
             uninstall()
-
-
-assert wall_clock is not None

@@ -1,0 +1,81 @@
+"""Warming does once what every child would do again, and leaves nothing else behind."""
+
+from __future__ import annotations
+
+import sys
+
+from harness.model.error_model import ErrorModel
+from harness.run.prepare import warm
+from harness.run.suite import SuiteRequest, run_suite
+from harness.subjects.binding import Binding, provider_adapter
+from harness.subjects.ports import ProviderRequest
+from tests.run.conftest import Payloads, small
+
+
+def counting(calls: list[bool], **options: bool) -> Binding:
+    """Return a subject that notes each call in the process that it runs in."""
+
+    @provider_adapter(id="counting", **options)
+    def subject(request: ProviderRequest) -> str:
+        calls.append(request.stream)
+        return "Hello."
+
+    return subject
+
+
+def test_what_a_call_imports_is_imported_here(payloads: Payloads) -> None:
+    """A child would read it from disk again in every run."""
+
+    @provider_adapter(id="lazy")
+    def lazy(request: ProviderRequest) -> str:
+        import colorsys
+
+        return colorsys.__name__
+
+    sys.modules.pop("colorsys", None)
+    assert "colorsys" in warm(lazy, payloads)
+    assert "colorsys" in sys.modules
+
+
+def test_the_calls_themselves_leave_nothing_behind(payloads: Payloads) -> None:
+    """They are made in a child."""
+    calls: list[bool] = []
+    warm(counting(calls), payloads)
+    assert calls == []
+
+
+def test_a_subject_that_allows_it_is_rehearsed_here(payloads: Payloads) -> None:
+    """A plain, a streamed and a failing call fill the caches of its libraries."""
+    for option in ("inline", "warm_in_place"):
+        calls: list[bool] = []
+        warm(counting(calls, **{option: True}), payloads)
+        assert sorted(calls) == [False, False, True]
+
+
+def test_a_rehearsal_that_ends_the_child_is_not_held_here(payloads: Payloads) -> None:
+    """Whatever it does, the harness goes on."""
+
+    @provider_adapter(id="deadly", inline=True)
+    def deadly(request: ProviderRequest) -> str:
+        import os
+
+        os._exit(7)
+
+    assert warm(deadly, payloads) == ()
+
+
+def test_an_inline_subject_runs_in_this_process(model: ErrorModel) -> None:
+    """Its binding says that runs may share one; any other runs in children."""
+
+    def runs_here(**options: bool) -> int:
+        calls: list[bool] = []
+        request = SuiteRequest(
+            scenarios=(small(),),
+            binding=counting(calls, **options),
+            subject_spec="counting",
+            model=model,
+        )
+        run_suite(request)
+        return len(calls)
+
+    assert (runs_here(inline=True), runs_here(warm_in_place=True), runs_here()) == (1, 0, 0)

@@ -231,6 +231,12 @@ class Trigger(Value):
     until_time: DurationNs | None = None
     """Only before this virtual time (excluded)."""
 
+    @model_validator(mode="after")
+    def _window(self) -> Trigger:
+        if self.until_time is not None and self.until_time <= (self.from_time or 0):
+            raise ValueError("until_time is not after from_time: the fault could never fire")
+        return self
+
 
 class FaultRule(Value):
     """One fault and when it fires. The first rule of a plan that matches decides the Fate."""

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from harness.sim.context import current_call
+from harness.sim.flood import make_room
 from harness.sim.kernel import Kernel
 from harness.subjects.outcome import scrub
 
@@ -86,6 +87,7 @@ class RecordingHost:
         self._declare("model_message", shape=shape)
 
     def _declare(self, what: str, **payload: Any) -> None:
+        make_room(self._kernel)
         self._kernel.record(
             "subject",
             f"declared.{what}",

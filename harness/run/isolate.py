@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from harness.errors import InternalError
+from harness.run.lifeline import end_with
 
 __all__ = ["Died", "Hung", "ensure_hash_seed", "run_contained", "run_inline", "run_isolated"]
 
@@ -81,8 +82,10 @@ def run_isolated(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung 
     result_read, result_write = os.pipe()
     dump_read, dump_write = os.pipe()
     _flush()
+    parent = os.getpid()
     child = _fork()
     if child == 0:
+        end_with(parent)
         os.close(result_read)
         os.close(dump_read)
         _live_as_child(function, result_write, dump_write)

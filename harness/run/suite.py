@@ -7,6 +7,7 @@ the same request gives the same report.
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from harness.model.trace import Trace
 from harness.oracle.judge import judge, judge_seeds
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
 from harness.run.isolate import Died, Hung, run_contained
+from harness.run.lifeline import end_with
 from harness.run.report import assemble, replay_command, run_report
 from harness.subjects.binding import Binding
 
@@ -172,7 +174,9 @@ def _traces(request: SuiteRequest) -> Iterator[Trace]:
     _SHARED = (request, payloads, cases)
     context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(request.jobs, mp_context=context) as pool:
+        with ProcessPoolExecutor(
+            request.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)
+        ) as pool:
             yield from pool.map(_run_shared, range(len(cases)), chunksize=4)
     finally:
         _SHARED = None

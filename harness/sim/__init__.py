@@ -6,6 +6,7 @@ Map of the room, bottom up:
     env.py         the one queue: a SimPy environment in whole nanoseconds (only SimPy importer)
     recorder.py    stamps facts;  context.py  which call is running
     ledger.py      what a world remembers;  ending.py  limits, and how a run ended
+    flood.py       ends a run that records without end
     actors.py      simulated threads and what they wait on;  escapes.py  refusing by name
     kernel.py      the dispatcher: whoever blocks steps the world;  waits.py  who waits for what
     handles.py, loop.py     asyncio on the same queue

@@ -167,7 +167,7 @@ WHEN = st.fixed_dictionaries(
         "task": st.sampled_from(["a", "b"]),
         "stream": st.booleans(),
         "from_time": st.sampled_from(["0s", "2ns"]),
-        "until_time": st.sampled_from(["1ns", "4ns"]),
+        "until_time": st.sampled_from(["3ns", "4ns"]),
     },
 )
 FAULTS = st.sampled_from(

@@ -62,3 +62,12 @@ def test_an_unknown_field_of_a_fault_is_refused() -> None:
     """A typo must not become a fault that does nothing."""
     with pytest.raises(ValidationError):
         FaultRule.model_validate({"id": "x", "then": {"kind": "dns_failure", "hots": "a"}})
+
+
+@pytest.mark.parametrize(
+    "window", [{"from_time": "20s", "until_time": "10s"}, {"until_time": "0s"}]
+)
+def test_a_window_that_is_over_before_it_begins_is_refused(window: dict[str, str]) -> None:
+    """The fault could never fire."""
+    with pytest.raises(ValidationError, match="could never fire"):
+        Trigger.model_validate(window)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _socket
 import _thread
+import asyncio
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -14,6 +16,7 @@ import time
 import types
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +47,9 @@ _ACTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "real resolver": (lambda: _socket.getaddrinfo("localhost", 80), "real socket.getaddrinfo"),
     "raw thread": (lambda: _thread.start_new_thread(print, ()), "_thread.start_new_thread"),
+    "C library": (lambda: ctypes.CDLL(None).usleep(1), "usleep of the C library"),
+    "entropy device": (lambda: Path("/dev/urandom").read_bytes(), "reading /dev/urandom"),
+    "entropy descriptor": (lambda: os.open("/dev/random", os.O_RDONLY), "reading /dev/random"),
     "alarm": (lambda: signal.alarm(1), "signal.alarm"),
     "interval timer": (lambda: signal.setitimer(signal.ITIMER_REAL, 1), "signal.setitimer"),
 }
@@ -69,6 +75,12 @@ def test_an_escape_is_refused_even_if_the_subject_hides_it(name: str) -> None:
     assert recorded == what
     assert fact[1]["site"].startswith("tests.sim.test_escapes:")
     assert ending.detail == (f"{fact[1]['what']} at {fact[1]['site']}",)
+
+
+def test_a_harmless_function_of_a_c_library_may_be_called() -> None:
+    """Only what sleeps, reads clocks or entropy, connects or starts something is refused."""
+    _, ending = run(lambda: ctypes.CDLL(None).abs(-3))
+    assert (ending.reason, ending.value) == ("completed", 3)
 
 
 def test_an_escape_ends_the_run_if_nobody_hides_it() -> None:
@@ -181,3 +193,26 @@ def test_a_lock_released_by_a_real_thread_is_a_leak() -> None:
 
     world, _ = run(subject)
     assert [what for what, _ in world.kernel.leaks] == ["a lock released by a real thread"]
+
+
+def test_an_event_loop_from_outside_the_run_is_refused() -> None:
+    """Its thread would talk to the real network; in an isolated run it does not even exist."""
+
+    async def never_awaited() -> None:
+        """Do nothing."""
+
+    loop = asyncio.new_event_loop()
+
+    def subject() -> None:
+        work = never_awaited()
+        try:
+            asyncio.run_coroutine_threadsafe(work, loop)
+        finally:
+            work.close()
+
+    try:
+        _, ending = run(subject)
+    finally:
+        loop.close()
+    assert ending.reason == "escape"
+    assert "an event loop from outside the run" in ending.detail[0]

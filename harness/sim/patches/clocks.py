@@ -11,6 +11,7 @@ others run; so `while time.monotonic() < end: pass` ends, and ordinary code neve
 
 from __future__ import annotations
 
+import os
 import time
 from _thread import get_ident
 from collections.abc import Callable
@@ -164,7 +165,22 @@ def _make_asctime(original: Callable[..., str]) -> Callable[..., str]:
     return named_like(asctime, original)
 
 
+def _make_times(original: Callable[[], Any]) -> Callable[[], Any]:
+    """`os.times()`: what was computed, which is next to nothing here, and what has passed."""
+
+    def times() -> Any:
+        here = SIMULATED.get(get_ident())
+        if here is None:
+            return original()
+        note_read(*here, "times")
+        spent_s, now_s = _process_ns(*here) / SECOND_NS, _monotonic_ns(*here) / SECOND_NS
+        return os.times_result((spent_s, 0.0, 0.0, 0.0, now_s))
+
+    return named_like(times, original)
+
+
 PATCHES: tuple[Patch, ...] = (
+    Patch(os, "times", _make_times),
     Patch(time, "monotonic", _float_clock("monotonic", _monotonic_ns)),
     Patch(time, "monotonic_ns", _integer_clock("monotonic", _monotonic_ns)),
     Patch(time, "perf_counter", _float_clock("perf_counter", _monotonic_ns)),

@@ -19,6 +19,7 @@ from typing import Any
 
 from harness.sim.actors import current
 from harness.sim.context import current_call
+from harness.sim.flood import make_room
 from harness.sim.kernel import Kernel
 from harness.sim.patches.registry import Patch, dispatching, named_like
 
@@ -33,6 +34,7 @@ _UUID_LAST = "_uuid1_last"
 
 def draw(kernel: Kernel, source: str, bytes_count: int) -> bytes:
     """Return simulated entropy and record the draw."""
+    make_room(kernel)
     kernel.record("subject", "entropy", source=source, bytes_count=bytes_count, call=current_call())
     kernel.touched["entropy_bytes"] = kernel.touched.get("entropy_bytes", 0) + bytes_count
     return kernel.entropy.randbytes(bytes_count)

@@ -32,13 +32,24 @@ def _platform(aliased: bool = False, terse: bool = False) -> str:  # noqa: ARG00
     return _PLATFORM
 
 
+def _os_uname() -> Any:
+    return os.uname_result(_SYSTEM)
+
+
 PATCHES: tuple[Patch, ...] = (
+    Patch(os, "uname", dispatching(_os_uname)),
+    Patch(os, "getloadavg", dispatching(lambda: (0.0, 0.0, 0.0))),
     Patch(platform, "uname", dispatching(_uname)),
     Patch(platform, "platform", dispatching(_platform)),
     Patch(os, "cpu_count", dispatching(lambda: PROCESSORS)),
     *(
         (Patch(os, "process_cpu_count", dispatching(lambda: PROCESSORS)),)
         if hasattr(os, "process_cpu_count")
+        else ()
+    ),
+    *(
+        (Patch(os, "sched_getaffinity", dispatching(lambda _pid: set(range(PROCESSORS)))),)
+        if hasattr(os, "sched_getaffinity")
         else ()
     ),
 )

@@ -14,6 +14,7 @@ import _thread
 import multiprocessing.process
 import signal
 import sys
+from asyncio import BaseEventLoop
 from typing import Any
 
 from harness.sim.actors import current
@@ -63,6 +64,38 @@ _REFUSED_MODULES = frozenset(
     }
 )
 
+#: Devices whose entropy is nobody's seed. `os.urandom` is simulated, and does not open them.
+_REFUSED_FILES = frozenset({"/dev/hwrng", "/dev/random", "/dev/urandom"})
+
+#: Functions of the C library that a foreign function interface may not reach for in a run. What
+#: was looked up before a run, or is called from an extension, is not seen.
+_REFUSED_SYMBOLS = frozenset(
+    {
+        "clock_gettime",
+        "clock_nanosleep",
+        "connect",
+        "fork",
+        "getentropy",
+        "getrandom",
+        "gettimeofday",
+        "nanosleep",
+        "poll",
+        "popen",
+        "posix_spawn",
+        "pselect",
+        "pthread_create",
+        "rand",
+        "random",
+        "select",
+        "sleep",
+        "socket",
+        "system",
+        "time",
+        "usleep",
+        "vfork",
+    }
+)
+
 _armed = False
 _hooked = False
 
@@ -85,17 +118,21 @@ def disarm() -> None:
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     if not _armed:
         return
-    if event in _REFUSED_EVENTS:
+    if event in _REFUSED_EVENTS or (event == "ctypes.dlsym" and args[1] in _REFUSED_SYMBOLS):
         if current() is not None and not _importing():
             refuse(_named(event, args))
     elif event == "import" and args[0] in _REFUSED_MODULES and current() is not None:
         refuse(f"import of {args[0]}, which does its own I/O in C,")
+    elif event == "open" and args[0] in _REFUSED_FILES and current() is not None:
+        refuse(f"reading {args[0]}")
 
 
 def _named(event: str, args: tuple[Any, ...]) -> str:
     if event == "subprocess.Popen" and args and args[1]:
         words = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
         return f"subprocess.Popen of {str(words[0]).rsplit('/', 1)[-1]!r}"
+    if event == "ctypes.dlsym":
+        return f"{args[1]} of the C library"
     return f"real {event}" if event.startswith("socket.") else event
 
 
@@ -124,6 +161,12 @@ def _patches() -> tuple[Patch, ...]:
         (signal, "sigwait", "signal.sigwait"),
         (signal, "sigtimedwait", "signal.sigtimedwait"),
         (multiprocessing.process.BaseProcess, "start", "multiprocessing.Process.start"),
+        # Its thread is no part of the world: it would talk to the real network, or not exist.
+        (
+            BaseEventLoop,
+            "call_soon_threadsafe",
+            "handing work to an event loop from outside the run",
+        ),
     ]
     return tuple(
         Patch(owner, name, refusing(text)) for owner, name, text in wanted if hasattr(owner, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -188,3 +189,15 @@ def test_clocks_and_sleeps_outside_are_real() -> None:
     assert time.ctime(0)
     assert time.asctime()
     assert time.clock_gettime(time.CLOCK_REALTIME) > EPOCH
+
+
+def test_the_times_of_the_process_are_virtual() -> None:
+    """What has passed follows the clock, and computing took nothing."""
+
+    def subject() -> tuple[float, float]:
+        before = os.times()
+        time.sleep(5)
+        after = os.times()
+        return after.elapsed - before.elapsed, after.user
+
+    assert value_of(subject) == (5.0, 0.0)

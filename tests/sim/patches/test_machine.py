@@ -37,6 +37,13 @@ def test_the_platform_is_fixed_and_asking_for_it_runs_no_program() -> None:
 def test_the_number_of_processors_is_fixed() -> None:
     """A thread pool's size follows it."""
     assert value_of(os.cpu_count) == PROCESSORS
+    assert value_of(lambda: len(os.sched_getaffinity(0))) == PROCESSORS
+
+
+def test_the_system_and_its_load_are_fixed() -> None:
+    """The functions below `platform` tell the same."""
+    assert value_of(lambda: os.uname().nodename) == "localhost"
+    assert value_of(os.getloadavg) == (0.0, 0.0, 0.0)
 
 
 def test_outside_the_machine_is_the_real_one() -> None:

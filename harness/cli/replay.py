@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from harness.model.trace import Trace
     from harness.run.replay import ReplayResult
 
-__all__ = ["command", "differences"]
+__all__ = ["command", "differences", "other_circumstances"]
+
+#: Where a header has the digest of a subject's file, which tells a person nothing.
+_SOURCE = "header.subject.source_digest"
 
 _EPILOG = """\
 \b
@@ -71,6 +74,25 @@ def _tell(recorded: Trace, result: ReplayResult) -> None:
     click.echo(f"different: {what}: line {result.line_number} is the first that differs")
     for line in differences(result.recorded, result.observed):
         click.echo(f"  {line}")
+    for line in () if result.line_number == 1 else other_circumstances(recorded, result.trace):
+        click.echo(f"  {line}")
+
+
+def other_circumstances(recorded: Trace, observed: Trace) -> list[str]:
+    """Return what the headers of two traces differ in: often the cause of all the rest."""
+    from harness.model.trace import header_line
+
+    was, now = (_flat(json.loads(header_line(trace.header))) for trace in (recorded, observed))
+    told = []
+    for key in sorted(was.keys() | now.keys()):
+        before, after = was.get(key, "absent"), now.get(key, "absent")
+        if before == after:
+            continue
+        if key == _SOURCE:
+            told.append("the subject's file is not the one that was recorded")
+        else:
+            told.append(f"{key.removeprefix('header.')}: recorded {before}, observed {after}")
+    return told
 
 
 def differences(recorded: str | None, observed: str | None) -> list[str]:

@@ -1,5 +1,7 @@
 """What a run says at its end: a table, the totals, and what to do next.
 
+Of a single scenario the findings are told in full.
+
 The rows are made here once, as plain data; a terminal and a log file show the same facts.
 """
 
@@ -11,6 +13,7 @@ from typing import IO
 
 import click
 
+from harness.cli.finding_text import told_in_full
 from harness.model.finding import Finding, Report, RunReport, Verdict
 from harness.render.verdict_words import GLOSSARY, LOOKS, worst_first
 from harness.render.wording import clipped, count, short_time, visible
@@ -68,7 +71,7 @@ def rows_of(report: Report) -> tuple[Row, ...]:
 def write_summary(
     report: Report, *, written: Sequence[str], wall_s: float, quiet: bool, out: IO[str]
 ) -> None:
-    """Write the table (unless `quiet`), the totals and the next steps to `out`."""
+    """Write table and findings (unless `quiet`), totals and next steps to `out`."""
     if not quiet:
         rows = rows_of(report)
         if out.isatty():
@@ -76,12 +79,16 @@ def write_summary(
         else:
             _plain_table(rows, out)
         _write_seeds(report, out)
+        if len(rows) == 1:
+            # Who asks for one scenario wants to know why; of many, the table is the overview.
+            for line in told_in_full(_worst(report.runs)):
+                click.echo(line, file=out)
     for line in (_totals(report, wall_s), *_next_steps(report, written)):
         click.echo(line, file=out)
 
 
 def _row(runs: list[RunReport]) -> Row:
-    worst = min(runs, key=lambda run: worst_first(run.verdict))
+    worst = _worst(runs)
     attempts = [sum(len(call.attempts) for call in run.calls) for run in runs]
     times_ns = [run.virtual_ns for run in runs]
     return Row(
@@ -92,6 +99,10 @@ def _row(runs: list[RunReport]) -> Row:
         virtual_time=_range([short_time(min(times_ns)), short_time(max(times_ns))]),
         finding=_first_finding(worst.findings),
     )
+
+
+def _worst(runs: Sequence[RunReport]) -> RunReport:
+    return min(runs, key=lambda run: worst_first(run.verdict))
 
 
 def _range(bounds: list[str]) -> str:
@@ -173,12 +184,12 @@ def _totals(report: Report, wall_s: float) -> str:
 
 def _next_steps(report: Report, written: Sequence[str]) -> list[str]:
     lines = [f"  written: {path}" for path in written]
-    worst = min(report.runs, key=lambda run: worst_first(run.verdict))
+    worst = _worst(report.runs)
     if worst.verdict is Verdict.PASS:
         return lines
     lines.append(f"  once more: {worst.replay}")
     if not any(path.endswith((".html", ".htm")) for path in written):
-        lines.append("  to see why: add --html report.html")
+        lines.append("  with a timeline: add --html report.html")
     if report.verdict is Verdict.INCONCLUSIVE:
         lines.append("  inconclusive is no pass: these runs prove nothing until the reason is gone")
     return lines

@@ -66,7 +66,7 @@ def _judge_wait(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
             requirement=requirement or next(iter(also(case.model, "backoff.declared")), None),
             call=call.id,
             expected=_expected(step),
-            observed=_observed(step.waited_ns, wait.retry_number),
+            observed=_observed(step, step.waited_ns, wait.retry_number),
             events=(*step.attempt.events, *following.events),
             hint=_hint(step.waited_ns, step),
         ),
@@ -84,22 +84,30 @@ def _expected(step: Step) -> str:
     return f"a wait of {wait.interval} ({wait.basis})"
 
 
-def _observed(waited_ns: int, retry_number: int) -> str:
+def _observed(step: Step, waited_ns: int, retry_number: int) -> str:
+    # A call's failures of another policy may be counted apart: then the retry is not the call's.
+    mixed = f" (attempt {step.attempt.number + 1} of the call)" if _is_mixed(step) else ""
     if waited_ns < 0:
         early = format_duration(-waited_ns)
-        return f"retry {retry_number} began {early} before the failure could be known"
-    return f"waited {format_duration(waited_ns)} before retry {retry_number}"
+        return f"retry {retry_number}{mixed} began {early} before the failure could be known"
+    return f"waited {format_duration(waited_ns)} before retry {retry_number}{mixed}"
+
+
+def _is_mixed(step: Step) -> bool:
+    return step.failures != step.attempt.number
 
 
 def _hint(waited_ns: int, step: Step) -> str:
     if step.wait is None:
         return ""
     if step.wait.exact:
-        shorter = "A cap, a schedule of its own, or a form of the header that it cannot read."
-        longer = "Jitter or a safety margin on top of Retry-After is not exact either."
-        return shorter if waited_ns < step.wait.nominal_ns else longer
+        if waited_ns < step.wait.nominal_ns:
+            return "A cap, a schedule of its own, or a form of the header that it cannot read."
+        return "Was the header read, in this form? Nothing may be added to it, not even jitter."
     if waited_ns == 0:
         return "Nothing was waited: often an exponent or a retry number that begins wrong."
+    if _is_mixed(step):
+        return "The call's failures under other policies are not counted here."
     return "Compare base, factor and first retry number with the schedule, then the jitter."
 
 
@@ -149,14 +157,18 @@ def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
                 else f"{total} attempts were made"
             ),
             events=(*(attempt.start.seq for attempt in call.attempts), *ending),
-            hint=(
-                "Is the limit counted in retries rather than attempts?"
-                if step.next is None
-                else "Do two layers retry, so that their attempts multiply?"
-            ),
+            hint=_count_hint(step, limit, total),
         ),
         *exercised,
     )
+
+
+def _count_hint(step: Step, limit: int, total: int) -> str:
+    if step.next is None:
+        return "Often the default of a library. The first try is attempt 1."
+    if total == limit + 1:
+        return "Is the limit counted in retries rather than attempts? The first try is attempt 1."
+    return "Do two layers retry, so that their attempts multiply?"
 
 
 def _exercised(case: Case, step: Step, own: str | None, name: str) -> tuple[str | None, ...]:

@@ -7,7 +7,7 @@ from harness.oracle.chain import origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
 from harness.oracle.predict import Step
 
-__all__ = ["CHECKS"]
+__all__ = ["DECLARED", "DISPOSITION"]
 
 
 def _declared(case: Case) -> Outcome:
@@ -132,17 +132,15 @@ def _must_retry(call: Call, step: Step, requirement: str | None) -> Violation:
     )
 
 
-CHECKS = (
-    Check(
-        id="classification.declared",
-        title="Declared class and code",
-        says="An error that ends a call carries the class and code of its last failure.",
-        run=_declared,
-    ),
-    Check(
-        id="classification.disposition",
-        title="Retried or ended, as its class asks",
-        says="What must be retried is retried; what is terminal is not.",
-        run=_disposition,
-    ),
+DISPOSITION = Check(
+    id="classification.disposition",
+    title="Retried or ended, as its class asks",
+    says="What must be retried is retried; what is terminal is not.",
+    run=_disposition,
+)
+DECLARED = Check(
+    id="classification.declared",
+    title="Declared class and code",
+    says="An error that ends a call carries the class and code of its last failure.",
+    run=_declared,
 )

@@ -79,6 +79,9 @@ def _faults_met(case: Case) -> Outcome:
     if not case.trace.header.scenario.provider.faults:
         return outcome
     outcome.looked_at(None)
+    hint = "Did the subject stop earlier than the fault, or does its trigger never fit?"
+    if _ignores_stream(case.trace):
+        hint = "A stream was asked for, and no request asks for one: heed `request.stream`."
     for event in case.trace.of_kind("fault.unmet"):
         if event.payload.get("optional"):
             continue
@@ -88,11 +91,17 @@ def _faults_met(case: Case) -> Outcome:
                 expected=f"the fault {event.payload.get('fault')!r} is met",
                 observed="no request met it, so the situation never came about",
                 events=(event.seq,),
-                hint="Did the subject stop earlier than the fault, or does its trigger never fit?",
+                hint=hint,
                 inconclusive=True,
             )
         )
     return outcome
+
+
+def _ignores_stream(trace: Trace) -> bool:
+    wanted = any(task.stream for task in trace.header.scenario.tasks)
+    requests = list(trace.of_kind("http.request"))
+    return wanted and bool(requests) and not any(event.payload["stream"] for event in requests)
 
 
 def _exercised(case: Case) -> Outcome:

@@ -27,12 +27,14 @@ from harness.oracle.verdicts import findings_of, placed, spoilt
 __all__ = ["CHECKS", "CheckInfo", "check_infos", "checks_of", "judge", "judge_seeds"]
 
 #: The checks that every model has. Ordering and audience checks come from the model's own rules.
+#: Findings are read from the top: what a subject does comes before what it says of itself.
 CHECKS: tuple[Check, ...] = (
-    *classification.CHECKS,
+    classification.DISPOSITION,
     *backoff.CHECKS,
     *jitter.CHECKS,
-    *wrapping.CHECKS,
     *swallow.CHECKS,
+    classification.DECLARED,
+    *wrapping.CHECKS,
     *evidence.CHECKS,
 )
 

@@ -12,6 +12,9 @@ from harness.oracle.check import Case, Check, Outcome, Violation, also
 
 __all__ = ["CHECKS"]
 
+#: Longest part of an answer that a finding shows, in characters.
+_SHORT = 60
+
 
 def _silent(case: Case) -> Outcome:
     requirements = also(case.model, "swallow.silent")
@@ -25,7 +28,7 @@ def _silent(case: Case) -> Outcome:
         failed = not any(attempt.outcome == "ok" for attempt in call.attempts)
         if fault is None or (failed and call.id in case.suppressed):
             continue
-        expected, observed, events = fault
+        expected, observed, events, hint = fault
         if failed:
             expected += ", or a SuppressedError event with the reason"
         outcome.violate(
@@ -35,44 +38,57 @@ def _silent(case: Case) -> Outcome:
                 expected=expected,
                 observed=observed,
                 events=(*events, call.end.seq),
-                hint="Often an `except` that returns a default, or a stream that just stops.",
+                hint=hint,
             )
         )
     return outcome
 
 
-def _fault(trace: Trace, call: Call, end: TraceEvent) -> tuple[str, str, tuple[int, ...]] | None:
+def _fault(
+    trace: Trace, call: Call, end: TraceEvent
+) -> tuple[str, str, tuple[int, ...], str] | None:
+    """Return what was expected, what was observed, the events that prove it, and a hint."""
+    hint = "Often an `except` that returns a default, or a stream that just stops."
     good = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
     if not good:
         last = call.attempts[-1]
         how = f"failed ({last.signal})" if last.failed else "had not ended"
-        observed = f"attempt {last.number} {how}, and the call returned{_excerpt(end)}"
-        return "an error", observed, last.events
+        observed = f"attempt {last.number} {how}, and the call returned {_excerpt(end)}"
+        return "an error", observed, last.events, hint
     # An answer that only asks for tools has no text: none and an empty one are the same.
     text = end.payload.get("text_sha256") or hashlib.sha256(b"").hexdigest()
     complete = {attempt.text_sha256 for attempt in good} - {None}
     events = good[-1].events
     if complete and text not in complete:
-        return "the provider's whole text", f"the call returned{_excerpt(end)}", events
+        return "the provider's whole text", f"the call returned {_excerpt(end)}", events, hint
     asked = trace.header.scenario.provider.tool_calls
     if good[-1].tool_calls and asked:
-        wanted = _calls((tool.name, tool.arguments) for tool in asked)
-        given = _calls(
+        wanted = [(tool.name, tool.arguments) for tool in asked]
+        given = [
             (str(tool.get("name")), str(tool.get("arguments")))
             for tool in end.payload.get("tool_calls") or ()
-        )
-        if given != wanted:
-            observed = f"the call returned {len(given)} tool calls, not as they were sent"
-            return f"the provider's {len(wanted)} tool calls", observed, events
+        ]
+        if _calls(given) != _calls(wanted):
+            observed = f"the call returned {_listed(given)}"
+            hint = "Return `Reply(text, tool_calls)`, with a `ToolCall(name, arguments)` for each."
+            return f"the provider's tool calls: {_listed(wanted)}", observed, events, hint
     return None
 
 
 def _excerpt(end: TraceEvent) -> str:
     text = end.payload.get("text")
     if not isinstance(text, str):
-        return " no text"
-    short = text if len(text) <= 60 else f"{text[:59]}…"
-    return f" {len(text)} characters of text: {short!r}"
+        kind = end.payload.get("type")
+        return f"no text, but {kind}" if kind else "no text"
+    return f"{len(text)} characters of text: {_short(text)!r}"
+
+
+def _listed(calls: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(_short(f"{name}({arguments})") for name, arguments in calls) or "no tool calls"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
 
 
 def _calls(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, object]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.cli.replay import differences
+from harness.cli.replay import differences, other_circumstances
+from harness.model.trace import SubjectInfo, Trace
+from tests.oracle.trace_builder import TraceBuilder
 
 LINE = '{"actor":"network","at_ns":5,"kind":"net.sent","payload":{"n":[1,2]},"seq":3}\n'
 
@@ -27,3 +29,27 @@ def test_a_line_that_one_side_lacks_is_shown_whole() -> None:
     """One of the traces ended earlier."""
     assert differences(LINE, None) == [f"only the recorded trace has it: {LINE.rstrip()}"]
     assert differences(None, LINE) == [f"only the observed trace has it: {LINE.rstrip()}"]
+
+
+def made_by(subject: SubjectInfo) -> Trace:
+    """Return a trace of nothing, made by `subject`."""
+    built = TraceBuilder()
+    built.header = built.header.model_copy(update={"subject": subject})
+    return built.build()
+
+
+def test_another_library_or_file_is_told_beside_the_first_event_that_differs() -> None:
+    """It is most likely the cause, and no event says so."""
+    was = SubjectInfo(
+        id="s",
+        role="provider_adapter",
+        style="async",
+        source_digest="1" * 64,
+        distributions={"openai": "3.52.0"},
+    )
+    now = was.model_copy(update={"source_digest": "2" * 64, "distributions": {"openai": "3.54.0"}})
+    assert other_circumstances(made_by(was), made_by(now)) == [
+        'subject.distributions.openai: recorded "3.52.0", observed "3.54.0"',
+        "the subject's file is not the one that was recorded",
+    ]
+    assert other_circumstances(made_by(was), made_by(was)) == []

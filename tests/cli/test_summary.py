@@ -78,11 +78,22 @@ def test_a_narrow_terminal_cuts_only_the_finding(
     monkeypatch.setenv("TERM", "xterm")
     name = "rate-limits/a-scenario-with-a-long-name"
     long = finding(Verdict.FAIL, observed="x" * 300, expected="y")
-    text = summary(small_report(run(Verdict.FAIL, long, scenario=name)), Terminal())
+    report = small_report(run(Verdict.FAIL, long, scenario=name), run(Verdict.PASS))
+    text = summary(report, Terminal())
     text = re.sub("\x1b\\[[0-9;]*m", "", text)
     (line,) = [line for line in text.splitlines() if name in line]
     assert "✗ fail" in line
     assert len(line) <= columns
+
+
+def test_a_single_scenario_is_told_in_full_and_many_are_not() -> None:
+    """A table is the overview of many; who asks for one wants to know why."""
+    one = run(Verdict.FAIL, SHORT, seed=1)
+    assert "\n      observed   4.75 s\n" in summary(
+        small_report(run(Verdict.PASS), one), io.StringIO()
+    )
+    many = small_report(one, run(Verdict.PASS, scenario="mine/two"))
+    assert "observed" not in summary(many, io.StringIO())
 
 
 def test_a_pass_says_no_more_than_needed() -> None:

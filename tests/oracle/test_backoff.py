@@ -103,6 +103,31 @@ def test_a_finding_says_in_words_what_was_waited_and_what_was_legal(model: Error
     assert finding.expected == "exactly 7s (Retry-After: 7)"
 
 
+def test_a_retry_that_is_not_the_calls_own_number_says_which_attempt_it_is(
+    model: ErrorModel,
+) -> None:
+    """The first retry of a server error may be the second of the call."""
+    built = TraceBuilder().start().fails(429, retry_after="3").wait("3s").fails(500)
+    (finding,) = found(model, "backoff.wait", built.wait("2s").good().returns())
+    assert finding.observed == "waited 2s before retry 1 (attempt 3 of the call)"
+    assert "other policies" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("attempts", "hint"), [(3, "default of a library"), (7, "retries rather"), (9, "two layers")]
+)
+def test_a_wrong_number_of_attempts_has_a_fitting_hint(
+    model: ErrorModel, attempts: int, hint: str
+) -> None:
+    """One too many is a matter of counting, many too many one of layers."""
+    built = TraceBuilder().start()
+    for wait in ("5s", "10s", "20s", "40s", "80s", "160s", "1s", "1s")[: attempts - 1]:
+        built.fails(429).wait(wait)
+    built.fails(429).raises("ProviderTransient/RateLimited")
+    (finding,) = found(model, "backoff.attempts", built)
+    assert hint in finding.hint
+
+
 def test_counting_from_the_status_or_from_the_end_of_the_body_is_legal(model: ErrorModel) -> None:
     """The head came 60 ms before the body; whoever needs only the status may count from there."""
     for wait in ("6.94s", "7s"):

@@ -85,6 +85,17 @@ def test_an_optional_fault_may_stay_unmet(model: ErrorModel) -> None:
     assert finding.verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize("streams", [True, False])
+def test_an_adapter_that_never_streams_is_told_so(model: ErrorModel, streams: bool) -> None:
+    """No fault inside a stream can be met by it, whatever else it does right."""
+    fault = {"id": "f", "when": {"stream": True}, "then": {"kind": "connect_refused"}}
+    built = TraceBuilder(stream=True, provider={"faults": [fault]}).start()
+    built.stream = streams
+    built.good().returns().event("provider", "fault.unmet", fault="f", optional=False)
+    (finding,) = found(model, built.build(), "evidence.faults-met")
+    assert ("request.stream" in finding.hint) is not streams
+
+
 def test_a_call_that_asked_nobody_proves_nothing(model: ErrorModel) -> None:
     """A canned answer is as good as a real one to every other check."""
     (finding,) = found(model, TraceBuilder().start().returns().build(), "evidence.exercised")

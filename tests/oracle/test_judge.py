@@ -223,6 +223,17 @@ def test_an_unmet_fault_spoils_the_run_and_leaves_the_findings_judged(model: Err
     assert Verdict.PASS in {item.verdict for item in findings if item.check == "swallow.silent"}
 
 
+def test_what_a_subject_does_is_found_before_what_it_says(model: ErrorModel) -> None:
+    """A client that declares nothing would have that as its first finding everywhere."""
+    built = TraceBuilder().start().fails(429).wait("1s").fails(429).raises(link(None))
+    failed = [item for item in judge(model, built.build()).findings if item.verdict == "FAIL"]
+    assert [item.check for item in failed] == [
+        "backoff.wait",
+        "backoff.attempts",
+        "classification.declared",
+    ]
+
+
 def test_judging_twice_gives_the_same(model: ErrorModel) -> None:
     """The oracle is a pure function of model and trace, and changes neither."""
     trace = _exhausts(FIVE)

@@ -72,6 +72,16 @@ def test_tool_calls_are_returned_as_they_were_sent(
     assert found(model, built.returns(None, tool_calls=tuple(given))).verdict is verdict
 
 
+def test_a_finding_shows_the_tool_calls_on_both_sides(model: ErrorModel) -> None:
+    """A count would not tell a dropped call from one without its name."""
+    built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")
+    nameless = {"name": "None", "arguments": "None"}
+    finding = found(model, built.returns("", tool_calls=(nameless,)))
+    assert finding.expected == """the provider's tool calls: add({"a": 1, "b": 2})"""
+    assert finding.observed == "the call returned None(None)"
+    assert "ToolCall" in finding.hint
+
+
 def announce(built: TraceBuilder) -> TraceBuilder:
     """Declare that an error is ignored on purpose."""
     fields = {"reason": "on purpose"}

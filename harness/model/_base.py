@@ -1,13 +1,34 @@
-"""The one pydantic base class of all file-backed values: frozen, and closed against typos."""
+"""The pydantic base classes of all file-backed values: frozen, and closed against typos."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any, ClassVar
 
-__all__ = ["Value"]
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+
+__all__ = ["SparseValue", "Value"]
 
 
 class Value(BaseModel):
     """An immutable value that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class SparseValue(Value):
+    """A value that is written without the fields that few use, where they have their default.
+
+    So a scenario that knows no tools looks in a trace as it did before there were tools. The
+    defaults of these fields are part of the trace format: they must never change.
+    """
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        written: dict[str, Any] = serialize(self)
+        for name in self.SPARSE:
+            if getattr(self, name) == fields[name].get_default(call_default_factory=True):
+                written.pop(name, None)
+        return written

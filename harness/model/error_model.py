@@ -80,6 +80,10 @@ class Requirement(Value):
     """Where in the document: section, then row or sentence."""
     sentence: str
     """The sentence or row, quoted."""
+    document: str | None = None
+    """Another page of the same system that it stands on; None: the model's own document."""
+    wording: Literal["quoted", "paraphrased"] = "quoted"
+    """`paraphrased` where the page is known by what cites it, not by its own text."""
     checks: tuple[str, ...] = ()
     excluded: str | None = None
     """Why no check can judge it (yet). Exactly one of `checks` and `excluded` is given."""

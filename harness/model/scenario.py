@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from harness.model._base import Value
+from harness.model._base import SparseValue, Value
 from harness.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from harness.model.fault import FaultRule
+from harness.model.interaction_script import InteractionKind, InteractorScript
+from harness.model.mishap import CancelRule, CrashRule
+from harness.model.session_script import SessionScript
+from harness.model.store_script import StoreScript
+from harness.model.tool_script import ToolScript
 
 __all__ = [
     "Limits",
+    "ProviderReply",
     "ProviderScript",
+    "Question",
     "Role",
     "Scenario",
     "Task",
@@ -25,7 +33,7 @@ __all__ = [
     "scenario_digest",
 ]
 
-Role = Literal["provider_adapter"]
+Role = Literal["provider_adapter", "runtime", "tool", "session_store", "extension"]
 
 
 class ToolCallReply(Value):
@@ -36,13 +44,31 @@ class ToolCallReply(Value):
     """The arguments as the JSON text that the provider sends."""
 
 
-class ProviderScript(Value):
+class ProviderReply(Value):
+    """One good answer of a conversation: a text, or the tools it asks for."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCallReply, ...] = ()
+
+    @model_validator(mode="after")
+    def _something(self) -> ProviderReply:
+        if bool(self.text) == bool(self.tool_calls):
+            raise ValueError("give exactly one of text and tool_calls")
+        return self
+
+
+class ProviderScript(SparseValue):
     """The fake provider: its dialect, its good answer, and what goes wrong."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"replies"})
 
     dialect: Literal["openai-chat"] = "openai-chat"
     reply: str = "Hello from the simulated provider."
     tool_calls: tuple[ToolCallReply, ...] = ()
     """When given, the good answer asks for these tools."""
+    replies: tuple[ProviderReply, ...] = ()
+    """A conversation, in place of `reply` and `tool_calls`. A request that holds n messages of the
+    assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""
     latency: DurationNs = 10 * MILLISECOND_NS
     """One-way network delay."""
     think_time: DurationNs = 100 * MILLISECOND_NS
@@ -62,8 +88,21 @@ class ProviderScript(Value):
         return faults
 
 
-class Task(Value):
+class Question(Value):
+    """What a runtime is told to ask the person."""
+
+    kind: InteractionKind
+    prompt: str = "What now?"
+    options: tuple[str, ...] = ()
+    """For Select."""
+    deadline: DurationNs | None = None
+    """None: the runtime's default for the kind. A device code always has its own."""
+
+
+class Task(SparseValue):
     """One thing the subject is asked to do; `copies` clients do it at once."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"do", "waits", "question", "arguments"})
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     prompt: str = "Say hello."
@@ -73,6 +112,17 @@ class Task(Value):
     copies: int = Field(default=1, ge=1, le=1_000)
     timeout: DurationNs = 30 * SECOND_NS
     """The per-attempt deadline that the adapter is asked to use."""
+    do: str = "call"
+    """What is asked for. A provider adapter: `call`. A runtime: `turn` (also written `call`),
+    `ask` (a question to the person), `close`, `restart` (a fresh process that resumes). A tool:
+    `call`. A session store and an extension: the name of the operation."""
+    waits: bool = True
+    """A runtime's task begins when the one before it has ended, and not before `at`; False: at
+    `at`, whatever else is running."""
+    question: Question | None = None
+    """With `do: ask`."""
+    arguments: dict[str, Any] = {}
+    """What a tool, a store or an extension is called with."""
 
 
 class Limits(Value):
@@ -85,8 +135,21 @@ class Limits(Value):
     """Real time after which the watchdog ends an isolated run."""
 
 
-class Scenario(Value):
+class Scenario(SparseValue):
     """One situation: world, tasks, faults, limits, seed."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {
+            "variant",
+            "session",
+            "tools",
+            "interactors",
+            "store",
+            "cancels",
+            "crashes",
+            "crash_everywhere",
+        }
+    )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)+$")
     """`family/slug`, as the file lies below `scenarios/`."""
@@ -98,7 +161,20 @@ class Scenario(Value):
     """Id of the scenario that plants the opposite defect."""
     origin: str | None = None
     """The public bug or document that the situation comes from."""
+    variant: str | None = None
+    """Which of the scenarios that were generated from one file this is."""
     provider: ProviderScript = ProviderScript()
+    session: SessionScript | None = None
+    """How a runtime under test is set up; None: with all defaults."""
+    tools: tuple[ToolScript, ...] = ()
+    interactors: tuple[InteractorScript, ...] = ()
+    store: StoreScript | None = None
+    """The fake session store; None: an empty one in memory."""
+    cancels: tuple[CancelRule, ...] = ()
+    crashes: tuple[CrashRule, ...] = ()
+    """In the order in which they happen, one for each life of the subject but the last."""
+    crash_everywhere: bool = False
+    """Whether it is run once more for each event of its own trace, with a crash right after it."""
     tasks: tuple[Task, ...] = (Task(id="ask"),)
     limits: Limits = Limits()
     seed: int = Field(default=0, ge=0, lt=2**32)
@@ -115,7 +191,30 @@ class Scenario(Value):
         for rule in self.provider.faults:
             if rule.when.task is not None and rule.when.task not in ids:
                 raise ValueError(f"fault {rule.id!r} names the unknown task {rule.when.task!r}")
+        for what, names in self._names():
+            if len(set(names)) != len(names):
+                raise ValueError(f"two {what} have the same name")
+        if self.role == "provider_adapter":
+            self._only_a_provider()
         return self
+
+    def _names(self) -> Iterator[tuple[str, list[str]]]:
+        yield "tools", [tool.name for tool in self.tools]
+        yield "interactors", [interactor.id for interactor in self.interactors]
+        rules = [rule.id for rule in self.provider.faults]
+        rules += [rule.id for tool in self.tools for rule in tool.rules]
+        rules += [rule.id for interactor in self.interactors for rule in interactor.rules]
+        rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
+        rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
+        yield "rules", rules
+
+    def _only_a_provider(self) -> None:
+        for name in sorted(self.SPARSE - {"variant"}):
+            if getattr(self, name):
+                raise ValueError(f"{name} is for another role than provider_adapter")
+        for task in self.tasks:
+            if task.do != "call" or task.question is not None or task.arguments:
+                raise ValueError(f"task {task.id!r}: a provider adapter is only called")
 
     @property
     def family(self) -> str:

@@ -78,6 +78,10 @@ class RecordingHost:
         """Declare one observability event."""
         self._declare("event", name=name, fields=fields)
 
+    def audit_event(self, name: str, **fields: Any) -> None:
+        """Declare one audit record that is no error."""
+        self._declare("audit_event", name=name, fields=fields)
+
     def show_user(self, message: str) -> None:
         """Declare what the user is shown."""
         self._declare("user_message", message=message)

@@ -31,12 +31,12 @@ from harness.model.trace import SubjectInfo
 from harness.subjects.outcome import Classify
 from harness.subjects.ports import ProviderRequest
 
-__all__ = ["Binding", "Declares", "provider_adapter"]
+__all__ = ["Binding", "Declares", "bind", "provider_adapter"]
 
 #: What a binding can express; checks that need more do not apply to it.
 Declares = Literal["errors", "audit", "events", "user", "model"]
 
-_EXAMPLE = "put @provider_adapter on `async def subject(request)` or `def subject(request)`"
+_EXAMPLE = "put @{0} on `async def subject({1})` or `def subject({1})`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,8 @@ class Binding:
         title: one line for lists.
         role: which ports it is reached through.
         style: whether `function` is a coroutine function.
-        function: takes a `ProviderRequest`, and the client when `open` is given.
+        function: what is bound. A provider adapter takes a `ProviderRequest`, and the client when
+            `open` is given; what the other roles take stands beside their decorators.
         open: makes the client, once per call and inside the world.
         classify: names class and code of exceptions that do not carry them.
         declares: what the subject can express.
@@ -58,6 +59,7 @@ class Binding:
             (library caches, but no client), so a rehearsal may be held where runs fork from.
         distributions: names of the libraries whose versions belong in a trace.
         source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
+        contract: what a tool, a store or an extension declares of itself; None for other roles.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Binding:
     warm_in_place: bool = False
     distributions: tuple[str, ...] = ()
     source_digest: str | None = None
+    contract: Any = None
 
     def __call__(self, *args: Any) -> Any:
         """Call the bound function as if it were not bound."""
@@ -153,16 +156,18 @@ def provider_adapter(function: Callable[..., Any] | None = None, /, **options: A
     Raises:
         SubjectError: the function or an option cannot be bound; the hint says what to write.
     """
-    if function is None and options:
-        return partial(_bind, **options)
     if function is None:
-        return _bind
-    return _bind(function, **options)
+        return partial(bind, role="provider_adapter", takes="request", **options)
+    return bind(function, role="provider_adapter", takes="request", **options)
 
 
-def _bind(
+def bind(
     function: Callable[..., Any],
     *,
+    role: Role,
+    takes: str,
+    style: Literal["async", "sync"] | None = None,
+    contract: Any = None,
     id: str | None = None,
     title: str | None = None,
     open: Callable[..., Any] | None = None,
@@ -173,12 +178,21 @@ def _bind(
     warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
 ) -> Binding:
+    """Bind `function` in a role. The decorator of each role calls this; it has all checks.
+
+    Args:
+        takes: name of the one parameter that the function is called with.
+        style: where the function alone does not show it; None reads it off the function.
+
+    Raises:
+        SubjectError: the function or an option cannot be bound; the hint says what to write.
+    """
     if isinstance(function, Binding):
         raise SubjectError(
-            f"{function.id!r} is bound already", hint="use @provider_adapter once per function"
+            f"{function.id!r} is bound already", hint=f"use @{role} once per function"
         )
     _check_options(open, classify, declares, retry_policies, distributions)
-    _check_function(function, takes_client=open is not None)
+    _check_function(function, role=role, takes=takes, takes_client=open is not None)
     name = id if id is not None else _default_id(function)
     if not name or any(character.isspace() for character in name):
         raise SubjectError(f"{name!r} is no id", hint="give a short id without spaces")
@@ -188,7 +202,8 @@ def _bind(
     return Binding(
         id=name,
         title=title or _first_line(function) or name,
-        style="async" if _is_async(function) else "sync",
+        role=role,
+        style=style or ("async" if _is_async(function) else "sync"),
         function=function,
         open=open,
         classify=classify,
@@ -197,25 +212,28 @@ def _bind(
         inline=bool(inline),
         warm_in_place=bool(warm_in_place),
         distributions=tuple(distributions),
+        contract=contract,
     )
 
 
-def _check_function(function: object, *, takes_client: bool) -> None:
+def _check_function(function: object, *, role: Role, takes: str, takes_client: bool) -> None:
     name = getattr(function, "__qualname__", repr(type(function).__name__))
-    if inspect.isclass(function):
+    if inspect.isclass(function) and role in ("provider_adapter", "tool"):
         raise SubjectError(
             f"{name} is a class, not an adapter function",
             hint="bind a function that makes the object and calls it, or one of its bound methods",
         )
     if not callable(function):
-        raise SubjectError(f"a {type(function).__name__} cannot be called", hint=_EXAMPLE)
+        raise SubjectError(
+            f"a {type(function).__name__} cannot be called", hint=_EXAMPLE.format(role, takes)
+        )
     target = _unwrapped(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise SubjectError(
             f"{name} is a generator function",
             hint="collect the parts and return the whole text, or a Reply",
         )
-    parameters = ("request", "client") if takes_client else ("request",)
+    parameters = (takes, "client") if takes_client else (takes,)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -228,7 +246,9 @@ def _check_function(function: object, *, takes_client: bool) -> None:
         hint = (
             "`open` is given, so the function takes the request and the client"
             if takes_client
-            else "it is called with the request alone; with open=… it also gets a client"
+            else f"it is called with the {takes} alone; with open=… it also gets a client"
+            if role == "provider_adapter"
+            else f"it is called with the {takes} alone"
         )
         raise SubjectError(f"{name}{signature} cannot be called as {wanted}", hint=hint) from None
 
@@ -289,6 +309,8 @@ def _make_client(factory: Callable[..., Any], request: ProviderRequest) -> Any:
 def _unwrapped(function: Any) -> Any:
     while isinstance(function, partial):
         function = function.func
+    if inspect.isclass(function):
+        return function
     if not inspect.isroutine(function):
         function = type(function).__call__
     return function

@@ -34,6 +34,10 @@ class FakeHost:
         """Keep the name."""
         self.told.append(("event", name))
 
+    def audit_event(self, name: str, **fields: Any) -> None:
+        """Keep the name and the fields."""
+        self.told.append(("audit_event", {"name": name, "fields": fields}))
+
     def show_user(self, message: str) -> None:
         """Keep the message."""
         self.told.append(("user", message))

@@ -1,0 +1,75 @@
+"""The ports: how a subject meets the world, one module for each side of it.
+
+provider        a provider adapter is given a ProviderRequest
+tool            a tool is given a ToolRequest; a runtime is given Tools
+interaction     the person, as a runtime sees them
+store           the session store, as a runtime sees it or as a subject
+state_machine   what an attached state machine decides
+extension       the four phases of an extension
+runtime         a runtime is given Surroundings
+host            what every subject can say of itself
+"""
+
+from harness.model.typed_error import TypedError
+from harness.subjects.ports.extension import Extension, ExtensionHost, SlotDecision
+from harness.subjects.ports.host import Host
+from harness.subjects.ports.interaction import (
+    InteractionAnswer,
+    InteractionKind,
+    InteractionRequest,
+    Interactor,
+)
+from harness.subjects.ports.provider import (
+    API_KEY,
+    BASE_URL,
+    MODEL,
+    ProviderRequest,
+    Reply,
+    ToolCall,
+)
+from harness.subjects.ports.runtime import CancelScope, Limits, Runtime, Surroundings
+from harness.subjects.ports.state_machine import Next, Stage, StateMachine
+from harness.subjects.ports.store import SessionStore, Slot
+from harness.subjects.ports.tool import (
+    CancelSignal,
+    Tool,
+    ToolContract,
+    ToolProblem,
+    ToolRequest,
+    ToolResult,
+    ToolRetryRule,
+)
+
+__all__ = [
+    "API_KEY",
+    "BASE_URL",
+    "MODEL",
+    "CancelScope",
+    "CancelSignal",
+    "Extension",
+    "ExtensionHost",
+    "Host",
+    "InteractionAnswer",
+    "InteractionKind",
+    "InteractionRequest",
+    "Interactor",
+    "Limits",
+    "Next",
+    "ProviderRequest",
+    "Reply",
+    "Runtime",
+    "SessionStore",
+    "Slot",
+    "SlotDecision",
+    "Stage",
+    "StateMachine",
+    "Surroundings",
+    "Tool",
+    "ToolCall",
+    "ToolContract",
+    "ToolProblem",
+    "ToolRequest",
+    "ToolResult",
+    "ToolRetryRule",
+    "TypedError",
+]

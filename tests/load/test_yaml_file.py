@@ -191,8 +191,7 @@ zz: 1
             *(21, 36, "'3s 4' is not a duration"),
             "write a number and a unit, such as 250ms, 1.5s or 2m",
         ),
-        (22, 1, "unknown key `zz`", "known: id, title, why, role, pair, origin, provider, tasks, "
-         "limits, seed, seeds"),
+        (22, 1, "unknown key `zz`", f"known: {', '.join(Scenario.model_fields)}"),
     ]  # fmt: skip
 
 
@@ -204,7 +203,7 @@ zz: 1
         ("tasks: [ask]\n", "entry 1 of `tasks` should be a mapping, not 'ask'"),
         ("provider: [1]\n", "`provider` should be a mapping, not a list"),
         ("provider:\n", "`provider` should be a mapping, not empty"),
-        ("role: tool\n", "`role` cannot be 'tool'"),
+        ("role: boss\n", "`role` cannot be 'boss'"),
         ("seeds: 1.5\n", "`seeds` should be a whole number, not 1.5"),
         ("seeds: 1001\n", "`seeds` should be at most 1000, not 1001"),
         ("seed: 4294967296\n", "`seed` should be less than 4294967296"),

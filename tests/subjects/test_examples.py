@@ -8,9 +8,9 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["outcome", "ports", "retry_after"])
+@pytest.mark.parametrize("name", ["model.typed_error", "subjects.outcome", "subjects.retry_after"])
 def test_the_examples_of_a_module_hold(name: str) -> None:
     """Each `>>>` gives what it says."""
-    results = doctest.testmod(import_module(f"harness.subjects.{name}"))
+    results = doctest.testmod(import_module(f"harness.{name}"))
     assert results.attempted > 0
     assert results.failed == 0

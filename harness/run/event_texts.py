@@ -1,0 +1,152 @@
+"""One short line about each kind of trace event, for timelines and lists. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.model.duration import format_duration
+from harness.model.trace import TraceEvent
+
+__all__ = ["describe"]
+
+_Payload = Mapping[str, Any]
+
+
+def describe(event: TraceEvent) -> str:
+    """Return one short line about an event."""
+    writer = _TEXTS.get(event.kind)
+    return writer(event.payload) if writer is not None else event.kind.replace(".", " ")
+
+
+def _response(payload: _Payload) -> str:
+    error = payload.get("error") or {}
+    parts = [f"answers {payload['status']}"]
+    if name := error.get("code") or error.get("type"):
+        parts.append(str(name))
+    if (retry_after := payload.get("retry_after")) is not None:
+        parts.append(f"Retry-After: {retry_after}")
+    return ", ".join(parts)
+
+
+def _raised(payload: _Payload) -> str:
+    outer = payload["chain"][0]
+    typed = f" ({outer['class']}/{outer['code']})" if outer.get("class") else ""
+    return f"{payload['call']} raised {outer['type']}{typed}"
+
+
+def _resolve(payload: _Payload) -> str:
+    outcome = payload.get("error") or payload.get("address")
+    return f"resolves {payload['host']}: {outcome}"
+
+
+def _typed(payload: _Payload) -> str:
+    return f"{payload.get('class')}/{payload.get('code')}"
+
+
+def _replied(payload: _Payload) -> str:
+    who = f"{payload['execution']} {payload['tool']}"
+    if not payload["ok"]:
+        return f"{who} fails: {_typed(payload)}"
+    if payload["partial"]:
+        return f"{who} replies in part: {len(payload['errors'])} items failed"
+    return f"{who} replies"
+
+
+def _effect(payload: _Payload) -> str:
+    again = f", time {payload['count']}" if payload["count"] > 1 else ""
+    return f"effect of {payload['execution']} {payload['tool']}{again}"
+
+
+def _shown(payload: _Payload) -> str:
+    about = f" about {payload['tool']}" if payload.get("tool") else ""
+    deadline = payload.get("deadline_ns")
+    limit = f", {format_duration(deadline)} to answer" if deadline else ", without a deadline"
+    return f"{payload['interactor']} shows {payload['interaction_kind']}{about}{limit}"
+
+
+def _answered(payload: _Payload) -> str:
+    refused = "" if payload["accepted"] else f", refused ({_typed(payload)})"
+    return f"{payload['interactor']}: {payload['answer']}{refused}"
+
+
+def _stored(payload: _Payload) -> str:
+    outcome = "done" if payload["ok"] else _typed(payload)
+    return f"{payload['op']} {payload['operation']}: {outcome}"
+
+
+def _cancel(payload: _Payload) -> str:
+    target = f" {payload['target']}" if payload.get("target") else ""
+    return f"cancel of {payload['scope']}{target}"
+
+
+def _declared(payload: _Payload) -> str:
+    fields = payload.get("fields") or {}
+    about = next(
+        (fields[name] for name in ("stage", "tool", "request", "id") if name in fields), ""
+    )
+    return f"declares {payload['name']} {about}".rstrip()
+
+
+def _asked_stage(payload: _Payload) -> str:
+    return (
+        f"{payload['stage']}, attempt {payload['attempt']}: {payload['phase']} {payload['answer']}"
+    )
+
+
+def _fault(payload: _Payload) -> str:
+    of = f" of {payload['of']}" if payload.get("of") else ""
+    return f"fault {payload['fault']}{of} ({payload['fault_kind'].replace('_', ' ')})"
+
+
+_TEXTS: dict[str, Callable[[_Payload], str]] = {
+    "call.started": lambda p: f"{p['call']} started",
+    "call.returned": lambda p: f"{p['call']} returned",
+    "call.raised": _raised,
+    "call.crashed": lambda p: f"{p['call']} was cut off",
+    "call.skipped": lambda p: f"{p['call']} was not asked: {p['why']}",
+    "process.started": lambda p: f"life {p['life']} starts" + (" and resumes" * p["resume"]),
+    "process.crashed": lambda p: f"life {p['life']} is killed",
+    "cancel.requested": _cancel,
+    "cancel.unsupported": lambda p: f"{p['cancel']}: the subject cannot be cancelled",
+    "tool.called": lambda p: f"{p['execution']} {p['tool']} is called",
+    "tool.effect": _effect,
+    "tool.replied": _replied,
+    "tool.raised": lambda p: f"{p['execution']} {p['tool']} raises {p['type']}",
+    "tool.stopped": lambda p: f"{p['execution']} {p['tool']} is stopped",
+    "tool.unfinished": lambda p: f"{p['execution']} {p['tool']} never replied",
+    "interaction.shown": _shown,
+    "interaction.answered": _answered,
+    "interaction.dismissed": lambda p: f"{p['interactor']} takes {p['request']} off the screen",
+    "interaction.broken": lambda p: f"{p['interactor']} is broken",
+    "store.asked": lambda p: f"{p['op']} {p['operation']} {p['session']}",
+    "store.durable": lambda p: f"{p['op']} is durable" + (", torn" if p["torn"] else ""),
+    "store.answered": _stored,
+    "store.edited": lambda p: f"somebody edits {p['session']}",
+    "stage.asked": _asked_stage,
+    "extension.phase": lambda p: f"{p['extension']}: {p['phase']}" + ("" if p["ok"] else " fails"),
+    "extension.slot_decided": lambda p: f"{p['extension']} decides: {p['decision']}",
+    "extension.slot_delivered": lambda p: f"{p['extension']} receives its slot",
+    "leak": lambda p: f"leak of {p['what']} at {p['site']}",
+    "net.resolve": _resolve,
+    "net.connect": lambda p: f"{p['connection']} connects to {p['host']}:{p['port']}",
+    "net.connected": lambda p: f"{p['connection']} connected",
+    "net.connect_failed": lambda p: f"{p['connection']} {p['error'].replace('_', ' ')}",
+    "net.sent": lambda p: f"{p['connection']} sends {p['bytes_count']} bytes",
+    "net.delivered": lambda p: f"{p['connection']} receives {p['bytes_count']} bytes",
+    "net.eof": lambda p: f"{p['connection']} end of stream",
+    "net.reset": lambda p: f"{p['connection']} reset by the provider",
+    "net.closed": lambda p: f"{p['connection']} closed by the subject",
+    "http.request": lambda p: f"{p['exchange']}: {p['method']} {p['target']}",
+    "http.response": _response,
+    "http.stream_error": lambda p: f"error in the stream: {p['error'].get('code')}",
+    "http.exchange_ended": lambda p: f"{p['exchange']} ended: {p['how'].replace('_', ' ')}",
+    "fault.fired": _fault,
+    "fault.unmet": lambda p: f"fault {p['fault']} was never met",
+    "sleep": lambda p: f"sleeps {format_duration(p['delay_ns'])}",
+    "declared.event": _declared,
+    "declared.audit_event": lambda p: f"audits {p['name']}",
+    "declared.audit": lambda p: f"audits {p['record'].get('class')}/{p['record'].get('code')}",
+    "declared.user_message": lambda p: f"tells the user: {p['message']}",
+    "declared.model_message": lambda _: "tells the model a typed error",
+}

@@ -140,6 +140,8 @@ class RunReport(Value):
     scenario: str
     title: str
     why: str
+    variant: str | None = None
+    """Which of the runs that were made from one scenario this is, such as `crash after event 17`."""
     seed: int
     verdict: Verdict
     ending: EndingReason

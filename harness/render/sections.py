@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.model.finding import CallReport, EventMark, Finding, Report, RunReport, Verdict
+from harness.render.agent import AgentTimeline, draw_agent
 from harness.render.backoff_chart import ChartRow, chart_rows
+from harness.render.effects import EffectRow, effect_rows
 from harness.render.strip import Strip, draw_strip
 from harness.render.timeline import Timeline, draw_timeline
 from harness.render.verdict_words import fold, group_of, worst_first
@@ -87,9 +89,12 @@ class Section:
     runs: tuple[RunReport, ...]
     cards: tuple[Card, ...]
     checks: tuple[CheckLine, ...]
+    agent: AgentTimeline | None
+    """The drawing of a whole agent; then there is neither timeline nor strip."""
     timeline: Timeline | None
     strip: Strip | None
     chart: tuple[ChartRow, ...]
+    effects: tuple[EffectRow, ...]
     attempts: tuple[CallReport, ...]
     """Calls whose attempts are listed one by one; empty beside a strip."""
     events: tuple[EventMark, ...]
@@ -141,7 +146,8 @@ def _section(scenario: str, runs: list[RunReport], anchors: set[str]) -> Section
     cited |= {seq for wait in shown.waits if not wait.legal for seq in wait.events}
     most = EVENTS_MAX_PASSED if shown.verdict is Verdict.PASS else EVENTS_MAX
     events = _chosen(shown.timeline, cited, most)
-    strip = draw_strip(shown)
+    agent = draw_agent(shown)
+    strip = draw_strip(shown) if agent is None else None
     anchor = safe_id("s", scenario, anchors)
     return Section(
         anchor=anchor,
@@ -156,9 +162,11 @@ def _section(scenario: str, runs: list[RunReport], anchors: set[str]) -> Section
         runs=tuple(runs),
         cards=cards,
         checks=_check_lines(runs),
-        timeline=draw_timeline(shown),
+        agent=agent,
+        timeline=draw_timeline(shown) if agent is None else None,
         strip=strip,
         chart=chart_rows(runs),
+        effects=effect_rows(shown),
         attempts=() if strip else shown.calls,
         events=events,
         events_left_out=len(shown.timeline) - len(events) + shown.timeline_cut,

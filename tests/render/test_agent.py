@@ -1,0 +1,64 @@
+"""The timeline of a whole agent: lanes, approval windows, crash walls."""
+
+from __future__ import annotations
+
+from harness.model.finding import RunReport
+from harness.render.agent import AgentTimeline, draw_agent
+from tests.render import sample_report
+from tests.render.sample_agent import agent_run
+
+
+def _drawn(run: RunReport) -> AgentTimeline:
+    drawing = draw_agent(run)
+    assert drawing is not None
+    return drawing
+
+
+def test_each_side_of_the_world_has_its_lane() -> None:
+    """Who did something is seen at once."""
+    names = [lane.name for lane in _drawn(agent_run()).lanes]
+    assert names == ["calls", "provider", "tools", "person", "store", "harness"]
+
+
+def test_a_crash_is_a_wall_where_everything_of_that_life_ends() -> None:
+    """The tool that was running is cut off at the wall, and so is the call."""
+    drawing = _drawn(agent_run())
+    (wall,) = drawing.walls
+    cut = [span for span in drawing.spans if span.key == "cut"]
+    assert {span.lane for span in cut} == {"calls", "tools"}
+    assert all(abs(span.x + span.width - wall.x) < 0.2 for span in cut)
+
+
+def test_an_approval_is_a_window_that_ends_with_the_answer_and_shows_its_deadline() -> None:
+    """The person had until the deadline and answered earlier."""
+    drawing = _drawn(agent_run())
+    (window,) = [span for span in drawing.spans if span.lane == "person"]
+    assert window.key == "good"
+    assert window.deadline is not None
+    assert window.deadline > window.x + window.width
+
+
+def test_a_window_that_nobody_closes_stays_open() -> None:
+    """A request that is never answered is drawn to the end, and looks unfinished."""
+    run = agent_run()
+    marks = tuple(mark for mark in run.timeline if mark.kind != "interaction.answered")
+    (window,) = [
+        span
+        for span in _drawn(run.model_copy(update={"timeline": marks})).spans
+        if span.lane == "person"
+    ]
+    assert window.key == "cut"
+    assert "nobody answered" in window.says
+
+
+def test_everything_is_drawn_inside_the_picture() -> None:
+    """No span, mark or wall leaves the drawing, and spans of one lane never overlap."""
+    drawing = _drawn(agent_run())
+    assert all(span.x > 0 and span.x + span.width < drawing.width for span in drawing.spans)
+    assert all(span.y > 0 and span.y + span.height < drawing.base for span in drawing.spans)
+    assert all(0 < mark.y < drawing.base for mark in drawing.marks)
+
+
+def test_a_run_of_an_adapter_is_no_agent() -> None:
+    """The other drawings stay as they are."""
+    assert draw_agent(sample_report.sdk_schedule()) is None

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import InputError, Problem, SourceError, UnknownNameError
+from harness.load.matrix import Crossing, expand
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
 from harness.load.wording import did_you_mean
@@ -37,10 +38,22 @@ _ROOT_NAME = "scenarios"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedScenario:
-    """A scenario and the file that it came from, as the path was given."""
+    """A scenario and the file that it came from, as the path was given.
+
+    Attributes:
+        variants: what its matrix makes of it; empty without a matrix.
+        crossing: how many combinations that are; None without a matrix.
+    """
 
     path: str
     scenario: Scenario
+    variants: tuple[Scenario, ...] = ()
+    crossing: Crossing | None = None
+
+    @property
+    def runnable(self) -> tuple[Scenario, ...]:
+        """The scenarios to run: its variants, or itself."""
+        return self.variants or (self.scenario,)
 
 
 def load_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -62,7 +75,11 @@ def checked_scenario(document: Document) -> Scenario:
         SourceError: as `load_scenario` does.
     """
     scenario = document.validate(Scenario)
-    problems = [*_misplaced(document, scenario), *_unknown_payloads(document, scenario)]
+    problems = [
+        *_misplaced(document, scenario),
+        *_unknown_payloads(document, scenario),
+        *_made_up_variant(document, scenario),
+    ]
     if problems:
         raise SourceError(tuple(problems))
     return scenario
@@ -128,6 +145,15 @@ def _misplaced(document: Document, scenario: Scenario) -> Iterator[Problem]:
         )
 
 
+def _made_up_variant(document: Document, scenario: Scenario) -> Iterator[Problem]:
+    if scenario.variant is not None:
+        yield document.problem(
+            ("variant",),
+            "`variant` is given to what a matrix or a crash sweep makes of a scenario",
+            "leave it out; the id tells scenarios apart",
+        )
+
+
 def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Problem]:
     for index, rule in enumerate(scenario.provider.faults):
         name = getattr(rule.then, "error", None)
@@ -190,12 +216,21 @@ def _load_all(paths: tuple[str, ...]) -> list[LoadedScenario]:
     problems: list[Problem] = []
     for path in paths:
         try:
-            loaded.append(LoadedScenario(path=path, scenario=load_scenario(path)))
+            loaded.append(_loaded(path))
         except SourceError as error:
             problems.extend(error.problems)
     if problems:
         raise SourceError(tuple(problems))
     return loaded
+
+
+def _loaded(path: str) -> LoadedScenario:
+    document = read_document(path)
+    scenario = checked_scenario(document)
+    if scenario.matrix is None:
+        return LoadedScenario(path=path, scenario=scenario)
+    variants, crossing = expand(document, scenario)
+    return LoadedScenario(path=path, scenario=scenario, variants=variants, crossing=crossing)
 
 
 def _id_by_place(path: Path) -> str | None:

@@ -141,7 +141,7 @@ class RunReport(Value):
     title: str
     why: str
     variant: str | None = None
-    """Which of the runs that were made from one scenario this is, such as `crash after event 17`."""
+    """Which of the runs made from one scenario this is, such as `crash after event 17`."""
     seed: int
     verdict: Verdict
     ending: EndingReason

@@ -13,9 +13,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from harness.model._base import SparseValue, Value
+from harness.model.disk_script import STORE_OPERATIONS, DiskScript, StoreArguments
 from harness.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from harness.model.fault import FaultRule
 from harness.model.interaction_script import InteractionKind, InteractorScript
+from harness.model.matrix import Matrix
 from harness.model.mishap import CancelRule, CrashRule
 from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
@@ -141,10 +143,12 @@ class Scenario(SparseValue):
     SPARSE: ClassVar[frozenset[str]] = frozenset(
         {
             "variant",
+            "matrix",
             "session",
             "tools",
             "interactors",
             "store",
+            "disk",
             "cancels",
             "crashes",
             "crash_everywhere",
@@ -162,7 +166,9 @@ class Scenario(SparseValue):
     origin: str | None = None
     """The public bug or document that the situation comes from."""
     variant: str | None = None
-    """Which of the scenarios that were generated from one file this is."""
+    """Which of the scenarios that were made from one file this is; never in a file."""
+    matrix: Matrix | None = None
+    """Makes one scenario for each combination of its axes; this one is then not run itself."""
     provider: ProviderScript = ProviderScript()
     session: SessionScript | None = None
     """How a runtime under test is set up; None: with all defaults."""
@@ -170,6 +176,8 @@ class Scenario(SparseValue):
     interactors: tuple[InteractorScript, ...] = ()
     store: StoreScript | None = None
     """The fake session store; None: an empty one in memory."""
+    disk: DiskScript | None = None
+    """The disk of a session store under test; None: a good one."""
     cancels: tuple[CancelRule, ...] = ()
     crashes: tuple[CrashRule, ...] = ()
     """In the order in which they happen, one for each life of the subject but the last."""
@@ -196,6 +204,10 @@ class Scenario(SparseValue):
                 raise ValueError(f"two {what} have the same name")
         if self.role == "provider_adapter":
             self._only_a_provider()
+        if self.disk is not None and self.role != "session_store":
+            raise ValueError("disk is for the role session_store")
+        if self.role == "session_store":
+            self._what_a_store_is_asked()
         return self
 
     def _names(self) -> Iterator[tuple[str, list[str]]]:
@@ -205,16 +217,29 @@ class Scenario(SparseValue):
         rules += [rule.id for tool in self.tools for rule in tool.rules]
         rules += [rule.id for interactor in self.interactors for rule in interactor.rules]
         rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
+        rules += [rule.id for rule in (self.disk.rules if self.disk is not None else ())]
         rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
         yield "rules", rules
 
     def _only_a_provider(self) -> None:
-        for name in sorted(self.SPARSE - {"variant"}):
+        for name in sorted(self.SPARSE - {"variant", "matrix"}):
             if getattr(self, name):
                 raise ValueError(f"{name} is for another role than provider_adapter")
         for task in self.tasks:
             if task.do != "call" or task.question is not None or task.arguments:
                 raise ValueError(f"task {task.id!r}: a provider adapter is only called")
+
+    def _what_a_store_is_asked(self) -> None:
+        for task in self.tasks:
+            if task.do not in STORE_OPERATIONS:
+                known = ", ".join(STORE_OPERATIONS)
+                raise ValueError(f"task {task.id!r}: a store knows no {task.do!r}, only {known}")
+            if task.copies != 1:
+                raise ValueError(f"task {task.id!r}: a store is asked one thing at a time")
+            try:
+                StoreArguments.model_validate(task.arguments).check(task.do)
+            except ValueError as error:
+                raise ValueError(f"task {task.id!r}: {error}") from None
 
     @property
     def family(self) -> str:

@@ -179,6 +179,8 @@ class ToolScript(Value):
     retry: ToolRetry | None = None
     value: Any = {"done": True}
     """The value of a good result."""
+    lives: tuple[int, ...] = ()
+    """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()
 
     @model_validator(mode="after")

@@ -90,7 +90,7 @@ def merged(base: Any, change: Any) -> Any:
 
 def _combined(base: dict[str, Any], matrix: Matrix, cell: dict[str, str]) -> dict[str, Any]:
     choices = [matrix.axes[axis][name] for axis, name in cell.items()]
-    defined: dict[str, Any] = {}
+    defined = dict(matrix.define)
     for choice in choices:
         defined.update(choice.define)
     data: Any = base
@@ -106,5 +106,7 @@ def _filled(value: Any, defined: dict[str, Any]) -> Any:
     if isinstance(value, list):
         return [_filled(item, defined) for item in value]
     if isinstance(value, str) and value.startswith("$") and value[1:] in defined:
-        return copy.deepcopy(defined[value[1:]])
-    return value
+        # A definition may name others, but never itself: so filling in always ends.
+        others = {name: item for name, item in defined.items() if name != value[1:]}
+        return _filled(defined[value[1:]], others)
+    return copy.deepcopy(value)

@@ -42,6 +42,8 @@ class Matrix(Value):
 
     axes: dict[str, dict[str, Choice]] = Field(min_length=2)
     """Axis to its choices by name."""
+    define: dict[str, Any] = {}
+    """Values that every choice may name as `$name`; what a choice defines comes before them."""
     omit: tuple[Omission, ...] = ()
 
     @model_validator(mode="after")

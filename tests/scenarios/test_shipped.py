@@ -23,10 +23,17 @@ FAMILIES = {
     "provider-transient": 30,
     "approvals": 16,
     "resume-drift": 14,
+    "tools": 12,
+    "cancellation": 6,
+    "session-store": 5,
+    "state-machine": 6,
+    "audit": 4,
+    "extension-lifecycle": 5,
 }
 MODELINE = "# yaml-language-server: $schema=../scenario.schema.json"
 #: Scenarios in which nothing goes wrong, so that a subject that never works cannot hide.
 HEALTHY = {
+    "cancellation/two-turns-at-once",
     "provider-transient/healthy-call",
     "provider-transient/healthy-tool-call",
     "provider-transient/stream-short-but-whole",

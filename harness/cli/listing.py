@@ -113,17 +113,9 @@ def _subjects(_: str) -> list[Entry]:
 
 
 def _checks(model: str) -> list[Entry]:
-    from harness.oracle.judge import check_infos
+    from harness.run.kill_matrix import check_entries
 
-    return [
-        {
-            "id": check.id,
-            "title": check.title,
-            "says": check.says,
-            "requirements": list(check.requirements),
-        }
-        for check in check_infos(_load(model))
-    ]
+    return [entry.model_dump(mode="json") for entry in check_entries(_load(model))]
 
 
 def _requirements(model: str) -> list[Entry]:
@@ -183,7 +175,15 @@ def _subject_note(entry: Entry) -> str:
 
 
 def _show_checks(entries: list[Entry]) -> Iterable[str]:
-    return _columns([(item["id"], item["says"]) for item in entries])
+    rows: list[tuple[str, ...]] = [
+        (
+            item["id"],
+            item["level"] or "-",
+            f"{item['says']} Failed by: {', '.join(item['miniatures']) or 'none that is shipped'}.",
+        )
+        for item in entries
+    ]
+    return _columns(rows)
 
 
 def _show_requirements(entries: list[Entry]) -> Iterable[str]:

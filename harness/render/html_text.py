@@ -39,6 +39,7 @@ def html_report(report: Report) -> str:
         overview=make_overview(report, sections),
         matrix=make_matrix(sections),
         sections=sections,
+        known_checks=frozenset(entry.id for entry in report.checks),
         style=style,
         script=script,
         policy=_policy(style, script),

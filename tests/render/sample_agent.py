@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.finding import AttemptMark, CallReport, EventMark, Finding, RunReport, Verdict
+from harness.model.finding import (
+    AttemptMark,
+    CallReport,
+    EventMark,
+    Finding,
+    OrderStep,
+    RunReport,
+    Verdict,
+)
 from harness.model.trace import TraceEvent
 from harness.run.event_texts import describe
 from tests.render.sample_story import MS, S
@@ -144,6 +152,16 @@ def agent_run() -> RunReport:
                 observed="2 effects",
                 events=(7, 16),
                 judged=1,
+                order=(
+                    OrderStep(expected="tool.called", observed="t1 write_file is called", seq=6),
+                    OrderStep(
+                        expected="no further tool.called",
+                        observed="t2 write_file is called",
+                        seq=15,
+                        at_ns=5 * S,
+                        agrees=False,
+                    ),
+                ),
             ),
         ),
         calls=(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from harness.model.finding import RunReport
 from harness.render.agent import AgentTimeline, draw_agent
+from harness.render.html_text import html_report
 from tests.render import sample_report
 from tests.render.sample_agent import agent_run
 
@@ -62,3 +65,13 @@ def test_everything_is_drawn_inside_the_picture() -> None:
 def test_a_run_of_an_adapter_is_no_agent() -> None:
     """The other drawings stay as they are."""
     assert draw_agent(sample_report.sdk_schedule()) is None
+
+
+def test_the_orders_stand_side_by_side_and_the_first_difference_is_marked() -> None:
+    """Expected and observed are read line by line until they part."""
+    report = sample_report.sdk_report().model_copy(update={"runs": (agent_run(),)})
+    page = html_report(report)
+    assert "Expected order" in page
+    (parting,) = re.findall(r'<tr class="parting">.*?</tr>', page, re.DOTALL)
+    assert "no further tool.called" in parting
+    assert "t2 write_file is called" in parting

@@ -1,0 +1,38 @@
+"""Which check is failed by which miniature: the proof that every check can fail."""
+
+from __future__ import annotations
+
+from harness.model.error_model import ErrorModel, Level
+from harness.model.finding import CheckEntry
+from harness.oracle.judge import check_infos
+from harness.subjects.registry import catalog
+
+__all__ = ["check_entries"]
+
+#: The strictest first: a check has the level of the strictest sentence that it judges.
+_LEVELS: tuple[Level, ...] = ("MUST", "SHOULD", "MAY")
+
+
+def check_entries(model: ErrorModel) -> tuple[CheckEntry, ...]:
+    """Return every check that judges by `model`, with the shipped miniatures that fail it.
+
+    The level is None for a check of the evidence itself, which no sentence asks for.
+    """
+    fails: dict[str, list[str]] = {}
+    for entry in catalog():
+        if entry.fails is not None:
+            fails.setdefault(entry.fails, []).append(entry.id)
+    levels = {requirement.id: requirement.level for requirement in model.requirements}
+    return tuple(
+        CheckEntry(
+            id=info.id,
+            title=info.title,
+            says=info.says,
+            level=min(
+                (levels[name] for name in info.requirements), key=_LEVELS.index, default=None
+            ),
+            requirements=info.requirements,
+            miniatures=tuple(fails.get(info.id, ())),
+        )
+        for info in check_infos(model)
+    )

@@ -1,43 +1,64 @@
 """Ordering: the model's ordering rules, each a check, over the trace and what follows from it.
 
-Beside the events of the trace a rule may speak of `attempt.started` {call, attempt, retry} and
-`attempt.failed` {call, attempt}, which the oracle derives. They stand right after the event that
-shows them, and carry its `seq`.
+Beside the events of the trace a rule may speak of a few that the oracle derives, each right behind
+the event that shows it, with its `seq`:
+
+- `attempt.started` {call, attempt, retry} and `attempt.failed` {call, attempt};
+- `gated.called`, for a `tool.called` whose tool needs an approval by its script: the same payload,
+  and `mode` of the session, and `staged`, whether a state machine is attached;
+- `dependent.phase` {extension, dependent, phase, ok}, for each `extension.phase` of a `dependent`
+  and each `extension` that it depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.model.error_model import ErrorModel, OrderingRule
+from harness.model.scenario import Scenario
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation
-from harness.oracle.patterns import evaluate
+from harness.oracle.patterns import PatternResult, Witness, evaluate_all
 
-__all__ = ["checks", "with_attempts"]
+__all__ = ["checks", "with_derived"]
 
 
 def checks(model: ErrorModel) -> tuple[Check, ...]:
-    """Return one check for each ordering rule of `model`."""
-    return tuple(_check(rule) for rule in model.ordering)
+    """Return one check for each ordering rule of `model`; they share one pass over a trace."""
+    results = _Results(model)
+    return tuple(_check(rule, results) for rule in model.ordering)
 
 
-def with_attempts(events: tuple[TraceEvent, ...], calls: tuple[Call, ...]) -> list[TraceEvent]:
+def with_derived(
+    events: Iterable[TraceEvent], calls: Iterable[Call], scenario: Scenario
+) -> list[TraceEvent]:
     """Return `events` with the derived ones among them."""
     derived: dict[int, list[TraceEvent]] = {}
     for call in calls:
         for attempt in call.attempts:
-            for event in _derived(attempt):
+            for event in _of_attempt(attempt):
                 derived.setdefault(event.seq, []).append(event)
+    gated = {tool.name for tool in scenario.tools if tool.gated}
+    session = scenario.session
+    extensions = () if session is None else session.extensions
+    needed = {extension.id: extension.depends_on for extension in extensions}
     merged: list[TraceEvent] = []
     for event in events:
         merged.append(event)
-        merged.extend(derived.get(event.seq, ()))
+        if event.seq in derived:
+            merged.extend(derived[event.seq])
+        if event.kind == "tool.called" and event.payload.get("tool") in gated:
+            mode = "ask" if session is None else session.mode
+            staged = session is not None and bool(session.stages)
+            payload = {**event.payload, "mode": mode, "staged": staged}
+            merged.append(TraceEvent(event.seq, event.at_ns, "oracle", "gated.called", payload))
+        elif event.kind == "extension.phase":
+            merged.extend(_dependent(event, needed.get(str(event.payload.get("extension")), ())))
     return merged
 
 
-def _derived(attempt: Attempt) -> Iterator[TraceEvent]:
+def _of_attempt(attempt: Attempt) -> Iterator[TraceEvent]:
     facts = {"call": attempt.call, "attempt": attempt.number}
     start = attempt.start
     begun = {**facts, "retry": attempt.number > 1}
@@ -48,9 +69,46 @@ def _derived(attempt: Attempt) -> Iterator[TraceEvent]:
         )
 
 
-def _check(rule: OrderingRule) -> Check:
+def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[TraceEvent]:
+    for name in dependencies:
+        payload = {
+            "extension": name,
+            "dependent": event.payload.get("extension"),
+            "phase": event.payload.get("phase"),
+            "ok": event.payload.get("ok"),
+        }
+        yield TraceEvent(event.seq, event.at_ns, "oracle", "dependent.phase", payload)
+
+
+class _Results:
+    """What the rules of a model come to over the case that was asked for last."""
+
+    def __init__(self, model: ErrorModel) -> None:
+        self._model = model
+        self._case: Case | None = None
+        self._results: dict[str, PatternResult] = {}
+
+    def of(self, rule: OrderingRule, case: Case) -> PatternResult:
+        """Return what `rule` comes to; the first rule of a case has all of them evaluated."""
+        if self._case is not case:
+            applying = tuple(
+                each for each in self._model.ordering if not _does_not_apply(each, case)
+            )
+            events = with_derived(case.trace.events, case.calls, case.trace.header.scenario)
+            results = evaluate_all(applying, events, self._model.events)
+            self._results = {
+                each.id: result for each, result in zip(applying, results, strict=True)
+            }
+            self._case = case
+        return self._results[rule.id]
+
+
+def _check(rule: OrderingRule, results: _Results) -> Check:
     def run(case: Case) -> Outcome:
-        return _judge(rule, case)
+        reason = _does_not_apply(rule, case)
+        if reason:
+            return Outcome(reason=reason)
+        return _judged(rule, case, results.of(rule, case))
 
     return Check(
         id=f"ordering.{rule.id}",
@@ -60,27 +118,46 @@ def _check(rule: OrderingRule) -> Check:
     )
 
 
-def _judge(rule: OrderingRule, case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing happened that the rule speaks of")
-    if rule.needs is not None and rule.needs not in case.trace.header.subject.declares:
-        outcome.reason = f"the subject's binding does not declare {rule.needs!r}"
-        return outcome
-    result = evaluate(rule, with_attempts(case.trace.events, case.calls))
+def _does_not_apply(rule: OrderingRule, case: Case) -> str:
+    """Return why the rule is not for the subject; empty when it is."""
+    subject = case.trace.header.subject
+    if rule.roles and subject.role not in rule.roles:
+        roles = " or a ".join(role.replace("_", " ") for role in rule.roles)
+        return f"the rule is for a {roles}"
+    for declaration in rule.declarations:
+        if declaration not in subject.declares:
+            return f"the subject's binding does not declare {declaration!r}"
+    return ""
+
+
+def _judged(rule: OrderingRule, case: Case, result: PatternResult) -> Outcome:
+    outcome = Outcome(reason=result.silent or "nothing happened that the rule speaks of")
     for _ in range(result.judged):
         outcome.looked_at(rule.requirement)
+    footer = case.trace.footer
     waits = ""
-    if case.trace.footer.ending != "completed":
-        detail = "; ".join(case.trace.footer.detail)
-        ending = case.trace.footer.ending.replace("_", " ")
+    if footer.ending != "completed":
+        detail = "; ".join(footer.detail)
+        ending = footer.ending.replace("_", " ")
         waits = f" (the run ended by {ending}{': ' if detail else ''}{detail})"
     for witness in result.witnesses:
         outcome.violate(
             Violation(
                 requirement=rule.requirement,
-                call=witness.key if rule.per == "call" else None,
+                call=_call(rule, witness),
                 expected=rule.says,
                 observed=f"{witness.observed}{waits}",
-                events=tuple(sorted({event.seq for event in witness.events})),
+                events=tuple(sorted({event.seq for event in (*witness.events, *witness.near)})),
+                hint=rule.hint,
+                order=witness.order,
             )
         )
     return outcome
+
+
+def _call(rule: OrderingRule, witness: Witness) -> str | None:
+    """Return the call that a violation is in: the key, else that of the event that shows it."""
+    if rule.per == "call":
+        return witness.key
+    calls = [event.payload.get("call") for event in witness.events]
+    return next((str(call) for call in reversed(calls) if call is not None), None)

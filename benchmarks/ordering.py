@@ -1,0 +1,117 @@
+"""Ordering rules: what an event costs, however long the trace, and against the definitions.
+
+    python -m benchmarks.ordering
+
+All rules of stud-cli for a runtime are judged over traces of whole turns. One pass is measured at
+three lengths; the evaluator that follows the definitions to the letter (and is what the tests
+compare with) at lengths at which it ends. Seconds of processor time, the best of a few rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+from benchmarks._turns import machine
+from harness.load.error_model import load_error_model
+from harness.model.trace import TraceEvent
+from harness.oracle.patterns import evaluate_all
+from tests.oracle.brute_force import violated_keys
+from tests.oracle.mini_trace import events_of
+
+LENGTHS, SMALL, ROUNDS = (1_000, 10_000, 100_000), (250, 500, 1_000), 3
+MODEL = load_error_model("stud-cli")
+RULES = tuple(rule for rule in MODEL.ordering if "runtime" in rule.roles)
+_TURN = " · ".join(
+    (
+        "call.started call=turn/{n}",
+        "SessionTurnStart call=turn/{n} turn=t{n}",
+        *(
+            f"{fired} call=turn/{{n}} turn=t{{n}} stage={stage} id={stage}{{n}} error=false"
+            for stage in ("RECEIVE_INPUT", "COMPOSE_REQUEST", "SEND_REQUEST")
+            for fired in ("StagePreFired", "StagePostFired")
+        ),
+        "net.connect call=turn/{n} connection=c{n}",
+        "net.sent call=turn/{n} connection=c{n}",
+        "http.request call=turn/{n} exchange=x{n}",
+        "http.response call=turn/{n} exchange=x{n}",
+        "net.delivered connection=c{n}",
+        "ToolInvocationProposed call=turn/{n} tool=rm tool_call=tc{n}",
+        "InteractionRaised call=turn/{n} request=r{n} tool_call=tc{n}",
+        "Shown call=turn/{n} interactor=i request=r{n} tool_call=tc{n}",
+        "UserApproved call=turn/{n} interactor=i request=r{n} tool_call=tc{n}",
+        "InteractionAnswered call=turn/{n} request=r{n} tool_call=tc{n}",
+        "Approval call=turn/{n} decision=approve tool_call=tc{n}",
+        "ToolInvocationStarted call=turn/{n} tool=rm tool_call=tc{n}",
+        "Executed call=turn/{n} tool=rm tool_call=tc{n}",
+        "tool.replied call=turn/{n} tool=rm tool_call=tc{n} ok=true",
+        "ToolInvocationSucceeded call=turn/{n} tool=rm tool_call=tc{n}",
+        "StoreAsked call=turn/{n} session=s1",
+        "StoreAcknowledged call=turn/{n} session=s1",
+        "SessionPersisted call=turn/{n} session=s1",
+        "SessionTurnEnd call=turn/{n} turn=t{n}",
+        "call.returned call=turn/{n}",
+    )
+)
+
+
+def trace_of(length: int) -> list[TraceEvent]:
+    """Return the first `length` events of an endless session of good turns."""
+    events: list[TraceEvent] = []
+    while len(events) < length:
+        number = len(events) + 1
+        for event in events_of(_TURN.replace("{n}", str(number))):
+            seq = len(events) + 1
+            events.append(TraceEvent(seq, seq, event.actor, event.kind, event.payload))
+    return events[:length]
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the processor time of the fastest of a few rounds."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        gc.collect()
+        started = time.process_time()
+        run()
+        best = min(best, time.process_time() - started)
+    return best
+
+
+def one_pass(events: list[TraceEvent]) -> int:
+    """Judge all rules in one pass; return how many violations there are."""
+    results = evaluate_all(RULES, events, MODEL.events)
+    return sum(len(result.witnesses) for result in results)
+
+
+def by_definition(events: list[TraceEvent]) -> int:
+    """Judge all rules by their definitions; return how many violations there are."""
+    return sum(len(violated_keys(rule, events, MODEL.events)) for rule in RULES)
+
+
+def main() -> None:
+    """Print what an event costs."""
+    print(machine())
+    print(f"\none pass, {len(RULES)} rules")
+    first_us = 0.0
+    for length in LENGTHS:
+        events = trace_of(length)
+        cost_us = seconds(lambda events=events: one_pass(events)) * 1e6 / length
+        first_us = first_us or cost_us
+        print(
+            f"  {length:7,d} events  {cost_us:7.2f} µs per event  ratio {cost_us / first_us:5.2f}"
+        )
+    print("\nby definition, the same rules")
+    for length in SMALL:
+        events = trace_of(length)
+        assert one_pass(events) == by_definition(events)
+        slow_s = seconds(lambda events=events: by_definition(events))
+        fast_s = seconds(lambda events=events: one_pass(events))
+        print(
+            f"  {length:7,d} events  {slow_s * 1e6 / length:7.2f} µs per event"
+            f"  time against one pass {slow_s / fast_s:7.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

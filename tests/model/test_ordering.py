@@ -1,0 +1,190 @@
+"""The ordering language as a file spells it: what is refused, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from harness.errors import SourceError
+from harness.load.error_model import load_error_model
+from harness.model import error_model
+from harness.model.ordering import (
+    EventPattern,
+    OrderingRule,
+    Scope,
+    event_refs,
+    resolved,
+    unknown_event,
+)
+
+A, B = {"kinds": ["a"]}, {"kinds": ["b"]}
+NAMES = {
+    "Started": EventPattern(kinds=("declared.event",), where={"name": "Started"}),
+    "Ended": EventPattern(kinds=("declared.event",), where={"name": "Ended"}),
+}
+MODEL = """\
+id: mine
+title: Mine
+revision: "1"
+source: {title: T, system: S, document: D, read_on: "2026-01-01"}
+classes: []
+signals: []
+policies: []
+events:
+  ToolInvocationStarted: {kinds: [declared.event], where: {name: ToolInvocationStarted}}
+ordering:
+  - id: one
+    pattern: existence
+    event: ToolInvocationStarted
+    says: It starts.
+    requirement: R-1
+requirements:
+  - {id: R-1, level: MUST, place: p, sentence: s, checks: [ordering.one]}
+"""
+
+
+def rule(pattern: str, **changes: Any) -> OrderingRule:
+    """Return a rule that is complete but for what its pattern needs."""
+    values = {"id": "r", "pattern": pattern, "says": "It.", "requirement": "X-1"}
+    return OrderingRule.model_validate(values | changes)
+
+
+def load(path: Path, text: str) -> error_model.ErrorModel:
+    """Return the model that a file with `text` holds."""
+    path.write_text(text, "utf-8")
+    return load_error_model(str(path))
+
+
+def test_the_language_is_found_where_error_models_are() -> None:
+    """Who reads an error model needs no second module."""
+    assert error_model.EventPattern is EventPattern
+    assert error_model.OrderingRule is OrderingRule
+    assert error_model.Scope is Scope
+
+
+@pytest.mark.parametrize(
+    ("pattern", "changes", "words"),
+    [
+        ("absence", {}, "absence needs `event`"),
+        ("absence", {"event": A, "other": B}, "absence knows no `other`"),
+        ("precedence", {"event": A}, "precedence needs `other`"),
+        ("response", {"event": A, "other": B, "among": A}, "response knows no `among`"),
+        ("last", {"event": A}, "last needs `among`"),
+        ("universality", {"event": A}, "universality needs `among`"),
+        ("sequence", {"event": A}, "sequence knows no `event`"),
+        ("sequence", {}, "sequence needs `steps`"),
+        ("sequence", {"steps": [A]}, "one step has no order"),
+        ("existence", {"event": A, "within": "1s"}, "within and no_sooner go with"),
+        (
+            "response",
+            {"event": A, "other": B, "within": "1s", "no_sooner": "2s"},
+            "no_sooner is longer than within",
+        ),
+        ("absence", {"event": A, "per": []}, "write null"),
+        ("absence", {"event": A, "scope": {"lives": "later"}}, "lives: later needs `after`"),
+        ("absence", {"event": {}}, "exactly one of kinds and event"),
+        ("absence", {"event": {"kinds": ["a"], "event": "Started"}}, "exactly one of kinds"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(
+    pattern: str, changes: dict[str, Any], words: str
+) -> None:
+    """Each refusal says what is missing, or what is too much."""
+    with pytest.raises(ValidationError, match=words):
+        rule(pattern, **changes)
+
+
+def test_a_name_stands_for_its_pattern_and_can_be_narrowed() -> None:
+    """The source document's name stays what people read."""
+    narrowed = EventPattern(event="Started", where={"fields.tool": ("ls", "rm")}, has=("call",))
+    ((plain, pattern),) = resolved("Started", NAMES)
+    assert (plain, pattern) == ("Started", NAMES["Started"])
+    (first, (name, pattern)) = resolved(("Ended", narrowed), NAMES)
+    assert first[0] == "Ended"
+    assert name == "Started {tool: ls or rm}"
+    assert pattern.kinds == ("declared.event",)
+    assert pattern.where == {"name": "Started", "fields.tool": ("ls", "rm")}
+    assert pattern.has == ("call",)
+    assert resolved(None, NAMES) == ()
+
+
+def test_an_unnamed_pattern_is_called_by_its_kinds_and_conditions() -> None:
+    """Values are written as the file spells them."""
+    pattern = EventPattern(kinds=("a", "b"), where={"ok": True, "n": None}, like={"s": "x*"})
+    ((name, _),) = resolved(pattern, NAMES)
+    assert name == "a or b {ok: true, n: null, s: x*}"
+
+
+def test_every_place_for_events_is_looked_at() -> None:
+    """A name that is wrong anywhere in a rule is found."""
+    places: dict[str, Any] = {
+        "pattern": "response",
+        "event": "Started",
+        "other": ["Ended"],
+        "scope": {"after": {"event": "Started"}, "before": "Ended"},
+        "when": "Started",
+        "unless": A,
+    }
+    complete = rule(**places)
+    assert len(list(event_refs(complete))) == 6
+    assert unknown_event(complete, NAMES) is None
+    for place, value in (
+        ("event", "Startd"),
+        ("other", ["Ended", {"event": "Startd"}]),
+        ("scope", {"after": "Startd"}),
+        ("when", "Startd"),
+        ("unless", "Startd"),
+    ):
+        problem = unknown_event(rule(**places | {place: value}), NAMES)
+        assert problem is not None
+        assert "there is no event 'Startd'" in problem
+        assert "did you mean `Started`?" in problem
+    steps = rule("sequence", steps=["Started", "Startd"])
+    assert unknown_event(steps, NAMES) is not None
+
+
+def test_a_file_may_use_its_own_names(tmp_path: Path) -> None:
+    """The model keeps the rule as it was written."""
+    model = load(tmp_path / "mine.yaml", MODEL)
+    assert model.ordering[0].event == "ToolInvocationStarted"
+
+
+def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> None:
+    """Line and column of the wrong word, and the word that was meant."""
+    text = MODEL.replace("event: ToolInvocationStarted", "event: ToolInvocationStart")
+    with pytest.raises(SourceError) as caught:
+        load(tmp_path / "mine.yaml", text)
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column) == (13, 12)
+    assert problem.message == "one: there is no event 'ToolInvocationStart'"
+    assert problem.hint is not None
+    assert "did you mean `ToolInvocationStarted`?" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("pattern: existence", "pattern: existance", "did you mean `existence`?"),
+        ("    event: ToolInvocationStarted", "    event: {kindz: [a]}", "unknown key `kindz`"),
+        ("    event: ToolInvocationStarted", "    event: 7", "`event` should be"),
+        ("{kinds: [declared.event], where", "{event: Other, where", "not of another name"),
+        ("requirement: R-1\n", "requirement: R-1\n    within: 5s\n", "go with precedence"),
+        ("    event: Tool", "    role: runtime\n    event: Tool", "did you mean `roles`?"),
+        ("requirement: R-1\n", "requirement: R-1\n    roles: [runtme]\n", "`runtime`"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
+    """Whoever writes a rule is told what would be right."""
+    with pytest.raises(SourceError) as caught:
+        load(tmp_path / "mine.yaml", MODEL.replace(old, new, 1))
+    assert words in str(caught.value)
+
+
+def test_two_rules_need_two_ids(tmp_path: Path) -> None:
+    """The id of a rule is the id of its check."""
+    again = MODEL.partition("ordering:\n")[2].partition("requirements:")[0]
+    with pytest.raises(SourceError, match="two ordering rules have the id 'one'"):
+        load(tmp_path / "mine.yaml", MODEL.replace("requirements:", f"{again}requirements:"))

@@ -32,6 +32,9 @@ class Answer:
         chunks_before_finish: for a stream, how many chunks precede the finish reason.
         finish_reason: of a good answer.
         text: of a good answer that has one.
+        tool_calls: what a good answer asks for: `id`, `name` and `arguments` of each.
+        usage: tokens of a good answer, where it tells them: `prompt_tokens`, `completion_tokens`
+            and `total_tokens`.
         error: the error object that the body is, if it is one.
     """
 
@@ -43,6 +46,8 @@ class Answer:
     chunks_before_finish: int = 0
     finish_reason: str | None = None
     text: str | None = None
+    tool_calls: tuple[Mapping[str, str], ...] = ()
+    usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None
 
     @property

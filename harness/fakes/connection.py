@@ -216,7 +216,22 @@ class ProviderConnection:
             how=how,
             finish_reason=finish_reason,
             text_sha256=None if text is None else hashlib.sha256(text.encode()).hexdigest(),
+            **self._observed(finish_reason),
         )
+
+    def _observed(self, finish_reason: str | None) -> dict[str, Any]:
+        """Return what the answer asked for, if all of it went out and somebody wants to know."""
+        answer = self._answer
+        if not self._provider.observant or answer is None or finish_reason is None:
+            return {}
+        return {
+            **(
+                {"tool_calls": [dict(call) for call in answer.tool_calls]}
+                if answer.tool_calls
+                else {}
+            ),
+            **({"usage": dict(answer.usage)} if answer.usage is not None else {}),
+        }
 
 
 def _told(error: ErrorFacts) -> dict[str, Any]:

@@ -83,6 +83,10 @@ class Dialect(Protocol):
         """Return what `request` asks for."""
         ...
 
+    def messages(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return facts about each message that a request tells the model, for the trace."""
+        ...
+
     def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
         """Return the answer of a provider to which nothing goes wrong."""
         ...

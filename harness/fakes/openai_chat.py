@@ -11,10 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import InternalError
 from harness.fakes.answer import Answer, ErrorFacts, Headers
+from harness.fakes.chat_messages import message_facts
 from harness.fakes.dialect import Asked, Exchange, Refusal
 from harness.fakes.http_server import HttpRequest
 from harness.model.fault import HttpDate
@@ -27,9 +29,11 @@ _PATH_END = "/chat/completions"
 #: Rough stand-in for a token: leading white space and at most eight other characters.
 _TOKEN = re.compile(r"\s*\S{1,8}|\s+")
 _ARGUMENT_PIECE_CHARS = 12
+_TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REQUESTS_LIMIT, _TOKENS_LIMIT = 10_000, 2_000_000
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SPACED = json.JSONEncoder(ensure_ascii=False)
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 #: OpenAI indents its error bodies by four and ends them with a line break.
 _INDENTED = json.JSONEncoder(ensure_ascii=False, indent=4)
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
@@ -59,22 +63,32 @@ class OpenAIChat:
             body=body or {},
         )
 
+    def messages(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return facts about each message of a request."""
+        return message_facts(asked.body)
+
     def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
         """Return a chat completion, whole or as chunks."""
-        usage = _usage(script, asked)
-        finish_reason = "tool_calls" if script.tool_calls else "stop"
-        text = None if script.tool_calls else script.reply
+        said = _said(script, asked, exchange)
+        usage = _usage(said, asked)
+        shown = {name: usage[name] for name in _TOKEN_COUNTS}
+        tool_calls = tuple(
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in said.tool_calls
+        )
         if not asked.stream:
-            body = _completion(script, asked, exchange, finish_reason, text, usage)
+            body = _completion(said, asked, exchange, usage)
             return Answer(
                 status=200,
                 headers=_headers("application/json", exchange, usage["total_tokens"]),
                 chunks=(_SPACED.encode(body).encode(),),
-                finish_reason=finish_reason,
-                text=text,
+                finish_reason=said.finish_reason,
+                text=said.text,
+                tool_calls=tool_calls,
+                usage=shown,
             )
-        deltas = _deltas(script, exchange)
-        chunks = _stream(asked, exchange, deltas, finish_reason, usage)
+        deltas = _deltas(said)
+        chunks = _stream(asked, exchange, deltas, said.finish_reason, usage)
         return Answer(
             status=200,
             headers=_headers("text/event-stream; charset=utf-8", exchange, usage["total_tokens"]),
@@ -82,8 +96,10 @@ class OpenAIChat:
             end_marker=b"data: [DONE]\n\n",
             stream=True,
             chunks_before_finish=len(deltas),
-            finish_reason=finish_reason,
-            text=text,
+            finish_reason=said.finish_reason,
+            text=said.text,
+            tool_calls=tool_calls,
+            usage=shown if _with_usage(asked) else None,
         )
 
     def error_answer(
@@ -187,12 +203,61 @@ def _token(exchange: Exchange, purpose: str, length: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
-def _usage(script: ProviderScript, asked: Asked) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ToolCall:
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What the model says: a text, or the tools that it asks for."""
+
+    text: str | None
+    tool_calls: tuple[_ToolCall, ...]
+
+    @property
+    def finish_reason(self) -> str:
+        return "tool_calls" if self.tool_calls else "stop"
+
+
+def _said(script: ProviderScript, asked: Asked, exchange: Exchange) -> _Said:
+    """Return the good answer to `asked`: that of its place in the conversation, if there is one.
+
+    Within a conversation the ids of tool calls follow from the messages, so that a request that
+    is sent again is answered with the same ids, and no two answers share one.
+    """
+    if not script.replies:
+        ids = (_token(exchange, f"tool/{index}", 24) for index in range(len(script.tool_calls)))
+        return _worded(script.reply, script.tool_calls, tuple(ids))
+    messages = asked.body["messages"]
+    place = sum(isinstance(item, dict) and item.get("role") == "assistant" for item in messages)
+    reply = script.replies[min(place, len(script.replies) - 1)]
+    text = f"{exchange.seed}/{place}/{_SORTED.encode(messages)}"
+    ids = (
+        hashlib.sha256(f"{text}/tool/{index}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        for index in range(len(reply.tool_calls))
+    )
+    return _worded(reply.text, reply.tool_calls, tuple(ids))
+
+
+def _worded(text: str, calls: tuple[ToolCallReply, ...], ids: tuple[str, ...]) -> _Said:
+    return _Said(
+        text=None if calls else text,
+        tool_calls=tuple(
+            _ToolCall(id=f"call_{id_}", name=call.name, arguments=call.arguments)
+            for call, id_ in zip(calls, ids, strict=True)
+        ),
+    )
+
+
+def _usage(said: _Said, asked: Asked) -> dict[str, Any]:
     messages = asked.body["messages"]
     contents = [item.get("content") for item in messages if isinstance(item, dict)]
     prompt = sum(4 + len(split_text(text)) for text in contents if isinstance(text, str))
-    said = [call.arguments for call in script.tool_calls] or [script.reply]
-    completion = sum(len(split_text(text)) for text in said)
+    texts = [call.arguments for call in said.tool_calls] or [said.text or ""]
+    completion = sum(len(split_text(text)) for text in texts)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -207,30 +272,20 @@ def _usage(script: ProviderScript, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _tool_call(call: ToolCallReply, index: int, exchange: Exchange, arguments: str) -> Any:
-    return {
-        "id": f"call_{_token(exchange, f'tool/{index}', 24)}",
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    }
+def _tool_call(call: _ToolCall, arguments: str) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _completion(
-    script: ProviderScript,
-    asked: Asked,
-    exchange: Exchange,
-    finish_reason: str,
-    text: str | None,
-    usage: dict[str, Any],
+    said: _Said, asked: Asked, exchange: Exchange, usage: dict[str, Any]
 ) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if script.tool_calls:
-        message["tool_calls"] = [
-            _tool_call(call, index, exchange, call.arguments)
-            for index, call in enumerate(script.tool_calls)
-        ]
+    message: dict[str, Any] = {"role": "assistant", "content": said.text}
+    if said.tool_calls:
+        message["tool_calls"] = [_tool_call(call, call.arguments) for call in said.tool_calls]
     message |= {"refusal": None, "annotations": []}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
+    reason = said.finish_reason
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
     return {
         **_envelope("chat.completion", asked, exchange),
         "choices": [choice],
@@ -249,14 +304,14 @@ def _envelope(kind: str, asked: Asked, exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _deltas(script: ProviderScript, exchange: Exchange) -> list[dict[str, Any]]:
+def _deltas(said: _Said) -> list[dict[str, Any]]:
     """Return the deltas that precede the one with the finish reason."""
     role = {"role": "assistant", "content": "", "refusal": None}
-    if not script.tool_calls:
-        return [role, *({"content": piece} for piece in split_text(script.reply))]
+    if said.text is not None:
+        return [role, *({"content": piece} for piece in split_text(said.text))]
     deltas: list[dict[str, Any]] = [{**role, "content": None}]
-    for index, call in enumerate(script.tool_calls):
-        opening = _tool_call(call, index, exchange, "")
+    for index, call in enumerate(said.tool_calls):
+        opening = _tool_call(call, "")
         deltas.append({"tool_calls": [{"index": index, **opening}]})
         for start in range(0, len(call.arguments), _ARGUMENT_PIECE_CHARS):
             piece = call.arguments[start : start + _ARGUMENT_PIECE_CHARS]
@@ -272,8 +327,7 @@ def _stream(
     usage: dict[str, Any],
 ) -> tuple[bytes, ...]:
     envelope = _envelope("chat.completion.chunk", asked, exchange)
-    options = asked.body.get("stream_options")
-    with_usage = isinstance(options, dict) and options.get("include_usage") is True
+    with_usage = _with_usage(asked)
     tail = {"usage": None} if with_usage else {}
 
     def chunk(delta: dict[str, Any], reason: str | None) -> bytes:
@@ -285,6 +339,11 @@ def _stream(
     if with_usage:
         chunks.append(_event({**envelope, "choices": [], "usage": usage}))
     return tuple(chunks)
+
+
+def _with_usage(asked: Asked) -> bool:
+    options = asked.body.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
 
 
 def _event(value: dict[str, Any]) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness.errors import UnknownNameError
@@ -18,6 +18,7 @@ from harness.fakes.connection import ProviderConnection
 from harness.fakes.delivery import Step, Tempo, steps_of
 from harness.fakes.dialect import Asked, Dialect, Exchange
 from harness.fakes.headers import merged, scrubbed, scrubbed_url
+from harness.fakes.http_json import HttpJson
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.injector import (
     Connecting,
@@ -61,10 +62,23 @@ if TYPE_CHECKING:
     from harness.sim.net.endpoint import Endpoint
     from harness.sim.world import World
 
-__all__ = ["DIALECTS", "FakeProvider", "PlannedExchange"]
+__all__ = ["DIALECTS", "FakeProvider", "PlannedExchange", "ProviderState"]
 
 #: The APIs that can be spoken, by the name that scenarios use.
-DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (OpenAIChat(),)}
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (OpenAIChat(), HttpJson())}
+
+
+@dataclass(slots=True)
+class ProviderState:
+    """What a provider remembers over the lives of the subject. Plain data: it is pickled.
+
+    Attributes:
+        injector: the fold over the fault plan.
+        exchanges: requests so far; they are called "x1", "x2"...
+    """
+
+    injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
+    exchanges: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +110,8 @@ class FakeProvider:
         payloads: error bodies of the script's dialect, by name.
         seed: of the run; ids are made from it.
         wall_epoch_ns: wall-clock instant of virtual time 0, in nanoseconds since 1970.
+        state: of the run, when its subject has several lives; it is changed in place.
+        observant: also record what requests tell the model, and what answers ask it for.
 
     Raises:
         UnknownNameError: the script names a dialect or payload that does not exist.
@@ -108,6 +124,9 @@ class FakeProvider:
         payloads: Mapping[str, ErrorPayload],
         seed: int = 0,
         wall_epoch_ns: int = WALL_EPOCH_NS,
+        *,
+        state: ProviderState | None = None,
+        observant: bool = False,
     ) -> None:
         if script.dialect not in DIALECTS:
             raise UnknownNameError("dialect", script.dialect, tuple(DIALECTS))
@@ -118,8 +137,8 @@ class FakeProvider:
         self._seed = seed
         self._wall_epoch_ns = wall_epoch_ns
         self._tempo = Tempo(think_ns=script.think_time, chunk_interval_ns=script.chunk_interval)
-        self._state = InjectorState()
-        self._exchanges = 0
+        self._state = state or ProviderState()
+        self.observant = observant
         self._kernel: Kernel | None = None
 
     @property
@@ -136,7 +155,7 @@ class FakeProvider:
 
     def seal(self) -> None:
         """Record every rule of the plan that nobody met. Call it once, after the run."""
-        for rule in unmet(self._script.faults, self._state):
+        for rule in unmet(self._script.faults, self._state.injector):
             self.kernel.record("provider", "fault.unmet", fault=rule.id, optional=rule.optional)
 
     # ------------------------------------------------------------------ for the network
@@ -182,11 +201,12 @@ class FakeProvider:
 
     def plan(self, request: HttpRequest, connection: str, call: str | None) -> PlannedExchange:
         """Record `request`, and return what is to be done about it."""
-        self._exchanges += 1
-        exchange_id = f"x{self._exchanges}"
+        self._state.exchanges += 1
+        number = self._state.exchanges
+        exchange_id = f"x{number}"
         now_ns = self.kernel.now_ns
         exchange = Exchange(
-            number=self._exchanges,
+            number=number,
             seed=self._seed,
             unix_s=(self._wall_epoch_ns + now_ns) // SECOND_NS,
             think_ms=self._script.think_time // MILLISECOND_NS,
@@ -219,11 +239,11 @@ class FakeProvider:
     def fired(self, exchange: PlannedExchange) -> None:
         """Record that the fault of `exchange` reaches the wire now."""
         if exchange.rule is not None:
-            self._state = mark_met(self._state, exchange.rule.id)
+            self._state.injector = mark_met(self._state.injector, exchange.rule.id)
             self._record_fired(exchange.rule, exchange.call, exchange.attempt, exchange.id)
 
     def _decide(self, happening: Happening) -> Fate:
-        self._state, fate = decide(self._script.faults, self._state, happening)
+        self._state.injector, fate = decide(self._script.faults, self._state.injector, happening)
         return fate
 
     def _answer(self, asked: Asked, exchange: Exchange, good: Answer | None, fate: Fate) -> Answer:
@@ -269,6 +289,7 @@ class FakeProvider:
             body_bytes=len(request.body),
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,
+            **({"messages": self._dialect.messages(asked)} if self.observant else {}),
         )
 
     def _record_fired(

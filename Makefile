@@ -10,8 +10,11 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FAULTCLOCK := $(BIN)/faultclock
-# The last one's table is shown whole; of the others, the totals.
-SUBJECTS := reference openai-stud openai-sync openai-async
+# What the demo runs: adapters of a provider, then whole agents. Of the last one the table is shown,
+# of the others the totals. Those that are known not to conform may end with exit code 1.
+ADAPTERS := reference openai-stud openai-sync openai-async
+AGENTS := reference-runtime openai-agent
+KNOWN_TO_FAIL := openai-sync openai-async openai-agent
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests bench lock clean FORCE
@@ -20,25 +23,15 @@ SUBJECTS := reference openai-stud openai-sync openai-async
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
 
-demo: $(VENV)/.demo ## run the shipped scenarios against the OpenAI SDK, write the reports
+demo: $(VENV)/.demo ## run the headline scenarios against real clients and agents, write the reports
 	@mkdir -p reports
-	@set -eu; for subject in $(SUBJECTS); do \
-	  echo "==> faultclock run rate-limits provider-transient --subject $$subject"; \
-	  code=0; quiet=--quiet; \
-	  if [ "$$subject" = "$(lastword $(SUBJECTS))" ]; then quiet=; fi; \
-	  $(FAULTCLOCK) run rate-limits provider-transient --subject "$$subject" --jobs $(JOBS) $$quiet \
-	    --html "reports/$$subject.html" --json "reports/$$subject.json" \
-	    --junit "reports/$$subject.xml" || code=$$?; \
-	  case "$$subject:$$code" in \
-	    *:0|openai-async:1|openai-sync:1) ;; \
-	    *) echo "==> $$subject ended with exit code $$code: that is a fault of ours" >&2; \
-	       exit 1 ;; \
-	  esac; \
-	done
+	@$(foreach subject,$(ADAPTERS),$(call judged,$(subject),rate-limits provider-transient) &&) true
+	@$(foreach subject,$(AGENTS),$(call judged,$(subject),rate-limits approvals resume-drift) &&) true
 	@echo
-	@echo "The SDK as it ships does not follow the stud-cli document, and the reports say where;"
-	@echo "openai-stud and reference do. Open one of these in a browser:"
-	@for subject in $(SUBJECTS); do echo "  reports/$$subject.html"; done
+	@echo "The SDK as it ships does not follow the stud-cli document, and a small agent on top of it"
+	@echo "asks nobody and remembers nothing. The reports say where, sentence by sentence; the"
+	@echo "references conform. Open one of these in a browser, the last one first:"
+	@for subject in $(ADAPTERS) $(AGENTS); do echo "  reports/$$subject.html"; done
 
 test: lint types tests ## everything that must hold: ruff, mypy, pytest
 
@@ -74,6 +67,16 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find reports -type f ! -name README.md -delete
+
+# One subject against some families: the reports, and no other exit code than its own.
+define judged
+{ echo "==> faultclock run $(2) --subject $(1)"; code=0; \
+  $(FAULTCLOCK) run $(2) --subject "$(1)" --jobs $(JOBS) \
+    $(if $(filter $(1),$(lastword $(AGENTS))),,--quiet) --html "reports/$(1).html" \
+    --json "reports/$(1).json" --junit "reports/$(1).xml" || code=$$?; \
+  test $$code -eq $(if $(filter $(1),$(KNOWN_TO_FAIL)),1,0) || \
+    { echo "==> $(1) ended with exit code $$code: that is a fault of ours" >&2; exit 1; }; }
+endef
 
 # The pinned files name no registry: pip takes it from the user's own configuration.
 define pin

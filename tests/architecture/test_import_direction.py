@@ -31,7 +31,8 @@ LIBRARIES: dict[str, set[str]] = {
     "load": {"pydantic", "yaml"},
     "sim": {"simpy", "time_machine"},
     "fakes": {"h11"},
-    "subjects": {"h11", "httpx2", "openai", "tenacity"},
+    "oracle": {"jsonschema"},
+    "subjects": {"h11", "httpx2", "jsonschema", "openai", "referencing", "tenacity"},
     "render": {"jinja2", "junitparser", "markupsafe"},
     "cli": {"click", "rich"},
 }

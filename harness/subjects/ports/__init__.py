@@ -11,7 +11,12 @@ host            what every subject can say of itself
 """
 
 from harness.model.typed_error import TypedError
-from harness.subjects.ports.extension import Extension, ExtensionHost, SlotDecision
+from harness.subjects.ports.extension import (
+    Extension,
+    ExtensionContract,
+    ExtensionHost,
+    SlotDecision,
+)
 from harness.subjects.ports.host import Host
 from harness.subjects.ports.interaction import (
     InteractionAnswer,
@@ -29,7 +34,7 @@ from harness.subjects.ports.provider import (
 )
 from harness.subjects.ports.runtime import CancelScope, Limits, Runtime, Surroundings
 from harness.subjects.ports.state_machine import Next, Stage, StateMachine
-from harness.subjects.ports.store import SessionStore, Slot
+from harness.subjects.ports.store import SessionStore, Slot, StoreSurroundings
 from harness.subjects.ports.tool import (
     CancelSignal,
     Tool,
@@ -47,6 +52,7 @@ __all__ = [
     "CancelScope",
     "CancelSignal",
     "Extension",
+    "ExtensionContract",
     "ExtensionHost",
     "Host",
     "InteractionAnswer",
@@ -63,6 +69,7 @@ __all__ = [
     "SlotDecision",
     "Stage",
     "StateMachine",
+    "StoreSurroundings",
     "Surroundings",
     "Tool",
     "ToolCall",

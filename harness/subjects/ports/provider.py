@@ -51,15 +51,28 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model asks for; `arguments` is the JSON text that the provider sent."""
+    """A tool that the model asks for; `arguments` is the JSON text that the provider sent.
+
+    Attributes:
+        id: what the provider calls it; a runtime answers it by that name. Two calls that ask for
+            the same are equal.
+    """
 
     name: str
     arguments: str
+    id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A good answer. An adapter whose answers have no tool calls may return a plain `str`."""
+    """A good answer. An adapter whose answers have no tool calls may return a plain `str`.
+
+    Attributes:
+        finish_reason: why the model stopped; None where nobody noted it.
+        tokens: what the provider's `usage` counts in all; 0 where it counts nothing.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = field(default=None, compare=False)
+    tokens: int = field(default=0, compare=False)

@@ -1,18 +1,26 @@
-"""The port to the session store.
+"""The ports around a session store.
 
 A session is a manifest (a JSON object, replaced as a whole), a journal of entries since then, and
 one slot for each extension that keeps state. Every method is a coroutine function for an async
 subject and a plain one for a blocking subject; each may raise TypedError Session/StoreUnavailable.
+
+A runtime under test is handed a `SessionStore`, which is simulated. A store under test is made
+once in each life of the process, and writes real files:
+
+    store(surroundings) -> an object with `read` and `write`, and whatever else it can
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from harness.model.port_values import Slot
+from harness.subjects.ports.host import Host
 
-__all__ = ["SessionStore", "Slot"]
+__all__ = ["SessionStore", "Slot", "StoreSurroundings"]
 
 
 class SessionStore(Protocol):
@@ -50,3 +58,22 @@ class SessionStore(Protocol):
     def write_slot(self, session_id: str, owner: str, slot: Slot) -> Any:
         """Replace the Slot of an extension."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSurroundings:
+    """The world of one life of a store under test.
+
+    A store needs no `id`; beside what `SessionStore` has, it may have `list_sessions()`, which
+    returns the ids of all sessions, and `close()`, which is called when a process ends in good
+    order.
+
+    Attributes:
+        folder: where all its files go. It is there already, and empty in the first life.
+        store_id: which store this is. A session that another one wrote in the same folder is
+            refused with Session/ResumeMismatch.
+    """
+
+    folder: Path
+    host: Host
+    store_id: str

@@ -88,6 +88,10 @@ class ToolContract:
         timeout_s: how long one execution may take, from its start.
         retry: None: a failed call is not tried again.
         agent: whether it is a subagent.
+        fixtures: arguments by name: `valid`, `invalid` (the schema refuses them), `batch` (they
+            make the tool ask its service several times).
+        service: what the service behind a tool under test answers when all is well; None for
+            the general answer of the simulated service.
     """
 
     name: str
@@ -99,6 +103,8 @@ class ToolContract:
     timeout_s: float = 30.0
     retry: ToolRetryRule | None = None
     agent: bool = False
+    fixtures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    service: Any = None
 
 
 class Tool(Protocol):

@@ -12,8 +12,17 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from harness.model._base import Value
-from harness.model.duration import DurationNs
+from harness.model.ordering import EventPattern, OrderingRule, Scope, unknown_event
 from harness.model.retry_policy import RetryPolicy
+from harness.model.role_rules import ExtensionRules, ToolRules
+from harness.model.turn_rules import (
+    BudgetRules,
+    CancellationRules,
+    ExtensionSetRules,
+    InteractionRules,
+    ResumeRules,
+    ToolCallRules,
+)
 
 __all__ = [
     "AudienceRule",
@@ -201,65 +210,6 @@ class AudienceRule(Value):
     requirement: str
 
 
-class EventPattern(Value):
-    """A set of trace events: by kind, and by equal payload fields."""
-
-    kinds: tuple[str, ...] = Field(min_length=1)
-    where: dict[str, str | int | bool | None] = {}
-    """Payload field (dotted where it is nested) to the value it must have."""
-    has: tuple[str, ...] = ()
-    """Payload fields (dotted likewise) that must be there and not be null."""
-
-
-class Scope(Value):
-    """The stretches of a trace in which a rule holds; neither bound means all of it.
-
-    `after` alone: from its first event to the end. `before` alone: up to its first event. Both:
-    each stretch between them. The bounds themselves lie outside.
-    """
-
-    after: EventPattern | None = None
-    before: EventPattern | None = None
-    until_end: bool = False
-    """Whether a stretch that `before` never closes counts, up to the end of the trace."""
-
-
-class OrderingRule(Value):
-    """A property pattern over the events of a trace, judged per correlation key.
-
-    absence: `event` never occurs · existence: it occurs · exactly_one: it occurs once ·
-    universality: every event of the scope that `among` matches also matches `event` ·
-    precedence: before each `event` there was an `other` · response: after each `event`
-    there is an `other`, at most `within` later · last: of the events that `among` matches,
-    `event` is the last.
-    """
-
-    id: str
-    pattern: Literal[
-        "absence", "existence", "universality", "precedence", "response", "exactly_one", "last"
-    ]
-    event: EventPattern
-    other: EventPattern | None = None
-    among: EventPattern | None = None
-    scope: Scope = Scope()
-    per: str | None = "call"
-    """Payload field that correlates events; None judges the whole trace as one."""
-    within: DurationNs | None = None
-    needs: str | None = None
-    """What a subject's binding must declare for the rule to apply, such as `audit`."""
-    says: str
-    """The rule in one sentence."""
-    requirement: str
-
-    @model_validator(mode="after")
-    def _complete(self) -> OrderingRule:
-        if self.pattern in {"precedence", "response"} and self.other is None:
-            raise ValueError(f"{self.id}: {self.pattern} needs `other`")
-        if self.pattern in {"universality", "last"} and self.among is None:
-            raise ValueError(f"{self.id}: {self.pattern} needs `among`")
-        return self
-
-
 class ErrorModel(Value):
     """One reference error model, whole."""
 
@@ -276,9 +226,23 @@ class ErrorModel(Value):
     declared_policies: Literal["allowed", "refused"] = "refused"
     """Whether an adapter may declare a retry policy of its own."""
     audiences: tuple[AudienceRule, ...] = ()
+    events: dict[str, EventPattern] = {}
+    """The document's own names for events, each as the canonical facts that show it."""
     ordering: tuple[OrderingRule, ...] = ()
+    tool_calls: ToolCallRules | None = None
+    interactions: InteractionRules | None = None
+    cancellation: CancellationRules | None = None
+    resume: ResumeRules | None = None
+    budgets: BudgetRules | None = None
+    extension_set: ExtensionSetRules | None = None
     rules: dict[str, str] = {}
     """Requirement ids of rules that are not policies, by the check's own name for them."""
+    tool_signals: tuple[SignalRule, ...] = ()
+    """What a failure of the service behind a tool is, for the tool; like `signals`."""
+    tools: ToolRules | None = None
+    """None: the document says nothing of tools as such."""
+    extensions: ExtensionRules | None = None
+    """None: the document says nothing of extensions."""
     switches: tuple[Switch, ...] = ()
     requirements: tuple[Requirement, ...]
 
@@ -290,8 +254,10 @@ class ErrorModel(Value):
         cited: list[tuple[str, str]] = [
             *((rule.id, rule.requirement) for rule in self.classes),
             *((rule.id, rule.requirement) for rule in self.signals),
+            *((rule.id, rule.requirement) for rule in self.tool_signals),
             *((rule.id, rule.requirement) for rule in self.audiences),
             *((rule.id, rule.requirement) for rule in self.ordering),
+            *self._cited_by_turn_rules(),
             *self.rules.items(),
         ]
         for policy in self.policies:
@@ -306,9 +272,31 @@ class ErrorModel(Value):
             if requirement not in known:
                 raise ValueError(f"{where}: there is no requirement {requirement!r}")
         codes = {item.id: item.codes for item in self.classes}
-        for rule in self.signals:
+        for rule in (*self.signals, *self.tool_signals):
             if rule.error_class is not None and rule.code not in codes.get(rule.error_class, ()):
                 raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
+        return self
+
+    def _cited_by_turn_rules(self) -> list[tuple[str, str]]:
+        deadlines = () if self.interactions is None else self.interactions.deadlines
+        rows = () if self.resume is None else self.resume.table
+        return [
+            *((row.kind, row.requirement) for row in deadlines),
+            *((row.condition, row.requirement) for row in rows),
+        ]
+
+    @model_validator(mode="after")
+    def _orders_make_sense(self) -> ErrorModel:
+        for name, pattern in self.events.items():
+            if pattern.event is not None:
+                raise ValueError(f"{name}: an event is made of kinds, not of another name")
+        seen: set[str] = set()
+        for rule in self.ordering:
+            if rule.id in seen:
+                raise ValueError(f"two ordering rules have the id '{rule.id}'")
+            seen.add(rule.id)
+            if problem := unknown_event(rule, self.events):
+                raise ValueError(problem)
         return self
 
     def requirement(self, id_: str) -> Requirement:

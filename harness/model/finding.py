@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
-from harness.model._base import Value
+from harness.model._base import SparseValue, Value
 from harness.model.error_model import Level, Switch
 from harness.model.trace import EndingReason, SubjectInfo
 
 __all__ = [
+    "CheckEntry",
     "AttemptMark",
     "CallReport",
     "EventMark",
     "Finding",
     "Judgement",
+    "OrderStep",
     "Report",
     "RequirementCoverage",
     "RunReport",
@@ -46,8 +48,25 @@ def overall(verdicts: tuple[Verdict, ...]) -> Verdict:
     return Verdict.PASS if Verdict.PASS in verdicts else Verdict.INCONCLUSIVE
 
 
-class Finding(Value):
+class OrderStep(Value):
+    """One step of an order: what was expected there, and beside it what was observed."""
+
+    expected: str = ""
+    """In the words of the rule; empty where it asks for nothing."""
+    observed: str = ""
+    """The event in the words of the trace; empty where nothing was."""
+    seq: int | None = None
+    """The observed event."""
+    at_ns: int | None = None
+    """When it was."""
+    agrees: bool = True
+    """The first step that does not agree is where the orders part."""
+
+
+class Finding(SparseValue):
     """The verdict of one check on one run (or on one group of seeds), with its evidence."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"order"})
 
     check: str
     verdict: Verdict
@@ -67,6 +86,8 @@ class Finding(Value):
     """How many things the check looked at; 0 with NOT_APPLICABLE or INCONCLUSIVE."""
     reason: str = ""
     """Why it is NOT_APPLICABLE or INCONCLUSIVE."""
+    order: tuple[OrderStep, ...] = ()
+    """For a violated order: what was expected beside what was observed, step by step."""
 
 
 class WaitMark(Value):
@@ -142,6 +163,10 @@ class RunReport(Value):
     why: str
     variant: str | None = None
     """Which of the runs made from one scenario this is, such as `crash after event 17`."""
+    crash_point: int | None = None
+    """`seq` of the event after which a sweep killed the process; None outside a sweep."""
+    resumes: int = 0
+    """How often a fresh process resumed the session."""
     seed: int
     verdict: Verdict
     ending: EndingReason
@@ -174,6 +199,18 @@ class RequirementCoverage(Value):
     judged: int = 0
 
 
+class CheckEntry(Value):
+    """One check, and the shipped subjects that are made to fail it."""
+
+    id: str
+    title: str
+    says: str
+    level: Level | None
+    """Of the strictest sentence that it judges; None for a check of the evidence itself."""
+    requirements: tuple[str, ...] = ()
+    miniatures: tuple[str, ...] = ()
+
+
 class Report(Value):
     """All runs of one subject against one model."""
 
@@ -194,3 +231,5 @@ class Report(Value):
     """Verdicts on groups of seeds; `reason` or `observed` names the scenario."""
     runs: tuple[RunReport, ...] = ()
     coverage: tuple[RequirementCoverage, ...] = ()
+    checks: tuple[CheckEntry, ...] = ()
+    """All checks of the model, whether or not they had something to judge here."""

@@ -11,11 +11,17 @@ from harness.model.duration import SECOND_NS, DurationNs
 from harness.model.fault import AttemptRange, RangeField
 
 __all__ = [
+    "Approve",
+    "BreakDown",
+    "Deny",
+    "Dismiss",
+    "Give",
     "InteractionKind",
     "InteractionTrigger",
     "InteractorAnswer",
     "InteractorRule",
     "InteractorScript",
+    "Never",
 ]
 
 InteractionKind = Literal["Approve", "Ask", "Select", "Confirm", "Auth.DeviceCode", "Auth.Password"]

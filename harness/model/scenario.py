@@ -64,7 +64,8 @@ class ProviderScript(SparseValue):
 
     SPARSE: ClassVar[frozenset[str]] = frozenset({"replies"})
 
-    dialect: Literal["openai-chat"] = "openai-chat"
+    dialect: Literal["openai-chat", "http-json"] = "openai-chat"
+    """The API that is spoken; `http-json` is the service behind a tool or an extension."""
     reply: str = "Hello from the simulated provider."
     tool_calls: tuple[ToolCallReply, ...] = ()
     """When given, the good answer asks for these tools."""

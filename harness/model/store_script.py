@@ -11,6 +11,9 @@ from harness.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from harness.model.fault import AttemptRange, RangeField
 
 __all__ = [
+    "LostAck",
+    "Slow",
+    "StaleRead",
     "StoreEdit",
     "StoreFault",
     "StoreOperation",
@@ -18,6 +21,8 @@ __all__ = [
     "StoreScript",
     "StoreTrigger",
     "StoredSlot",
+    "TornWrite",
+    "Unavailable",
 ]
 
 StoreOperation = Literal["read", "write", "append", "read_journal", "read_slot", "write_slot"]
@@ -64,7 +69,9 @@ class StoreTrigger(Value):
 
     operation: StoreOperation | None = None
     calls: RangeField = AttemptRange(first=1, last=None)
-    """1-based, over all operations of that name (of any, without one) in the run."""
+    """1-based, over all operations of that name (of any, without one) in the run or the task."""
+    task: str | None = None
+    """Only operations of this task (`start` and `close` are tasks too); they are counted alone."""
     life: int | None = Field(default=None, ge=1)
     """Only in this life of the subject: 1 before the first crash or restart."""
 

@@ -20,6 +20,9 @@ class TypedError(Exception):
         ('ProviderTransient', 'RateLimited', 'try later')
     """
 
+    # Subjects know it by the name of the ports, and so do the traces that are stored already.
+    __module__ = "harness.subjects.ports"
+
     def __init__(
         self,
         error_class: str,

@@ -17,6 +17,7 @@ EndingReason = Literal[
     "event_limit",
     "escape",
     "raised",
+    "crashed",
 ]
 
 
@@ -40,7 +41,8 @@ class Ending:
     """How a run ended.
 
     Attributes:
-        reason: `escape` if anything was refused, even if the subject hid it and went on.
+        reason: `escape` if anything was refused, even if the subject hid it and went on;
+            `crashed` if the process was killed on purpose.
         detail: for a hang, what each thread and task waits for; for an escape, what and where.
         value: what the main function returned.
         error: what it raised, or what our own callback raised.

@@ -11,7 +11,7 @@ This is the only file that imports SimPy. It runs nothing by itself: the kernel 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from simpy.events import NORMAL, URGENT, EventPriority
 __all__ = [
     "NORMAL_PRIORITY",
     "URGENT_PRIORITY",
+    "Call",
     "Entry",
     "SimEnvironment",
     "SimEvent",
@@ -40,6 +41,22 @@ SimProcess = simpy.Process
 Entry = Any
 
 
+class Call:
+    """A scheduled callback of the world itself."""
+
+    __slots__ = ("_cancelled", "args", "function")
+
+    def __init__(self, function: Callable[..., object], args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Never call it; harmless once it was called."""
+        self._cancelled = True
+        self.args = ()
+
+
 class UrgentMark:
     """Stands at the head of the ready entries while urgent events wait; see `take_urgent`."""
 
@@ -51,7 +68,10 @@ _URGENT_MARK = UrgentMark()
 
 
 class SimEnvironment(simpy.Environment):
-    """A SimPy environment whose time is an integer of nanoseconds and starts at 0.
+    """A SimPy environment whose time is an integer of nanoseconds.
+
+    Args:
+        start_ns: where its time starts.
 
     Attributes:
         ready: what is due now, in order. The loop appends to it directly.
@@ -59,8 +79,8 @@ class SimEnvironment(simpy.Environment):
 
     _now: int
 
-    def __init__(self) -> None:
-        super().__init__(0)
+    def __init__(self, start_ns: int = 0) -> None:
+        super().__init__(start_ns)
         self.ready: deque[Entry] = deque()
         self._urgent: deque[Entry] = deque()
 

@@ -7,6 +7,7 @@ first use and gives the old state back at the end.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -16,10 +17,11 @@ from typing import Any
 
 from harness.sim.actors import current
 from harness.sim.context import CALL_ID, current_call
+from harness.sim.escapes import SimKilled
 from harness.sim.kernel import Kernel
 from harness.sim.locks import HybridLock, HybridSimpleQueue
 
-__all__ = ["make_future_hash", "make_shutdown", "make_submit"]
+__all__ = ["make_critical", "make_future_hash", "make_shutdown", "make_submit"]
 
 Function = Callable[..., Any]
 
@@ -56,6 +58,16 @@ def make_future_hash(original: Function) -> Function:
         return int(original(self)) if number is None else int(number)
 
     return __hash__
+
+
+def make_critical(original: Function) -> Function:
+    """Return a log method for executors that says nothing of a worker whose world ended."""
+
+    def critical(message: object, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(sys.exc_info()[1], SimKilled):
+            original(message, *args, **kwargs)
+
+    return critical
 
 
 def make_shutdown(original: Function) -> Function:

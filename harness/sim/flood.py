@@ -18,7 +18,7 @@ def make_room(kernel: Kernel) -> None:
     Raises:
         SimKilled: the run is over.
     """
-    facts = len(kernel.recorder.events)
+    facts = kernel.recorder.before + len(kernel.recorder.events)
     if facts >= kernel.limits.events_max:
         kernel.end(Ending(reason="event_limit", detail=(f"{facts} facts were recorded",)))
         kernel.pause(0)

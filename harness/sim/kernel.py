@@ -13,7 +13,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.errors import InternalError
 from harness.model.trace import WALL_EPOCH_NS
@@ -21,7 +21,7 @@ from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, curr
 from harness.sim.clock import FOREVER_NS, SECOND_NS
 from harness.sim.context import CALL_ID, current_call
 from harness.sim.ending import Ending, EndingReason, Limits
-from harness.sim.env import SimProcess, UrgentMark, run_callbacks
+from harness.sim.env import Call, SimProcess, UrgentMark, run_callbacks
 from harness.sim.escapes import SimEscape, SimKilled
 from harness.sim.handles import SimHandle, SimTimerHandle
 from harness.sim.ledger import Ledger
@@ -39,22 +39,6 @@ _KILLS_MAX = 100
 _INTERRUPT_POLL_S = 0.05
 
 
-class Call:
-    """A scheduled callback of the world itself."""
-
-    __slots__ = ("_cancelled", "args", "function")
-
-    def __init__(self, function: Callable[..., object], args: tuple[Any, ...]) -> None:
-        self.function = function
-        self.args = args
-        self._cancelled = False
-
-    def cancel(self) -> None:
-        """Never call it; harmless once it was called."""
-        self._cancelled = True
-        self.args = ()
-
-
 class Kernel(Ledger):
     """Virtual time, simulated threads, the queue and its limits, for one run.
 
@@ -63,6 +47,8 @@ class Kernel(Ledger):
         seed: of everything random in the run.
         limits: where the run is ended by force.
         epoch_ns: wall-clock time of virtual time 0.
+        life: 1-based number of the subject's process in this run.
+        start_ns: virtual time at which that process starts.
 
     Attributes:
         actors: simulated threads in the order of their start; the first is the main one.
@@ -81,8 +67,10 @@ class Kernel(Ledger):
         limits: Limits | None = None,
         *,
         epoch_ns: int = WALL_EPOCH_NS,
+        life: int = 1,
+        start_ns: int = 0,
     ) -> None:
-        super().__init__(recorder, seed, epoch_ns)
+        super().__init__(recorder, seed, epoch_ns, life=life, start_ns=start_ns)
         self.limits = limits or Limits()
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}
@@ -109,6 +97,12 @@ class Kernel(Ledger):
         """Call `function(*args)` at a virtual time; it must not block."""
         call = Call(function, args)
         self.env.schedule_at(call, at_ns)
+        return call
+
+    def call_next(self, function: Callable[..., object], *args: Any) -> Call:
+        """Call `function(*args)` before anything else that is due; it must not block."""
+        call = Call(function, args)
+        self.env.ready.appendleft(call)
         return call
 
     def process(self, generator: Generator[Any, Any, Any]) -> SimProcess:
@@ -359,6 +353,18 @@ class Kernel(Ledger):
         """End the run; the first ending counts."""
         if self.ending is None:
             self.ending = ending
+            # A task keeps what it raises to itself, so the next event stops the dispatcher.
+            self.call_next(_nothing)
+
+    def crash(self) -> NoReturn:
+        """Kill the simulated process right here: nothing of it is recorded from now on.
+
+        Raises:
+            SimKilled: always. Code that catches it can neither wait nor reach the world any more.
+        """
+        self.end(Ending(reason="crashed"))
+        self.quiet = True
+        raise SimKilled("the process was killed")
 
     def _hang(self, reason: EndingReason, why: str) -> None:
         self.end(Ending(reason=reason, detail=(why, *describe_waits(self))))
@@ -477,6 +483,10 @@ class Kernel(Ledger):
             restore()
         self.at_end.clear()
         self.env.clear()
+
+
+def _nothing() -> None:
+    """Do nothing; the dispatcher looks for the end of the run after each event of the world."""
 
 
 def _outside_calls(main: Callable[[], object]) -> object:

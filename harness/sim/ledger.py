@@ -22,6 +22,7 @@ class Ledger:
         recorder: where facts go.
         seed: of everything random in the run.
         epoch_ns: wall-clock time of virtual time 0, in nanoseconds since 1970.
+        life: 1-based number of the subject's process; more than 1 after a crash or restart.
         leaks: (what, site) of everything real that was reached for.
         escapes: `what at site` of everything that was refused.
         touched: how often the subject read or drew what the world replaces, by name; a name that
@@ -29,8 +30,17 @@ class Ledger:
         quiet: the run is being torn down; what happens now is no fact.
     """
 
-    def __init__(self, recorder: Recorder | None, seed: int, epoch_ns: int) -> None:
-        self.env = env = SimEnvironment()
+    def __init__(
+        self,
+        recorder: Recorder | None,
+        seed: int,
+        epoch_ns: int,
+        *,
+        life: int = 1,
+        start_ns: int = 0,
+    ) -> None:
+        self.env = env = SimEnvironment(start_ns)
+        self.life = life
         self.recorder = recorder or Recorder()
         if self.recorder.now_ns is None:
             self.recorder.now_ns = lambda: env._now

@@ -112,6 +112,12 @@ class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
         self._enqueue(handle)
         return handle
 
+    def call_next(self, callback: Callback, *args: Any) -> SimHandle:
+        """Call back before anything else that is due, outside of any call of the harness."""
+        handle = new_handle(callback, args, self, Context())
+        self.env.ready.appendleft(handle)
+        return handle
+
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callback, *args: Any, context: Context | None = None
     ) -> SimTimerHandle:

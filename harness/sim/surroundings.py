@@ -11,6 +11,7 @@ import gc
 import platform
 import random
 import sys
+import tempfile
 import threading
 import uuid
 from asyncio import events
@@ -32,6 +33,8 @@ _COUNTERS: tuple[tuple[Any, str, Any], ...] = (
     (threading, "_counter", lambda: count(1).__next__),
     (ThreadPoolExecutor, "_counter", lambda: count().__next__),
     (uuid, "_last_timestamp", lambda: None),
+    # Names of temporary files come from a generator that is seeded at its first use.
+    (tempfile, "_name_sequence", lambda: None),
     (platform, "_platform_cache", dict),
 )
 

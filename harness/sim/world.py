@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
 from harness.model.trace import WALL_EPOCH_NS
+from harness.sim.escapes import SimKilled
+from harness.sim.interrupts import interruptible
 from harness.sim.kernel import Ending, Kernel, Limits
 from harness.sim.loop import SimLoop
 from harness.sim.net.network import DEFAULT_LATENCY_NS, Network
@@ -32,6 +36,11 @@ class World:
         epoch_ns: wall-clock time of virtual time 0, in nanoseconds since 1970.
         latency_ns: one way, of every delivery.
         jitter_ns: a delivery takes up to this much longer.
+        recorder: where facts go; one of its own is made when none is given.
+        life: 1-based number of the subject's process: a fresh one gets a world of its own, which
+            goes on where the last one ended.
+        start_ns: virtual time at which it goes on.
+        connections: how many were opened before it.
 
     Attributes:
         recorder: the facts.
@@ -47,10 +56,17 @@ class World:
         epoch_ns: int = WALL_EPOCH_NS,
         latency_ns: int = DEFAULT_LATENCY_NS,
         jitter_ns: int = 0,
+        recorder: Recorder | None = None,
+        life: int = 1,
+        start_ns: int = 0,
+        connections: int = 0,
     ) -> None:
-        self.recorder = Recorder()
-        self.kernel = Kernel(self.recorder, seed, limits, epoch_ns=epoch_ns)
+        self.recorder = recorder or Recorder()
+        self.kernel = Kernel(
+            self.recorder, seed, limits, epoch_ns=epoch_ns, life=life, start_ns=start_ns
+        )
         self.network = Network(self.kernel, latency_ns=latency_ns, jitter_ns=jitter_ns)
+        self.network.connections_made = connections
 
     def run(self, subject: Subject) -> Ending:
         """Run `subject` to its end, once, and leave the process as it was.
@@ -66,12 +82,31 @@ class World:
         install_late()
         main = partial(_run_coroutine, subject) if iscoroutinefunction(subject) else subject
         kernel = self.kernel
-        with borrowed(kernel):
+        with borrowed(kernel), _quiet_finalizers(), interruptible(kernel):
             ending = kernel.run(main)
             drawn = random_state_digest()
+        if ending.reason == "crashed":
+            # A killed process has no last words.
+            return ending
         counts = {name: n for name, n in sorted(kernel.touched.items()) if not name.startswith("_")}
         self.recorder.record("harness", "world.touched", **counts, random_state=drawn)
         return ending
+
+
+@contextmanager
+def _quiet_finalizers() -> Iterator[None]:
+    """Say nothing of a finalizer that the end of the run has stopped, as of all other code."""
+    kept = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, SimKilled):
+            kept(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = kept
 
 
 def _run_coroutine(function: Callable[[], Coroutine[Any, Any, Any]]) -> Any:

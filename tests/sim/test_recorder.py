@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.sim.recorder import Recorder
+from harness.sim.recorder import Fact, Recorder, WatchedRecorder
 
 
 def test_facts_are_numbered_from_one_and_stamped_with_the_clock() -> None:
@@ -22,3 +22,17 @@ def test_a_payload_may_use_the_names_of_the_arguments() -> None:
     recorder = Recorder()
     recorder.record("harness", "leak", actor="a", kind="k")
     assert recorder.events[0][4] == {"actor": "a", "kind": "k"}
+
+
+def test_facts_of_a_later_life_are_numbered_on() -> None:
+    """One run is one trace, however many processes it takes."""
+    recorder = Recorder(before=41)
+    assert recorder.record("harness", "process.started") == 42
+
+
+def test_a_watched_recorder_shows_each_fact_when_it_is_recorded() -> None:
+    """Whoever looks sees it in its place; what they raise reaches the one who recorded it."""
+    shown: list[Fact] = []
+    recorder = WatchedRecorder(shown.append, before=7)
+    assert recorder.record("tool", "tool.called", tool="a") == 8
+    assert shown == recorder.events == [(8, 0, "tool", "tool.called", {"tool": "a"})]

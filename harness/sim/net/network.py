@@ -145,6 +145,7 @@ class Network:
     Attributes:
         policy: decides lookups and attempts; None lets everything through.
         descriptors: the open simulated sockets by descriptor.
+        connections_made: attempts to connect so far; the next connection's number follows.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class Network:
         self._address_of: dict[str, str] = {}
         self._name_of: dict[str, str] = {}
         self._services: dict[tuple[str | None, int | None], Service] = {}
-        self._connections = 0
+        self.connections_made = 0
         self._descriptors_made = 0
         self._ephemeral_port = 40_000
         kernel.parts[_PART] = self
@@ -295,8 +296,8 @@ class Network:
         host = _canonical(self.name_of(address[0]))
         port = address[1]
         call = current_call()
-        self._connections += 1
-        connection_id = f"c{self._connections}"
+        self.connections_made += 1
+        connection_id = f"c{self.connections_made}"
         kernel = self.kernel
         kernel.record(
             "network", "net.connect", connection=connection_id, host=host, port=port, call=call

@@ -17,7 +17,16 @@ from contextlib import contextmanager
 from harness.errors import InternalError
 from harness.sim.actors import current
 from harness.sim.net import patches as net_patches
-from harness.sim.patches import blocking, by_name, clocks, entropy, machine, refusals
+from harness.sim.patches import (
+    blocking,
+    by_name,
+    clocks,
+    entropy,
+    files,
+    listings,
+    machine,
+    refusals,
+)
 from harness.sim.patches.installer import Installation
 
 __all__ = ["WallClock", "install", "install_late", "installed", "uninstall"]
@@ -38,6 +47,8 @@ def install() -> None:
             *blocking.PATCHES,
             *entropy.PATCHES,
             *machine.PATCHES,
+            *files.PATCHES,
+            *listings.PATCHES,
             *refusals.PATCHES,
             *net_patches.PATCHES,
         )

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from harness.sim.actors import current
-from harness.sim.executors import make_future_hash, make_shutdown, make_submit
+from harness.sim.executors import make_critical, make_future_hash, make_shutdown, make_submit
 from harness.sim.locks import HybridLock, HybridRLock, HybridSimpleQueue
 from harness.sim.loop import new_event_loop
 from harness.sim.patches.registry import Patch, dispatching, named_like
@@ -63,6 +63,7 @@ PATCHES: tuple[Patch, ...] = (
     Patch(ThreadPoolExecutor, "submit", make_submit),
     Patch(ThreadPoolExecutor, "shutdown", make_shutdown),
     Patch(concurrent.futures.Future, "__hash__", make_future_hash),
+    Patch(concurrent.futures._base.LOGGER, "critical", make_critical, aliases=False),
     Patch(tasks, "as_completed", _make_as_completed),
     Patch(events, "new_event_loop", dispatching(new_event_loop)),
     Patch(

@@ -19,6 +19,7 @@ from typing import Any
 
 from harness.sim.actors import current
 from harness.sim.escapes import refuse
+from harness.sim.patches import files
 from harness.sim.patches.registry import Patch, refusing
 
 __all__ = ["PATCHES", "arm", "disarm"]
@@ -125,6 +126,8 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         refuse(f"import of {args[0]}, which does its own I/O in C,")
     elif event == "open" and args[0] in _REFUSED_FILES and current() is not None:
         refuse(f"reading {args[0]}")
+    elif event in files.EVENTS and (what := files.escape_of(event, args)) is not None:
+        refuse(what)
 
 
 def _named(event: str, args: tuple[Any, ...]) -> str:

@@ -23,19 +23,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.subjects.bind_extension import extension
+    from harness.subjects.bind_runtime import runtime
+    from harness.subjects.bind_store import session_store
+    from harness.subjects.bind_tool import tool
     from harness.subjects.binding import provider_adapter
-    from harness.subjects.ports import Host, ProviderRequest, Reply, ToolCall, TypedError
+    from harness.subjects.ports import (
+        ExtensionHost,
+        Host,
+        ProviderRequest,
+        Reply,
+        Slot,
+        SlotDecision,
+        StoreSurroundings,
+        ToolCall,
+        ToolProblem,
+        ToolRequest,
+        ToolResult,
+        ToolRetryRule,
+        TypedError,
+    )
 
-__all__ = ["Host", "ProviderRequest", "Reply", "ToolCall", "TypedError", "provider_adapter"]
+__all__ = [
+    "ExtensionHost",
+    "Host",
+    "ProviderRequest",
+    "Reply",
+    "Slot",
+    "SlotDecision",
+    "StoreSurroundings",
+    "ToolCall",
+    "ToolProblem",
+    "ToolRequest",
+    "ToolResult",
+    "ToolRetryRule",
+    "TypedError",
+    "extension",
+    "provider_adapter",
+    "runtime",
+    "session_store",
+    "tool",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ExtensionHost": "harness.subjects.ports",
     "Host": "harness.subjects.ports",
     "ProviderRequest": "harness.subjects.ports",
     "Reply": "harness.subjects.ports",
+    "Slot": "harness.subjects.ports",
+    "SlotDecision": "harness.subjects.ports",
+    "StoreSurroundings": "harness.subjects.ports",
     "ToolCall": "harness.subjects.ports",
+    "ToolProblem": "harness.subjects.ports",
+    "ToolRequest": "harness.subjects.ports",
+    "ToolResult": "harness.subjects.ports",
+    "ToolRetryRule": "harness.subjects.ports",
     "TypedError": "harness.subjects.ports",
+    "extension": "harness.subjects.bind_extension",
     "provider_adapter": "harness.subjects.binding",
+    "runtime": "harness.subjects.bind_runtime",
+    "session_store": "harness.subjects.bind_store",
+    "tool": "harness.subjects.bind_tool",
 }
 
 

@@ -31,9 +31,11 @@ Examples:
   faultclock doctor
   faultclock doctor openai-async
   faultclock doctor path/to/my_adapter.py:subject
+  faultclock doctor path/to/my_tool.py:weather
 
-With a SUBJECT, one healthy call is made in the simulated world: does it answer, does its request
-arrive, what does it declare. The exit code is 1 when something has to be mended.
+With a SUBJECT, whatever its role, one healthy run is made in the simulated world: does it answer,
+do its requests arrive, what does it declare and emit. The exit code is 1 when something has to be
+mended.
 """
 
 
@@ -193,10 +195,13 @@ def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:
     yield Line(good=True, text=f"{subject.id}: {subject.style} {subject.role}, declares {declares}")
     for name, version in sorted(subject.distributions.items()):
         yield Line(good=True, text=f"uses {name} {version}")
+    for text in found.shows:
+        yield Line(good=True, text=text)
     if found.requests:
-        yield Line(good=True, text=f"the provider saw {count(found.requests, 'request')}")
+        yield Line(good=True, text=f"{found.asked} saw {count(found.requests, 'request')}")
     for task, answer in found.answers.items():
-        yield Line(good=answer == "returned", text=f"healthy call {task!r}: {answer}")
+        if answer == "returned":
+            yield Line(good=True, text=f"healthy call {task!r}: returned")
     for kind, number in found.emits.items():
         yield Line(good=True, text=f"emits {kind} ({number})")
     for problem in found.problems:

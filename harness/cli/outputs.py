@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -21,6 +22,8 @@ __all__ = ["Outputs"]
 
 _STDOUT = "-"
 _STDOUT_FD, _STDERR_FD = 1, 2
+#: What a variant may be called and a file should not.
+_NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,10 @@ class Outputs:
 
         def store(trace: Trace) -> str:
             header = trace.header
-            path = Path(folder, f"{header.scenario.id}.seed-{header.seed}.jsonl")
+            name = header.scenario.id
+            if header.scenario.variant is not None:
+                name += "." + _NO_NAME.sub("-", header.scenario.variant)
+            path = Path(folder, f"{name}.seed-{header.seed}.jsonl")
             make_output_folder(path.parent)
             write_trace(path, trace)
             return Path(os.path.relpath(path, start)).as_posix()

@@ -44,10 +44,13 @@ def progress(total: int, *, quiet: bool) -> Iterator[Callable[[RunReport], None]
     with bar:
         task = bar.add_task("running", total=total)
         drawn_s = 0.0
+        planned = total
 
         def advance(run: RunReport) -> None:
-            nonlocal drawn_s
-            bar.update(task, advance=1, description=run.scenario)
+            nonlocal drawn_s, planned
+            # How many runs a sweep makes is known only when its scenario has run.
+            planned += run.crash_point is not None
+            bar.update(task, advance=1, total=planned, description=run.scenario)
             now_s = time.monotonic()
             if now_s - drawn_s >= _PERIOD_S:
                 drawn_s = now_s

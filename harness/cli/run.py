@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,7 +27,8 @@ __all__ = ["command"]
 
 _EPILOG = """\
 SCENARIO is an id (rate-limits/retry-after-integer), a family (rate-limits), a quoted pattern
-("*/retry-after-*"), a file or a folder. Without one, all shipped scenarios are run.
+("*/retry-after-*"), a file or a folder. Without one, all shipped scenarios are run that are for
+subjects of this role: provider adapters, runtimes, tools, session stores or extensions.
 
 \b
 Examples:
@@ -70,6 +71,23 @@ but something is inconclusive. A warning (a SHOULD) does not change the code.
     metavar="N",
     help="How many consecutive seeds. The default is each scenario's own.",
 )
+@click.option(
+    "--variant",
+    metavar="NAME",
+    help="Run only this one of the scenarios that a file with a matrix stands for.",
+)
+@click.option(
+    "--crash-at-event",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Kill the runtime right after event N of the trace, then resume.",
+)
+@click.option(
+    "--no-crash-everywhere",
+    is_flag=True,
+    help="Run a scenario that says `crash_everywhere` only as it is, without a crash at each of "
+    "its events.",
+)
 @click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
 @click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
 @click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
@@ -90,6 +108,9 @@ def command(
     readings: tuple[str, ...],
     seed: int | None,
     seeds: int | None,
+    variant: str | None,
+    crash_at_event: int | None,
+    no_crash_everywhere: bool,
     html: str | None,
     json: str | None,
     junit: str | None,
@@ -112,6 +133,9 @@ def command(
             require_subject(subject),
             model,
             parse_readings(readings),
+            variant=variant,
+            crash_at_event=crash_at_event,
+            sweep=not no_crash_everywhere,
             seed=seed,
             seeds=seeds,
             isolate=not inline,
@@ -141,11 +165,9 @@ def _request(
     model: str,
     readings: dict[str, str],
     *,
-    seed: int | None,
-    seeds: int | None,
-    isolate: bool,
-    jobs: int,
-    wall_limit_s: float | None,
+    variant: str | None,
+    crash_at_event: int | None,
+    **options: Any,
 ) -> SuiteRequest:
     """Load what was named, the subject last: it is the slowest, and the files may be wrong."""
     from harness.load.error_model import load_error_model
@@ -156,20 +178,20 @@ def _request(
     found = find_scenarios(selectors)
     shipped = set(shipped_scenarios().values())
 
+    from harness.cli.selection import crashed_at, fitting, of_variant
     from harness.run.prepare import prepare
     from harness.run.suite import SuiteRequest
 
+    binding = prepare(subject, load_payloads("openai-chat"))
+    fits = fitting(found, selectors, binding)
+    runnable = of_variant([scenario for item in fits for scenario in item.runnable], variant)
     return SuiteRequest(
-        scenarios=tuple(item.scenario for item in found),
-        binding=prepare(subject, load_payloads("openai-chat")),
+        scenarios=crashed_at(runnable, crash_at_event),
+        binding=binding,
         subject_spec=subject,
         model=error_model,
         readings=readings,
-        seed=seed,
-        seeds=seeds,
-        isolate=isolate,
-        jobs=jobs,
-        wall_limit_s=wall_limit_s,
+        **options,
         # A person's own file is run again by its path: no id leads to it.
         selectors={item.scenario.id: item.path for item in found if item.path not in shipped},
     )

@@ -83,7 +83,7 @@ def write_summary(
             # Who asks for one scenario wants to know why; of many, the table is the overview.
             for line in told_in_full(_worst(report.runs)):
                 click.echo(line, file=out)
-    for line in (_totals(report, wall_s), *_next_steps(report, written)):
+    for line in (_totals(report, wall_s), *_sweeps(report), *_next_steps(report, written)):
         click.echo(line, file=out)
 
 
@@ -180,6 +180,18 @@ def _totals(report: Report, wall_s: float) -> str:
         f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
         f"({short_time(virtual_ns)} of virtual time in {wall_s:.1f} s)"
     )
+
+
+def _sweeps(report: Report) -> list[str]:
+    swept = [run for run in report.runs if run.crash_point is not None]
+    if not swept:
+        return []
+    resumes = sum(run.resumes for run in swept)
+    scenarios = len({run.scenario for run in swept})
+    return [
+        f"  crash everywhere: {count(len(swept), 'crash point')} and {count(resumes, 'resume')} "
+        f"judged in {count(scenarios, 'scenario')}"
+    ]
 
 
 def _next_steps(report: Report, written: Sequence[str]) -> list[str]:

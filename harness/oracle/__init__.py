@@ -1,12 +1,23 @@
 """Judgement: pure functions from an error model and a finished trace to findings.
 
     attempts    the calls of a trace and their attempts, built once
+    requests    the attempts of a call, by the answer that they are for
     signals     what a subject can see of a failure, and which rule of the model it meets
     retry_after every wire form of that header
     predict     the model folded over the attempts: what had to happen next, and when
     patterns    property patterns over events
     check       what a check is: it returns an Outcome
     judge       all checks, and the verdicts that they come to
+
+For whole turns (`turn_checks` gathers their checks):
+
+    turn_facts  lives, the model's tool calls and their executions
+    port_facts  requests to the person, operations of the store, attempts of stages
+    stops       what ends the work of a call from outside, so that nothing more was due
+    tool_fates  what became of a tool call
+    permissions what allows a gated call to run
+    stored_state what lay in the store when a life began
+    redo        what failed is tried again as its policy says, for tools, stores and stages alike
 
 and one file for each group of checks: classification, backoff, jitter, ordering, wrapping,
 swallow, audience, evidence. No clock, no file, no import of the world or of a subject: a trace

@@ -8,67 +8,52 @@ made the attempt is what the network wrote down, never a guess from equal bodies
 
 An attempt ends when the subject could know: at the last byte, FIN or RST that reached it, at the
 refusal, or when it closed the connection itself because its deadline had passed.
+
+A provider adapter asks for one answer in a call; a runtime asks for several in a turn. Attempts
+for one answer are a Request (see `requests`), and are numbered within it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from harness.model.trace import Trace, TraceEvent
 from harness.oracle.ending import Ending, ending_of
-from harness.oracle.facts import Draft, read_facts
-from harness.oracle.signals import Signal
+from harness.oracle.facts import Draft, Facts, read_facts
+from harness.oracle.requests import Attempt, Request, in_requests
+from harness.oracle.stops import first_stops
 
-__all__ = ["Attempt", "Call", "Observation", "observe"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One attempt of a call, as the world saw it.
-
-    Attributes:
-        number: 1-based within its call.
-        start: the act that began it.
-        outcome: `open` when the trace ends before it does.
-        signal: what the subject could see of its failure; None unless it failed.
-        knowable_ns: the earliest time at which its end could be known: an error status is known
-            before the body that follows it.
-        knowable_seq: the event at that time, for the order of things.
-        known_ns: the latest such time; None when nothing told the subject, and it closed nothing.
-        text_sha256: digest of the provider's whole text, when it was sent whole.
-        tool_calls: whether the provider's answer asked for tools.
-        events: `seq` of the events that show it.
-    """
-
-    call: str
-    number: int
-    start: TraceEvent
-    outcome: Literal["ok", "failed", "open"]
-    signal: Signal | None
-    knowable_ns: int | None
-    knowable_seq: int | None
-    known_ns: int | None
-    text_sha256: str | None = None
-    tool_calls: bool = False
-    events: tuple[int, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """Whether it ended with a failure."""
-        return self.outcome == "failed"
+__all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of the subject: its start, its attempts in order, and its end if it has one."""
+    """One call of the subject: its start, its attempts in order, and its end if it has one.
+
+    Attributes:
+        do: what was asked for; `turn` for a runtime, `start`, `close`, `ask`... likewise.
+        life: 1-based process of the subject in which it ran.
+        crashed: the crash that cut it off; then it has no end.
+        stop: the first event that stopped its work from outside; None for none.
+        requests: its attempts, by the answer that they are for.
+    """
 
     id: str
     task: str
     start: TraceEvent
     end: TraceEvent | None
     attempts: tuple[Attempt, ...]
+    do: str = "call"
+    life: int = 1
+    crashed: TraceEvent | None = None
+    stop: TraceEvent | None = None
+    requests: tuple[Request, ...] = ()
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether the provider is to be asked in it."""
+        return self.do in ("call", "turn")
 
     @property
     def returned(self) -> bool:
@@ -111,20 +96,49 @@ def observe(trace: Trace) -> Observation:
         if not _never_used(draft) and (end is None or draft.start.seq < end.seq):
             drafts.setdefault(draft.call, []).append(draft)
     latency_ns = trace.header.scenario.provider.latency
+    stops = first_stops(trace, facts)
     calls = tuple(
-        Call(
-            id=id_,
-            task=str(start.payload.get("task", id_)),
-            start=start,
-            end=facts.ended.get(id_),
-            attempts=tuple(_attempts(drafts.get(id_, []), latency_ns, over=id_ in facts.ended)),
-        )
+        _call(trace, facts, start, drafts.get(id_, []), latency_ns, stops.get(id_))
         for id_, start in facts.started.items()
     )
     return Observation(
         calls=calls,
         problems=tuple(dict.fromkeys(facts.problems)),
         problem_events=tuple(facts.problem_events),
+    )
+
+
+def _call(
+    trace: Trace,
+    facts: Facts,
+    start: TraceEvent,
+    drafts: list[Draft],
+    latency_ns: int,
+    stop: TraceEvent | None,
+) -> Call:
+    id_ = str(start.payload.get("call"))
+    end, crashed = facts.ended.get(id_), facts.crashed.get(id_)
+    # A crash gives nothing up: what was open stays open.
+    attempts = tuple(_attempts(drafts, latency_ns, over=end is not None))
+    requests = in_requests(
+        id_,
+        attempts,
+        end=end,
+        stop=stop,
+        staged=facts.staged.get(id_, ()),
+        several=trace.header.scenario.role == "runtime",
+    )
+    return Call(
+        id=id_,
+        task=str(start.payload.get("task", id_)),
+        start=start,
+        end=end,
+        attempts=tuple(attempt for request in requests for attempt in request.attempts),
+        do=str(start.payload.get("do", "call")),
+        life=int(start.payload.get("life", 1)),
+        crashed=crashed,
+        stop=stop,
+        requests=requests,
     )
 
 
@@ -157,5 +171,7 @@ def _attempt(draft: Draft, number: int, ending: Ending) -> Attempt:
         known_ns=None if ending.known is None else ending.known.at_ns,
         text_sha256=payload.get("text_sha256") if whole else None,
         tool_calls=payload.get("finish_reason") == "tool_calls",
+        asked=draft.request,
+        answered=draft.exchange_ended if whole else None,
         events=tuple(sorted({fact.seq for fact in evidence if fact is not None})),
     )

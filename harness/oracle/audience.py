@@ -15,7 +15,7 @@ from typing import Any
 from harness.model.error_model import AudienceRule, ErrorModel
 from harness.model.secrets import SECRET, SECRET_SHAPE, without_secrets
 from harness.model.trace import TraceEvent
-from harness.oracle.attempts import Call
+from harness.oracle.attempts import Request
 from harness.oracle.check import Case, Check, Outcome, Violation
 
 __all__ = ["checks", "leaks"]
@@ -111,16 +111,16 @@ def _judge(rule: AudienceRule, case: Case) -> Outcome:
         if fault is not None:
             outcome.violate(_violation(rule, fault, event, call))
     if rule.on_every_failure:
-        for failed in case.calls:
-            if failed.raised and failed.last_failure is not None:
-                _judge_told(rule, failed, outcome, told=failed.id in told)
+        for request, _ in case.plans:
+            if request.raised and request.last_failure is not None:
+                _judge_told(rule, request, outcome, told=request.id in told)
     return outcome
 
 
 def _calls_with_unmapped(case: Case) -> set[str]:
     return {
-        call.id
-        for call, steps in case.plans
+        request.id
+        for request, steps in case.plans
         for step in steps
         if step.classification is not None and step.classification.pair is None
     }
@@ -144,15 +144,15 @@ def _fault(rule: AudienceRule, said: object, *, may_be_unmapped: bool) -> tuple[
     return None
 
 
-def _judge_told(rule: AudienceRule, call: Call, outcome: Outcome, *, told: bool) -> None:
+def _judge_told(rule: AudienceRule, request: Request, outcome: Outcome, *, told: bool) -> None:
     if told:
         return
     outcome.looked_at(rule.requirement)
-    ending = (call.end.seq,) if call.end is not None else ()
+    ending = (request.end.seq,) if request.end is not None else ()
     outcome.violate(
         Violation(
             requirement=rule.requirement,
-            call=call.id,
+            call=request.id,
             expected=f"the audience {rule.id!r} is told of the failure that ended the call",
             observed="it was told nothing",
             events=ending,

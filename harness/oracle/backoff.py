@@ -7,7 +7,7 @@ the provider, so latency never blurs it. The only slack is one microsecond, for 
 from __future__ import annotations
 
 from harness.model.duration import format_duration
-from harness.oracle.attempts import Attempt, Call
+from harness.oracle.attempts import Attempt, Request
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.predict import Step, step_legal
 
@@ -16,21 +16,21 @@ __all__ = ["CHECKS"]
 
 def _wait(case: Case) -> Outcome:
     outcome = Outcome(reason="no retry was due after a scheduled wait")
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         for step in steps:
             if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
-                _judge_wait(case, call, step, outcome)
+                _judge_wait(case, request, step, outcome)
             elif step.act == "retry" and step.next is not None and step.waited_ns is None:
-                outcome.violate(_unmeasured(call, step, step.next))
+                outcome.violate(_unmeasured(request, step, step.next))
     return outcome
 
 
-def _unmeasured(call: Call, step: Step, following: Attempt) -> Violation:
+def _unmeasured(request: Request, step: Step, following: Attempt) -> Violation:
     own = None if step.ruling is None else step.ruling.requirements
     number = step.attempt.number
     return Violation(
         requirement=None if own is None else own.wait,
-        call=call.id,
+        call=request.id,
         expected=f"attempt {number} is answered or its connection closed before the next begins",
         observed=(
             f"attempt {number} was left open, so how long attempt {following.number} waited for"
@@ -44,14 +44,14 @@ def _unmeasured(call: Call, step: Step, following: Attempt) -> Violation:
 
 def _retry_after(case: Case) -> Outcome:
     outcome = Outcome(reason="no retry was due after a Retry-After that could be honored")
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         for step in steps:
             if step.wait is not None and step.wait.exact and step.waited_ns is not None:
-                _judge_wait(case, call, step, outcome)
+                _judge_wait(case, request, step, outcome)
     return outcome
 
 
-def _judge_wait(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
+def _judge_wait(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
     wait, ruling, following = step.wait, step.ruling, step.next
     if wait is None or ruling is None or following is None or step.waited_ns is None:
         return
@@ -64,7 +64,7 @@ def _judge_wait(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
     outcome.violate(
         Violation(
             requirement=requirement or next(iter(also(case.model, "backoff.declared")), None),
-            call=call.id,
+            call=request.id,
             expected=_expected(step),
             observed=_observed(step, step.waited_ns, wait.retry_number),
             events=(*step.attempt.events, *following.events),
@@ -113,7 +113,7 @@ def _hint(waited_ns: int, step: Step) -> str:
 
 def _attempts(case: Case) -> Outcome:
     outcome = Outcome(reason="no call that retried came to the end of its attempts")
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         over = False
         retried: set[str] = set()
         for step in steps:
@@ -123,17 +123,17 @@ def _attempts(case: Case) -> Outcome:
             if step.act == "retry":
                 if step.next is not None:
                     retried.add(policy)
-                elif call.end is not None and policy in retried:
-                    _count(case, call, step, outcome)
-            elif step.act == "exhausted" and not over and (call.end is not None or step.next):
+                elif request.end is not None and policy in retried:
+                    _count(case, request, step, outcome)
+            elif step.act == "exhausted" and not over and (request.end is not None or step.next):
                 # Each further attempt is the same fault; it is told once, with the total.
                 over = step.next is not None
                 if policy in retried or step.next is not None:
-                    _count(case, call, step, outcome)
+                    _count(case, request, step, outcome)
     return outcome
 
 
-def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
+def _count(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
     ruling = step.ruling
     if ruling is None:
         return
@@ -142,21 +142,21 @@ def _count(case: Case, call: Call, step: Step, outcome: Outcome) -> None:
     outcome.looked_at(*exercised)
     if step.act == "exhausted" and step.next is None:
         return
-    limit, total = ruling.policy.attempts_max, len(call.attempts)
+    limit, total = ruling.policy.attempts_max, len(request.attempts)
     source = ", declared by the subject" if ruling.declared else ""
     mixed = "" if total == step.failures or step.next is not None else f" ({total} in all)"
-    ending = (call.end.seq,) if call.end is not None else ()
+    ending = (request.end.seq,) if request.end is not None else ()
     outcome.violate(
         Violation(
             requirement=own or next(iter(also(case.model, "backoff.declared")), None),
-            call=call.id,
+            call=request.id,
             expected=f"{limit} attempts in all for {step.classification}{source}",
             observed=(
                 f"gave up after {step.failures}{mixed}"
                 if step.next is None
                 else f"{total} attempts were made"
             ),
-            events=(*(attempt.start.seq for attempt in call.attempts), *ending),
+            events=(*(attempt.start.seq for attempt in request.attempts), *ending),
             hint=_count_hint(step, limit, total),
         ),
         *exercised,

@@ -7,14 +7,34 @@ that in one place (`judge`): a check that looked at nothing never passes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.model.error_model import ErrorModel
+from harness.model.finding import OrderStep
+from harness.model.session_script import SessionScript
+from harness.model.tool_script import ToolScript
 from harness.model.trace import Trace
-from harness.oracle.attempts import Call, Observation, observe
+from harness.oracle.attempts import Call, Observation, Request, observe
+from harness.oracle.port_facts import (
+    Prompt,
+    StageVisit,
+    StoreOperation,
+    prompts_of,
+    stage_visits_of,
+    store_operations_of,
+)
 from harness.oracle.predict import Step, plan
+from harness.oracle.turn_facts import (
+    Answer,
+    Execution,
+    Life,
+    ToolCall,
+    answers_of,
+    executions_of,
+    lives_of,
+)
 
 __all__ = ["Case", "Check", "Outcome", "Violation", "also", "case_of", "class_requirement"]
 
@@ -33,10 +53,90 @@ class Case:
         return self.observation.calls
 
     @cached_property
-    def plans(self) -> tuple[tuple[Call, tuple[Step, ...]], ...]:
-        """Each call with what had to happen after each of its attempts."""
+    def plans(self) -> tuple[tuple[Request, tuple[Step, ...]], ...]:
+        """Each request of each call, with what had to happen after each of its attempts."""
         subject = self.trace.header.subject
-        return tuple((call, plan(self.model, subject, call)) for call in self.calls)
+        model = self.model
+        if subject.role not in ("provider_adapter", "runtime"):
+            # What a service's failure is for a tool; for any other role there are no classes.
+            signals = model.tool_signals if subject.role == "tool" else ()
+            model = model.model_copy(update={"signals": signals})
+        return tuple(
+            (request, plan(model, subject, request))
+            for call in self.calls
+            for request in call.requests
+        )
+
+    @cached_property
+    def lives(self) -> tuple[Life, ...]:
+        """The processes of the subject, in order."""
+        return lives_of(self.trace)
+
+    @cached_property
+    def executions(self) -> tuple[Execution, ...]:
+        """The executions of all tools, in the order in which they began."""
+        return executions_of(self.trace)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """The provider's answers that ask for tools, in order, with what became of each call."""
+        return answers_of(self.calls, self.executions)
+
+    @property
+    def tool_calls(self) -> Iterator[ToolCall]:
+        """The tool calls of all answers."""
+        return (item for answer in self.answers for item in answer.tool_calls)
+
+    @cached_property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The requests to the person, in the order in which they were shown."""
+        return prompts_of(self.trace)
+
+    @cached_property
+    def store_operations(self) -> tuple[StoreOperation, ...]:
+        """What was asked of the session store, in order."""
+        return store_operations_of(self.trace)
+
+    def store_times(self, call: str | None) -> tuple[tuple[int, int], ...]:
+        """Return from when to when a call waited for the store, in order, in nanoseconds."""
+        return tuple(
+            (item.asked.at_ns, item.answered.at_ns)
+            for item in self.store_operations
+            if item.call == call and item.answered is not None
+        )
+
+    @cached_property
+    def stage_visits(self) -> tuple[StageVisit, ...]:
+        """The visits of stages, in order."""
+        return stage_visits_of(self.trace)
+
+    @cached_property
+    def tool_scripts(self) -> dict[str, ToolScript]:
+        """The contracts of the scenario's tools, by name."""
+        return {tool.name: tool for tool in self.trace.header.scenario.tools}
+
+    @cached_property
+    def session(self) -> SessionScript:
+        """How the runtime was set up."""
+        return self.trace.header.scenario.session or SessionScript()
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether the trace is one of whole turns."""
+        return self.trace.header.scenario.role == "runtime"
+
+    def limit_ns(self, call: Call) -> int | None:
+        """Return the virtual time at which a turn has used up its time; None without a limit."""
+        limit = self.session.budgets.wall_time
+        return None if limit is None or not call.is_turn else call.start.at_ns + limit
+
+    def call(self, id_: str | None) -> Call | None:
+        """Return a call by its id, None when there is none."""
+        return self._calls_by_id.get(id_ or "")
+
+    @cached_property
+    def _calls_by_id(self) -> dict[str, Call]:
+        return {call.id: call for call in self.calls}
 
     @cached_property
     def suppressed(self) -> frozenset[str]:
@@ -57,6 +157,7 @@ class Violation:
         requirement: id of the sentence that it breaks; None for a property of the evidence.
         events: `seq` of the events that prove it.
         inconclusive: whether it proves that the run shows nothing, rather than a fault.
+        order: for a violated order, what was expected beside what was observed.
     """
 
     requirement: str | None
@@ -66,6 +167,7 @@ class Violation:
     call: str | None = None
     hint: str = ""
     inconclusive: bool = False
+    order: tuple[OrderStep, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.oracle.attempts import Call
+from harness.oracle.attempts import Request
 from harness.oracle.chain import origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
 from harness.oracle.predict import Step
@@ -13,8 +13,8 @@ __all__ = ["DECLARED", "DISPOSITION"]
 def _declared(case: Case) -> Outcome:
     outcome = Outcome(reason="no call ended with an error")
     general = also(case.model, "classification.declared")
-    for call, steps in case.plans:
-        if not call.raised or call.end is None or not steps or not steps[-1].attempt.failed:
+    for request, steps in case.plans:
+        if not request.raised or request.end is None or not steps or not steps[-1].attempt.failed:
             continue
         last = steps[-1]
         seen = last.classification
@@ -23,17 +23,17 @@ def _declared(case: Case) -> Outcome:
             outcome.reason = f"the document has no class for {last.attempt.signal}{unmapped}"
             continue
         outcome.looked_at(seen.requirement, *general)
-        named = origin(call.end.payload.get("chain") or [])
+        named = origin(request.end.payload.get("chain") or [])
         if typed(named) == seen.pair:
             continue
         said = f"{named.get('class')}/{named.get('code')}" if named else "neither class nor code"
         outcome.violate(
             Violation(
                 requirement=seen.requirement if named else next(iter(general), seen.requirement),
-                call=call.id,
+                call=request.id,
                 expected=f"{seen} for {last.attempt.signal}",
                 observed=f"the error declares {said}",
-                events=(*last.attempt.events, call.end.seq),
+                events=(*last.attempt.events, request.end.seq),
                 hint=""
                 if named
                 else "Give the error `error_class` and `code`, or the binding `classify`.",
@@ -46,23 +46,25 @@ def _declared(case: Case) -> Outcome:
 
 def _disposition(case: Case) -> Outcome:
     outcome = Outcome(reason="no attempt failed in a way that the document speaks of")
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         retried: set[str] = set()
         for step in steps:
-            _judge_step(case, call, step, retried, outcome)
+            _judge_step(case, request, step, retried, outcome)
     return outcome
 
 
-def _judge_step(case: Case, call: Call, step: Step, retried: set[str], outcome: Outcome) -> None:
+def _judge_step(
+    case: Case, request: Request, step: Step, retried: set[str], outcome: Outcome
+) -> None:
     seen, model = step.classification, case.model
     if step.act == "none":
-        if step.attempt.outcome == "ok" and (step.next is not None or call.raised):
-            outcome.violate(_after_success(case, call, step))
+        if step.attempt.outcome == "ok" and (step.next is not None or request.raised):
+            outcome.violate(_after_success(case, request, step))
         return
     if seen is None or step.act in ("exhausted", "unjudged"):
         return
-    suppressed = call.returned and call.id in case.suppressed
-    if step.next is None and not call.raised and not suppressed:
+    suppressed = request.returned and request.id in case.suppressed
+    if step.next is None and not request.gave_up and not suppressed:
         # It still waits, or it returned: a hang and a swallowed failure are other checks' findings.
         # What is ignored on purpose is none of theirs, and had to be retried first all the same.
         return
@@ -81,18 +83,18 @@ def _judge_step(case: Case, call: Call, step: Step, retried: set[str], outcome: 
     elif _policy(step) not in retried:
         # After a first retry, giving up too soon is a matter of how many attempts there were.
         outcome.looked_at(*requirements)
-        outcome.violate(_must_retry(call, step, own), *requirements)
+        outcome.violate(_must_retry(request, step, own), *requirements)
 
 
 def _policy(step: Step) -> str:
     return "" if step.ruling is None else step.ruling.policy.id
 
 
-def _after_success(case: Case, call: Call, step: Step) -> Violation:
-    ending = (call.end.seq,) if call.end is not None else ()
+def _after_success(case: Case, request: Request, step: Step) -> Violation:
+    ending = (request.end.seq,) if request.end is not None else ()
     return Violation(
         requirement=next(iter(also(case.model, "classification.message")), None),
-        call=call.id,
+        call=request.id,
         expected=f"the reply of attempt {step.attempt.number}, which was good",
         observed=(
             "the call ended with an error"
@@ -118,13 +120,13 @@ def _must_end(step: Step, requirement: str | None) -> Violation:
     )
 
 
-def _must_retry(call: Call, step: Step, requirement: str | None) -> Violation:
-    ending = (call.end.seq,) if call.end is not None else ()
+def _must_retry(request: Request, step: Step, requirement: str | None) -> Violation:
+    ending = (request.end.seq,) if request.end is not None else ()
     policy = step.ruling.policy if step.ruling is not None else None
     within = f", up to {policy.attempts_max} attempts" if policy is not None else ""
     return Violation(
         requirement=requirement,
-        call=call.id,
+        call=request.id,
         expected=f"a retry: {step.attempt.signal} is {step.classification}{within}",
         observed=f"the call gave up after attempt {step.attempt.number}, without a retry",
         events=(*step.attempt.events, *ending),

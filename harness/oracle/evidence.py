@@ -7,10 +7,15 @@ spoils the pass.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from harness.model.trace import Trace, trace_digest
+from harness.model.scenario import Scenario
+from harness.model.trace import Trace, TraceEvent, trace_digest
+from harness.oracle.attempts import Call
+from harness.oracle.chain import origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation
+from harness.oracle.untouched import untouched
 
 __all__ = ["CHECKS", "SPOILING"]
 
@@ -23,6 +28,10 @@ _CUT_SHORT = {
 }
 #: Endings that are the subject's own doing, when a call is what did not end.
 _HANGS = ("deadlock", "livelock", "virtual_time_limit")
+#: Roles whose calls are there to ask the provider.
+_ASKING_ROLES = ("provider_adapter", "runtime")
+#: Roles whose process may be killed and started again.
+_ROLES_WITH_LIVES = ("runtime", "session_store")
 #: Checks whose violation makes all other findings of the run inconclusive.
 SPOILING = ("evidence.whole", "evidence.no-leaks")
 
@@ -50,12 +59,31 @@ def _gaps(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
         detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
         yield f"{_CUT_SHORT[footer.ending]}{detail}", ()
     yield from ((problem, ()) for problem in _inconsistencies(trace))
-    started = len(case.calls)
-    wanted = sum(task.copies for task in trace.header.scenario.tasks)
-    if footer.ending == "completed" and started != wanted:
-        yield f"{started} calls were started, the scenario has {wanted}", ()
+    if footer.ending == "completed":
+        yield from ((gap, ()) for gap in _unasked(case))
     if case.observation.problems:
         yield "; ".join(case.observation.problems), case.observation.problem_events
+
+
+def _unasked(case: Case) -> Iterator[str]:
+    """Yield in words what was asked for less, or more, than the scenario says."""
+    tasks = case.trace.header.scenario.tasks
+    if case.trace.header.scenario.role not in _ROLES_WITH_LIVES:
+        started, wanted = len(case.calls), sum(task.copies for task in tasks)
+        if started != wanted:
+            yield f"{started} calls were started, the scenario has {wanted}"
+        return
+    # A crash may have a task asked again; one that could not be asked says so.
+    asked = Counter(call.task for call in case.calls)
+    asked.update(str(event.payload.get("task")) for event in case.trace.of_kind("call.skipped"))
+    for task in tasks:
+        if asked[task.id] < task.copies:
+            yield f"the task {task.id} was asked {asked[task.id]} times, not {task.copies}"
+    begun = {call.life for call in case.calls if call.do == "start"}
+    for life in case.lives:
+        # One that is killed at its first instant is asked for nothing.
+        if life.number not in begun and life.crash is None:
+            yield f"process {life.number} was not asked to start"
 
 
 def _inconsistencies(trace: Trace) -> Iterator[str]:
@@ -76,9 +104,22 @@ def _inconsistencies(trace: Trace) -> Iterator[str]:
 
 def _faults_met(case: Case) -> Outcome:
     outcome = Outcome(reason="the scenario plans no fault")
-    if not case.trace.header.scenario.provider.faults:
+    # A subject that cannot be given what the scenario is about leaves that unmet, too.
+    unmet = any(case.trace.of_kind("fault.unmet"))
+    if not unmet and not _plans_faults(case.trace.header.scenario):
         return outcome
     outcome.looked_at(None)
+    for event in case.trace.of_kind("cancel.unsupported"):
+        outcome.violate(
+            Violation(
+                requirement=None,
+                expected=f"the cancel {event.payload.get('cancel')!r} reaches the subject",
+                observed="the runtime has no method `cancel`, so it was never asked",
+                events=(event.seq,),
+                hint="Give the runtime `cancel(scope, target)`.",
+                inconclusive=True,
+            )
+        )
     hint = "Did the subject stop earlier than the fault, or does its trigger never fit?"
     if _ignores_stream(case.trace):
         hint = "A stream was asked for, and no request asks for one: heed `request.stream`."
@@ -89,13 +130,46 @@ def _faults_met(case: Case) -> Outcome:
             Violation(
                 requirement=None,
                 expected=f"the fault {event.payload.get('fault')!r} is met",
-                observed="no request met it, so the situation never came about",
+                observed=_unmet(event),
                 events=(event.seq,),
                 hint=hint,
                 inconclusive=True,
             )
         )
     return outcome
+
+
+def _plans_faults(scenario: Scenario) -> bool:
+    return any(
+        (
+            scenario.provider.faults,
+            scenario.cancels,
+            scenario.crashes,
+            scenario.store is not None and scenario.store.rules,
+            scenario.disk is not None and scenario.disk.rules,
+            any(tool.rules for tool in scenario.tools),
+            any(interactor.rules for interactor in scenario.interactors),
+        )
+    )
+
+
+def _unmet(event: TraceEvent) -> str:
+    match str(event.payload.get("of") or "provider").partition(" ")[0]:
+        case "crash":
+            return "its moment never came, so nothing was killed"
+        case "contract":
+            return "the subject's contract has no such fixture, so the situation never came about"
+        case "cancel":
+            return "its moment never came, so nothing was cancelled"
+        case "tool":
+            return f"no execution of {event.payload['of']} met it"
+        case "interactor":
+            return f"no request to the {event.payload['of']} met it"
+        case "store":
+            return "no operation of the store met it"
+        case "disk":
+            return "no act on the disk met it"
+    return "no request met it, so the situation never came about"
 
 
 def _ignores_stream(trace: Trace) -> bool:
@@ -108,11 +182,12 @@ def _exercised(case: Case) -> Outcome:
     outcome = Outcome(reason="no call has ended")
     if case.trace.footer.ending in _HANGS:
         _judge_cut(case, outcome)
+    role = case.trace.header.scenario.role
     for call in case.calls:
         if call.end is None:
             continue
         outcome.looked_at(None)
-        if not call.attempts:
+        if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(case, call):
             outcome.violate(
                 Violation(
                     requirement=None,
@@ -124,19 +199,37 @@ def _exercised(case: Case) -> Outcome:
                     inconclusive=True,
                 )
             )
+    if case.is_runtime:
+        for violation in untouched(case):
+            outcome.violate(violation)
     return outcome
+
+
+def _has_a_reason(case: Case, call: Call) -> bool:
+    """Return whether a runtime's call may well have asked the provider for nothing."""
+    if not case.is_runtime or call.end is None:
+        return False
+    if not call.is_turn or call.stop is not None:
+        return True
+    # The state machine may end a turn before anything acts, and a typed error says why.
+    staged = any(visit.call == call.id for visit in case.stage_visits)
+    return staged or (
+        call.raised and typed(origin(call.end.payload.get("chain") or [])) is not None
+    )
 
 
 def _judge_cut(case: Case, outcome: Outcome) -> None:
     """Look for what a run that was ended early leaves unsaid, beside the call that hung."""
     footer = case.trace.footer
-    started = len(case.calls)
-    wanted = sum(task.copies for task in case.trace.header.scenario.tasks)
+    tasks = case.trace.header.scenario.tasks
+    names = {task.id for task in tasks}
+    started = sum(call.task in names for call in case.calls)
+    wanted = sum(task.copies for task in tasks)
     by = footer.ending.replace("_", " ")
     if started < wanted:
         observed = f"the run ended by {by} before {wanted - started} of {wanted} calls began"
         hint = "Is the scenario's limit of virtual time below the start of a task?"
-    elif all(call.end is not None for call in case.calls):
+    elif all(call.end is not None or call.crashed is not None for call in case.calls):
         observed = f"every call had ended, and the run still ended by {by}"
         hint = "Something that a call left running spins, or a limit of the scenario is too tight."
     else:
@@ -189,7 +282,8 @@ CHECKS = (
     Check(
         id="evidence.exercised",
         title="Every call reached the provider",
-        says="Every call began and made an attempt, and nothing was cut short after the last one.",
+        says="Every call began and made an attempt, what is attached was asked, and nothing was"
+        " cut short after the last one.",
         run=_exercised,
     ),
     Check(

@@ -37,6 +37,8 @@ class Facts:
 
     Attributes:
         started, ended: the first such event of each call.
+        crashed: calls that the end of their process cut off.
+        staged: what the state machine was asked during each call.
         drafts: the attempts of all calls, in the order in which they began.
         problems: acts that belong to no known call, in words; `problem_events` has their `seq`.
     """
@@ -44,6 +46,8 @@ class Facts:
     def __init__(self) -> None:
         self.started: dict[str, TraceEvent] = {}
         self.ended: dict[str, TraceEvent] = {}
+        self.crashed: dict[str, TraceEvent] = {}
+        self.staged: dict[str, list[TraceEvent]] = {}
         self.drafts: list[Draft] = []
         self.problems: list[str] = []
         self.problem_events: list[int] = []
@@ -60,6 +64,10 @@ class Facts:
             self.started.setdefault(str(payload.get("call")), event)
         elif kind in ("call.returned", "call.raised"):
             self.ended.setdefault(str(payload.get("call")), event)
+        elif kind == "call.crashed":
+            self.crashed.setdefault(str(payload.get("call")), event)
+        elif kind == "stage.asked":
+            self.staged.setdefault(str(payload.get("call")), []).append(event)
         elif kind in ("net.resolving", "net.resolve", "net.connect", "net.sent"):
             self._act(event)
         elif kind.startswith("net."):

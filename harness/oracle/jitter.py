@@ -104,9 +104,9 @@ def _within_run(case: Case) -> Outcome:
 
 
 def _samples(case: Case) -> Iterator[_Sample]:
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         for step in steps:
-            sample = _sample(case, call.id, step)
+            sample = _sample(case, request.id, step)
             if sample is not None:
                 yield sample
 

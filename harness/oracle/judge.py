@@ -15,12 +15,16 @@ from harness.oracle import (
     backoff,
     classification,
     evidence,
+    extension_role,
     jitter,
     ordering,
+    store_role,
     swallow,
+    tool_role,
+    turn_checks,
     wrapping,
 )
-from harness.oracle.check import Case, Check, case_of
+from harness.oracle.check import Case, Check, Outcome, case_of
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
 
@@ -35,8 +39,16 @@ CHECKS: tuple[Check, ...] = (
     *swallow.CHECKS,
     classification.DECLARED,
     *wrapping.CHECKS,
+    *turn_checks.CHECKS,
+    *store_role.CHECKS,
+    *tool_role.CHECKS,
+    *extension_role.CHECKS,
     *evidence.CHECKS,
 )
+
+#: First parts of the ids of checks on what is asked of a model provider, and who asks one.
+_OF_A_PROVIDER = ("classification", "backoff", "swallow", "wrapping")
+_ASKING_ROLES = ("provider_adapter", "runtime")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +91,7 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
     there was nothing to judge. A check never passes without having judged something.
     """
     case = case_of(model, trace)
-    outcomes = [(check, check.run(case)) for check in checks_of(model)]
+    outcomes = [(check, _run(check, case)) for check in checks_of(model)]
     spoiling = "; ".join(
         f"{check.id}: {violation.observed}"
         for check, outcome in outcomes
@@ -97,6 +109,13 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
         calls=tuple(call_reports(case)),
         waits=tuple(wait_marks(case)),
     )
+
+
+def _run(check: Check, case: Case) -> Outcome:
+    role = case.trace.header.subject.role
+    if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
+        return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
+    return check.run(case)
 
 
 def judge_seeds(model: ErrorModel, traces: tuple[Trace, ...]) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.model.finding import AttemptMark, CallReport, WaitMark
-from harness.oracle.attempts import Call
+from harness.oracle.attempts import Call, Request
 from harness.oracle.check import Case
 from harness.oracle.predict import Step, step_legal
 
@@ -15,29 +15,32 @@ __all__ = ["call_reports", "wait_marks"]
 def call_reports(case: Case) -> Iterator[CallReport]:
     """Yield each call and how it came out."""
     ended_at_ns = case.trace.footer.ended_at_ns
-    for call, steps in case.plans:
+    plans: dict[str, list[Step]] = {call.id: [] for call in case.calls}
+    for request, steps in case.plans:
+        plans[request.id] += steps
+    for call in case.calls:
         yield CallReport(
             call=call.id,
             task=call.task,
             started_ns=call.start.at_ns,
             ended_ns=None if call.end is None else call.end.at_ns,
             outcome=_outcome(call),
-            attempts=tuple(_attempt_mark(call, step, ended_at_ns) for step in steps),
+            attempts=tuple(_attempt_mark(call, step, ended_at_ns) for step in plans[call.id]),
         )
 
 
 def wait_marks(case: Case) -> Iterator[WaitMark]:
     """Yield each wait between two attempts, with the interval that was legal."""
-    for call, steps in case.plans:
+    for request, steps in case.plans:
         for step in steps:
-            mark = _wait_mark(call, step)
+            mark = _wait_mark(request, step)
             if mark is not None:
                 yield mark
 
 
 def _outcome(call: Call) -> str:
     if call.end is None:
-        return "never ended"
+        return "never ended" if call.crashed is None else "crashed"
     if call.returned:
         return "returned"
     chain = call.end.payload.get("chain") or [{}]
@@ -63,7 +66,7 @@ def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
     )
 
 
-def _wait_mark(call: Call, step: Step) -> WaitMark | None:
+def _wait_mark(request: Request, step: Step) -> WaitMark | None:
     attempt, waited_ns = step.attempt, step.waited_ns
     if waited_ns is None or step.next is None or attempt.known_ns is None:
         return None
@@ -78,7 +81,7 @@ def _wait_mark(call: Call, step: Step) -> WaitMark | None:
             "none": "no retry: the attempt was good",
         }.get(step.act, "the document does not say")
     return WaitMark(
-        call=call.id,
+        call=request.id,
         retry_number=number,
         from_ns=attempt.known_ns,
         observed_ns=waited_ns,

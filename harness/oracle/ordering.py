@@ -49,13 +49,22 @@ def with_derived(
         if event.seq in derived:
             merged.extend(derived[event.seq])
         if event.kind == "tool.called" and event.payload.get("tool") in gated:
-            mode = "ask" if session is None else session.mode
+            mode = _mode(scenario)
             staged = session is not None and bool(session.stages)
             payload = {**event.payload, "mode": mode, "staged": staged}
             merged.append(TraceEvent(event.seq, event.at_ns, "oracle", "gated.called", payload))
         elif event.kind == "extension.phase":
             merged.extend(_dependent(event, needed.get(str(event.payload.get("extension")), ())))
     return merged
+
+
+def _mode(scenario: Scenario) -> str:
+    """Return the mode of the session: a stored one that is resumed keeps its own."""
+    session, store = scenario.session, scenario.store
+    if session is None:
+        return "ask"
+    recorded = None if store is None or store.initial is None else store.initial.get("mode")
+    return recorded if session.resume and isinstance(recorded, str) else session.mode
 
 
 def _of_attempt(attempt: Attempt) -> Iterator[TraceEvent]:

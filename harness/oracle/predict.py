@@ -1,4 +1,4 @@
-"""The error model folded over the attempts of each call: what had to happen after each failure.
+"""The error model folded over the attempts of a request: what had to happen after each failure.
 
 Each failed attempt gets a Step: it had to be retried after a wait within an interval, or the call
 had to end, or the document does not say. Counting is per policy (or per call, where the model
@@ -17,7 +17,7 @@ from harness.model.duration import MICROSECOND_NS, format_duration
 from harness.model.error_model import ErrorModel
 from harness.model.retry_policy import Interval, PolicyRequirements, RetryPolicy
 from harness.model.trace import SubjectInfo
-from harness.oracle.attempts import Attempt, Call
+from harness.oracle.requests import Attempt, Request
 from harness.oracle.retry_after import asked_wait
 from harness.oracle.signals import Classification, classify
 
@@ -85,9 +85,9 @@ class Step:
         return self.next.start.at_ns - self.attempt.known_ns
 
 
-def plan(model: ErrorModel, subject: SubjectInfo, call: Call) -> tuple[Step, ...]:
-    """Return one Step for each attempt of `call`, in order."""
-    return tuple(_steps(model, subject, call))
+def plan(model: ErrorModel, subject: SubjectInfo, request: Request) -> tuple[Step, ...]:
+    """Return one Step for each attempt of `request`, in order."""
+    return tuple(_steps(model, subject, request))
 
 
 def step_legal(step: Step) -> bool:
@@ -108,11 +108,11 @@ def step_legal(step: Step) -> bool:
     )
 
 
-def _steps(model: ErrorModel, subject: SubjectInfo, call: Call) -> Iterator[Step]:
+def _steps(model: ErrorModel, subject: SubjectInfo, request: Request) -> Iterator[Step]:
     failures: Counter[str] = Counter()
     honored: Counter[str] = Counter()
-    followers = (*call.attempts, None)[1:]
-    for attempt, following in zip(call.attempts, followers, strict=True):
+    followers = (*request.attempts, None)[1:]
+    for attempt, following in zip(request.attempts, followers, strict=True):
         if attempt.signal is None:
             yield Step(attempt=attempt, next=following, act="none")
             continue

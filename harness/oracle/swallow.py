@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 
 from harness.model.trace import Trace, TraceEvent
-from harness.oracle.attempts import Call
+from harness.oracle.attempts import Request
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 
 __all__ = ["CHECKS"]
@@ -22,10 +22,14 @@ def _silent(case: Case) -> Outcome:
     for call in case.calls:
         if not call.returned or call.end is None or not call.attempts:
             continue
+        # What a turn returns is the last answer; what came before led to it.
+        request = call.requests[-1]
+        if request.outcome != "returned" or _is_turn_without_answer(case.trace, request):
+            continue
         outcome.looked_at(*requirements)
-        fault = _fault(case.trace, call, call.end)
+        fault = _fault(case.trace, request, call.end)
         # Ignoring an error may be announced; changing an answer that was good may not.
-        failed = not any(attempt.outcome == "ok" for attempt in call.attempts)
+        failed = not any(attempt.outcome == "ok" for attempt in request.attempts)
         if fault is None or (failed and call.id in case.suppressed):
             continue
         expected, observed, events, hint = fault
@@ -44,14 +48,20 @@ def _silent(case: Case) -> Outcome:
     return outcome
 
 
+def _is_turn_without_answer(trace: Trace, request: Request) -> bool:
+    # A turn may end where the model still wanted tools: at a limit, or with nobody to ask.
+    several = trace.header.scenario.role == "runtime"
+    return several and request.attempts[-1].outcome == "ok" and request.attempts[-1].tool_calls
+
+
 def _fault(
-    trace: Trace, call: Call, end: TraceEvent
+    trace: Trace, request: Request, end: TraceEvent
 ) -> tuple[str, str, tuple[int, ...], str] | None:
     """Return what was expected, what was observed, the events that prove it, and a hint."""
     hint = "Often an `except` that returns a default, or a stream that just stops."
-    good = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    good = [attempt for attempt in request.attempts if attempt.outcome == "ok"]
     if not good:
-        last = call.attempts[-1]
+        last = request.attempts[-1]
         how = f"failed ({last.signal})" if last.failed else "had not ended"
         observed = f"attempt {last.number} {how}, and the call returned {_excerpt(end)}"
         return "an error", observed, last.events, hint

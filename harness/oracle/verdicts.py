@@ -58,6 +58,7 @@ def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:
         events=tuple(dict.fromkeys(violation.events)),
         judged=0 if violation.inconclusive else 1,
         reason=violation.observed if violation.inconclusive else "",
+        order=violation.order,
         **cited,
     )
 

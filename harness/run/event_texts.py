@@ -35,6 +35,20 @@ def _raised(payload: _Payload) -> str:
     return f"{payload['call']} raised {outer['type']}{typed}"
 
 
+def _disk_act(payload: _Payload) -> str:
+    where = payload["file"] or "the folder"
+    if "to" in payload:
+        where += f" to {payload['to']}"
+    size = "" if payload["bytes_count"] is None else f", {payload['bytes_count']} bytes"
+    failed = "" if payload["ok"] else f": {payload['error']}"
+    return f"{payload['op']} {payload['act']} {where}{size}{failed}"
+
+
+def _survived(payload: _Payload) -> str:
+    differing = [f"{item['file']} is {item['how']}" for item in payload["differing"]]
+    return f"the disk has kept: {', '.join(differing) or 'everything'}"
+
+
 def _resolve(payload: _Payload) -> str:
     outcome = payload.get("error") or payload.get("address")
     return f"resolves {payload['host']}: {outcome}"
@@ -123,6 +137,12 @@ _TEXTS: dict[str, Callable[[_Payload], str]] = {
     "store.durable": lambda p: f"{p['op']} is durable" + (", torn" if p["torn"] else ""),
     "store.answered": _stored,
     "store.edited": lambda p: f"somebody edits {p['session']}",
+    "disk.acted": _disk_act,
+    "disk.read": lambda p: (
+        f"disk: opens {p['file']} to read" + ("" if p["ok"] else f": {p['error']}")
+    ),
+    "disk.survived": _survived,
+    "disk.edited": lambda p: f"somebody changes {p['file']}: {p['how']}",
     "stage.asked": _asked_stage,
     "extension.phase": lambda p: f"{p['extension']}: {p['phase']}" + ("" if p["ok"] else " fails"),
     "extension.slot_decided": lambda p: f"{p['extension']} decides: {p['decision']}",

@@ -1,21 +1,22 @@
 """One run: scenario + subject + seed in, one sealed Trace out.
 
 Everything that happens to a failure can be followed from here: the world is built, the fake
-provider is mounted, the subject is driven, the facts are sealed. Nothing is judged.
+provider is mounted, the subject is driven, the facts are sealed. Nothing is judged. A runtime may
+have several lives in one run: `lives` goes on from here.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 
 import harness
+from harness.errors import InputError
 from harness.fakes.provider import FakeProvider
 from harness.model.payload import ErrorPayload
-from harness.model.scenario import Scenario, scenario_digest
+from harness.model.scenario import Role, Scenario, scenario_digest
 from harness.model.trace import (
     EndingReason,
     Trace,
@@ -25,31 +26,19 @@ from harness.model.trace import (
     trace_digest,
 )
 from harness.run.calls import async_main, sync_main
-from harness.sim.kernel import Ending, Limits
-from harness.sim.recorder import Fact
+from harness.run.drive_extension import simulate_extension
+from harness.run.drive_store import simulate_store
+from harness.run.drive_tool import simulate_tool
+from harness.run.happened import Happened, reason_of
+from harness.run.lives import live
+from harness.sim.kernel import Limits
 from harness.sim.world import World
 from harness.subjects.binding import Binding
-from harness.subjects.outcome import describe_exception
 
 __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
 
 #: Libraries whose behaviour shapes a trace of any subject.
 _SHAPING = ("h11", "simpy")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
-    """What a run left behind: plain values only, cheap to hand over to another process.
-
-    Attributes:
-        facts: in the order in which they happened.
-        ended_at_ns: virtual time of the end.
-    """
-
-    facts: list[Fact]
-    ending: EndingReason
-    detail: tuple[str, ...]
-    ended_at_ns: int
 
 
 def execute(
@@ -68,7 +57,23 @@ def execute(
 def simulate(
     scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
 ) -> Happened:
-    """Do what `execute` does, up to the sealing: all that an isolated child has to do."""
+    """Do what `execute` does, up to the sealing: all that an isolated child has to do.
+
+    All lives of a runtime share this process.
+
+    Raises:
+        InputError: the scenario is for another role, or asks for what its role cannot do.
+    """
+    if scenario.role != binding.role:
+        raise InputError(
+            f"{scenario.id} is for role {scenario.role}, and {binding.id} is a {binding.role}"
+        )
+    return _SIMULATE[binding.role](scenario, binding, seed, payloads)
+
+
+def _simulate_adapter(
+    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
+) -> Happened:
     limits = Limits(
         virtual_ns_max=scenario.limits.virtual_time,
         events_max=scenario.limits.events,
@@ -81,13 +86,23 @@ def simulate(
     make_main = async_main if binding.style == "async" else sync_main
     ending = world.run(make_main(world, binding, scenario))
     provider.seal()
-    reason, detail = _reason(ending)
+    reason, detail = reason_of(ending)
     return Happened(
         facts=world.recorder.events,
         ending=reason,
         detail=detail,
         ended_at_ns=world.kernel.now_ns,
     )
+
+
+#: What runs a subject of each role.
+_SIMULATE: Mapping[Role, Callable[..., Happened]] = {
+    "provider_adapter": _simulate_adapter,
+    "runtime": live,
+    "tool": simulate_tool,
+    "session_store": simulate_store,
+    "extension": simulate_extension,
+}
 
 
 def sealed(header: TraceHeader, happened: Happened) -> Trace:
@@ -132,17 +147,3 @@ def _versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in _SHAPING},
     }
-
-
-def _reason(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:
-    if ending.reason != "raised":
-        return ending.reason, tuple(ending.detail)
-    assert ending.error is not None, "what was raised is in the ending"
-    error = describe_exception(ending.error)[0]
-    text = f"{error['type']}: {error['message']}".rstrip(": ")
-    # What a call raises is recorded by the driver. What ends the world around it is a task that
-    # exits, cancels the others or stops the loop; anything else that arrives here is our bug.
-    stopped = isinstance(ending.error, RuntimeError) and "loop stopped" in error["message"]
-    if stopped or not isinstance(ending.error, Exception):
-        return "escape", (f"the subject ended the run from inside: {text}",)
-    return "harness_error", (text,)

@@ -74,11 +74,11 @@ class RecordingHost:
         record = {"class": error_class, "code": code, "context": context, "attempt": attempt}
         self._declare("audit", record=record)
 
-    def event(self, name: str, **fields: Any) -> None:
+    def event(self, name: str, /, **fields: Any) -> None:
         """Declare one observability event."""
         self._declare("event", name=name, fields=fields)
 
-    def audit_event(self, name: str, **fields: Any) -> None:
+    def audit_event(self, name: str, /, **fields: Any) -> None:
         """Declare one audit record that is no error."""
         self._declare("audit_event", name=name, fields=fields)
 

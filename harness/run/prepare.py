@@ -12,9 +12,10 @@ import gc
 import importlib
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from harness.model.payload import ErrorPayload
-from harness.model.scenario import Limits, Scenario, Task
+from harness.model.scenario import Role, Scenario
 from harness.run.execute import simulate
 from harness.run.isolate import run_contained
 from harness.sim.patches import install
@@ -26,6 +27,25 @@ __all__ = ["healthy_scenario", "prepare", "warm"]
 #: Real seconds that a warm-up call may take; a subject that hangs on it is not warmed, and the
 #: first real run will say so.
 _WARM_LIMIT_S = 20.0
+
+#: What a subject of each role is asked for, when nothing goes wrong.
+_HEALTHY: dict[Role, list[dict[str, Any]]] = {
+    "provider_adapter": [{"id": "plain"}, {"id": "streamed", "stream": True}],
+    "runtime": [{"id": "plain", "do": "turn"}],
+    "tool": [{"id": "plain"}],
+    "session_store": [
+        {"id": "write", "do": "write", "arguments": {"revision": 1}},
+        {"id": "read", "do": "read"},
+    ],
+    "extension": [
+        {"id": phase, "do": phase} for phase in ("init", "activate", "deactivate", "dispose")
+    ],
+}
+_FAILS_AT_FIRST = {
+    "id": "limited",
+    "when": {"task": "limited", "attempts": 1},
+    "then": {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"},
+}
 
 
 def prepare(spec: str, payloads: Mapping[str, ErrorPayload]) -> Binding:
@@ -42,15 +62,41 @@ def prepare(spec: str, payloads: Mapping[str, ErrorPayload]) -> Binding:
     return binding
 
 
-def healthy_scenario() -> Scenario:
-    """Return a scenario in which nothing goes wrong: a plain call, then a streamed one."""
-    return Scenario(
+def healthy_scenario(role: Role = "provider_adapter") -> Scenario:
+    """Return a scenario in which nothing goes wrong.
+
+    A provider adapter makes a plain call and a streamed one, a runtime takes one turn, a tool is
+    called once, a store writes and reads, an extension goes through its phases.
+    """
+    return _scenario(
+        role,
         id="healthy/call",
         title="Nothing goes wrong",
-        why="A subject that cannot answer a healthy provider is bound wrong.",
-        tasks=(Task(id="plain"), Task(id="streamed", stream=True)),
-        limits=Limits(virtual_time="1h"),  # type: ignore[arg-type]
+        why="A subject that cannot cope with a healthy world is bound wrong.",
+        tasks=_HEALTHY[role],
     )
+
+
+def _rehearsal(role: Role) -> Scenario:
+    """Return a scenario that does most of what any run of that role will need."""
+    tasks, provider = _HEALTHY[role], {}
+    if role in ("provider_adapter", "runtime"):
+        tasks, provider = [*tasks, {"id": "limited"}], {"faults": [_FAILS_AT_FIRST]}
+    return _scenario(
+        role,
+        id="healthy/rehearsal",
+        title="The usual ways of a call",
+        why="What a library does only once is done before the first run.",
+        tasks=tasks,
+        provider=provider,
+    )
+
+
+def _scenario(role: Role, **values: Any) -> Scenario:
+    if role in ("tool", "extension"):
+        # Behind them is a service of their own, and no model provider.
+        values["provider"] = {"dialect": "http-json"}
+    return Scenario.model_validate({**values, "role": role, "limits": {"virtual_time": "1h"}})
 
 
 def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, ...]:
@@ -60,9 +106,11 @@ def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, .
     behind; only a subject that is bound with `inline` or `warm_in_place` makes them here too.
     """
 
+    rehearsal = _rehearsal(binding.role)
+
     def imported_by_a_call() -> list[str]:
         before = set(sys.modules)
-        simulate(_REHEARSAL, binding, 0, payloads)
+        simulate(rehearsal, binding, 0, payloads)
         return sorted(set(sys.modules) - before)
 
     outcome = run_contained(imported_by_a_call, wall_limit_s=_WARM_LIMIT_S)
@@ -73,26 +121,5 @@ def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, .
         except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
             continue
     if isinstance(outcome, list) and (binding.inline or binding.warm_in_place):
-        simulate(_REHEARSAL, binding, 0, payloads)
+        simulate(rehearsal, binding, 0, payloads)
     return names
-
-
-#: A plain call, a streamed one and one that fails at first: most of what any run will need.
-_REHEARSAL = Scenario.model_validate(
-    {
-        "id": "healthy/rehearsal",
-        "title": "The usual ways of a call",
-        "why": "What a library does only once is done before the first run.",
-        "tasks": [{"id": "plain"}, {"id": "streamed", "stream": True}, {"id": "limited"}],
-        "provider": {
-            "faults": [
-                {
-                    "id": "limited",
-                    "when": {"task": "limited", "attempts": 1},
-                    "then": {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"},
-                }
-            ]
-        },
-        "limits": {"virtual_time": "1h"},
-    }
-)

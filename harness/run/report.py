@@ -17,20 +17,40 @@ from harness.model.finding import (
     Verdict,
     overall,
 )
+from harness.model.scenario import Scenario
 from harness.model.trace import SubjectInfo, Trace
+from harness.run.expand import crash_event, variant_of
+from harness.run.kill_matrix import check_entries
 from harness.run.timeline import timeline
 
 __all__ = ["assemble", "replay_command", "run_report"]
 
 
 def replay_command(
-    selector: str, subject: str, model: str, readings: Mapping[str, str], seed: int
+    selector: str,
+    subject: str,
+    model: str,
+    readings: Mapping[str, str],
+    seed: int,
+    scenario: Scenario | None = None,
 ) -> str:
-    """Return the command line that runs exactly one scenario, subject and seed again."""
+    """Return the command line that runs exactly one scenario, subject and seed again.
+
+    Args:
+        selector: what selects the scenario's file.
+        scenario: the one that was run, where the file stands for more than one.
+    """
     words = ["faultclock", "run", selector, "--subject", subject, "--model", model]
     for switch, option in sorted(readings.items()):
         words += ["--reading", f"{switch}={option}"]
     words += ["--seed", str(seed), "--seeds", "1"]
+    if scenario is not None:
+        if (variant := variant_of(scenario)) is not None:
+            words += ["--variant", variant]
+        if (seq := crash_event(scenario)) is not None:
+            words += ["--crash-at-event", str(seq)]
+        elif scenario.crash_everywhere:
+            words.append("--no-crash-everywhere")
     return shlex.join(words)
 
 
@@ -39,14 +59,22 @@ def run_report(
 ) -> RunReport:
     """Return the report of one run."""
     scenario = trace.header.scenario
+    crash_point = crash_event(scenario)
+    verdict = overall(tuple(finding.verdict for finding in judgement.findings))
     marks, cut = timeline(trace, _cited(judgement))
+    if crash_point is not None and verdict is Verdict.PASS:
+        # A sweep has hundreds of these, all alike: their events are in the traces.
+        marks, cut = (), len(trace.events)
     ends = [call.ended_ns for call in judgement.calls if call.ended_ns is not None]
     return RunReport(
         scenario=scenario.id,
         title=scenario.title,
         why=scenario.why,
+        variant=scenario.variant,
+        crash_point=crash_point,
+        resumes=sum(1 for event in trace.of_kind("process.started") if event.payload.get("resume")),
         seed=trace.header.seed,
-        verdict=overall(tuple(finding.verdict for finding in judgement.findings)),
+        verdict=verdict,
         ending=trace.footer.ending,
         ending_detail=trace.footer.detail,
         # After the last call the world only waits for stragglers: that time is not the subject's.
@@ -85,6 +113,7 @@ def assemble(
         seeds_findings=seeds_findings,
         runs=runs,
         coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
+        checks=check_entries(model),
     )
 
 

@@ -83,13 +83,17 @@ class ChatExchange:
         """What a stream has said so far."""
         return "" if self._stream is None else self._stream.text
 
-    def _request(self, request: ProviderRequest, authority: str, path: str) -> bytes:
+    def content(self, request: ProviderRequest) -> dict[str, Any]:
+        """Return the body of the request, before it is JSON."""
         content: dict[str, Any] = {"model": request.model, "messages": request.messages}
         if request.tools:
             content["tools"] = request.tools
         if request.stream:
             content["stream"] = True
-        body = json.dumps(content).encode()
+        return content
+
+    def _request(self, request: ProviderRequest, authority: str, path: str) -> bytes:
+        body = json.dumps(self.content(request)).encode()
         headers = [
             ("Host", authority),
             ("Authorization", f"Bearer {request.api_key}"),
@@ -133,15 +137,19 @@ class ChatExchange:
         if isinstance(content, dict) and content.get("error"):
             raise _error_object("error_body", content["error"], 200, self._retry_after())
         try:
-            message = content["choices"][0]["message"]
+            choice = content["choices"][0]
+            message = choice["message"]
             text = message.get("content") or ""
-            calls = [item["function"] for item in message.get("tool_calls") or ()]
-            tool_calls = tuple(ToolCall(item["name"], item["arguments"]) for item in calls)
+            tool_calls = tuple(
+                ToolCall(item["function"]["name"], item["function"]["arguments"], _id(item))
+                for item in message.get("tool_calls") or ()
+            )
+            finish_reason = choice.get("finish_reason")
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise AttemptError(
                 "malformed", "the answer is not a chat completion", status=200
             ) from error
-        return Reply(text, tool_calls)
+        return Reply(text, tool_calls, finish_reason, _tokens(content))
 
     def _status_failure(self) -> AttemptError:
         try:
@@ -166,6 +174,7 @@ class _StreamedAnswer:
         self._text: list[str] = []
         self._tool_calls: dict[int, list[str]] = {}
         self._finish_reason: str | None = None
+        self._tokens = 0
 
     @property
     def text(self) -> str:
@@ -219,6 +228,7 @@ class _StreamedAnswer:
             for choice in chunk["choices"]:
                 self._add(choice.get("delta") or {})
                 self._finish_reason = choice.get("finish_reason") or self._finish_reason
+            self._tokens = _tokens(chunk) or self._tokens
         except (AttributeError, KeyError, TypeError) as error:
             raise _malformed("an event of the stream is not a chat completion") from error
         return None
@@ -226,14 +236,26 @@ class _StreamedAnswer:
     def _add(self, delta: Mapping[str, Any]) -> None:
         self._text.append(delta.get("content") or "")
         for call in delta.get("tool_calls") or ():
-            name_and_arguments = self._tool_calls.setdefault(call["index"], ["", ""])
+            parts = self._tool_calls.setdefault(call["index"], ["", "", ""])
             function = call.get("function") or {}
-            name_and_arguments[0] += function.get("name") or ""
-            name_and_arguments[1] += function.get("arguments") or ""
+            parts[0] += function.get("name") or ""
+            parts[1] += function.get("arguments") or ""
+            parts[2] = parts[2] or _id(call)
 
     def _reply(self) -> Reply:
         calls = tuple(ToolCall(*self._tool_calls[index]) for index in sorted(self._tool_calls))
-        return Reply(self.text, calls)
+        return Reply(self.text, calls, self._finish_reason, self._tokens)
+
+
+def _id(call: Mapping[str, Any]) -> str:
+    value = call.get("id")
+    return value if isinstance(value, str) else ""
+
+
+def _tokens(content: Mapping[str, Any]) -> int:
+    usage = content.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+    return total if isinstance(total, int) else 0
 
 
 def _malformed(message: str) -> AttemptError:

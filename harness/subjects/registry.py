@@ -18,13 +18,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from harness.errors import SubjectError, UnknownNameError
+from harness.model.scenario import Role
 from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.miniatures import MINIATURES
+from harness.subjects.miniatures import Miniature
 
 __all__ = ["SubjectEntry", "catalog", "load_subject", "shipped_ids"]
 
@@ -43,12 +45,14 @@ class SubjectEntry:
             one named way.
         needs: libraries that it imports.
         available: whether all of them are installed.
+        role: of the scenarios that it can be run through.
         fails: id of the check that a miniature is made to fail.
     """
 
     id: str
     title: str
     kind: Literal["client", "reference", "miniature"]
+    role: Role = "provider_adapter"
     needs: tuple[str, ...] = ()
     available: bool = True
     fails: str | None = None
@@ -61,6 +65,7 @@ class _Shipped:
     title: str
     kind: Literal["client", "reference"]
     needs: tuple[str, ...] = ()
+    role: Role = "provider_adapter"
 
 
 #: Titles are repeated from the bindings: a list must not import every runtime.
@@ -76,6 +81,55 @@ _SHIPPED = {
         name="reference_sync",
         title="Correct stud-cli adapter without an SDK, blocking",
         kind="reference",
+    ),
+    "reference-runtime": _Shipped(
+        module="harness.subjects.reference_runtime.bound",
+        name="reference_runtime",
+        title="Correct agent runtime of the stud-cli model, async",
+        kind="reference",
+        role="runtime",
+    ),
+    "reference-tool": _Shipped(
+        module="harness.subjects.reference_tool",
+        name="reference_tool",
+        title="Correct tool that asks a web service, async",
+        kind="reference",
+        role="tool",
+    ),
+    "reference-tool-sync": _Shipped(
+        module="harness.subjects.reference_tool",
+        name="reference_tool_sync",
+        title="Correct tool that asks a web service, blocking",
+        kind="reference",
+        role="tool",
+    ),
+    "reference-extension": _Shipped(
+        module="harness.subjects.reference_extension",
+        name="reference_extension",
+        title="Correct extension with a background beat, async",
+        kind="reference",
+        role="extension",
+    ),
+    "reference-extension-sync": _Shipped(
+        module="harness.subjects.reference_extension",
+        name="reference_extension_sync",
+        title="Correct extension with a background beat, blocking",
+        kind="reference",
+        role="extension",
+    ),
+    "reference-store": _Shipped(
+        module="harness.subjects.reference_store",
+        name="reference_store",
+        title="Correct session store on files, blocking",
+        kind="reference",
+        role="session_store",
+    ),
+    "reference-store-async": _Shipped(
+        module="harness.subjects.reference_store",
+        name="reference_store_async",
+        title="Correct session store on files, async",
+        kind="reference",
+        role="session_store",
     ),
     "openai-async": _Shipped(
         module="harness.subjects.openai_sdk",
@@ -98,12 +152,37 @@ _SHIPPED = {
         kind="client",
         needs=("openai", "tenacity"),
     ),
+    "openai-agent": _Shipped(
+        module="harness.subjects.openai_agent",
+        name="openai_agent",
+        title="Small agent on the OpenAI SDK, as many are written",
+        kind="client",
+        needs=("openai",),
+    ),
 }
+
+#: Where miniatures are, by module. Whoever runs a subject of their own pays for none of them.
+_MINIATURES = {
+    "harness.subjects.miniatures": "MINIATURES",
+    "harness.subjects.tool_miniatures": "TOOL_MINIATURES",
+    "harness.subjects.extension_miniatures": "EXTENSION_MINIATURES",
+    "harness.subjects.store_miniatures": "STORE_MINIATURES",
+    "harness.subjects.runtime_miniatures": "RUNTIME_MINIATURES",
+}
+_MINIATURE_PREFIX = "mini-"
+
+
+@cache
+def _miniatures() -> dict[str, Miniature]:
+    found: dict[str, Miniature] = {}
+    for module, name in _MINIATURES.items():
+        found |= getattr(importlib.import_module(module), name)
+    return found
 
 
 def shipped_ids() -> tuple[str, ...]:
     """Return the ids of all shipped subjects."""
-    return (*_SHIPPED, *MINIATURES)
+    return (*_SHIPPED, *_miniatures())
 
 
 def catalog() -> tuple[SubjectEntry, ...]:
@@ -113,14 +192,21 @@ def catalog() -> tuple[SubjectEntry, ...]:
             id=id_,
             title=item.title,
             kind=item.kind,
+            role=item.role,
             needs=item.needs,
             available=not _missing(item.needs),
         )
         for id_, item in _SHIPPED.items()
     )
     miniatures = (
-        SubjectEntry(id=id_, title=item.binding.title, kind="miniature", fails=item.fails)
-        for id_, item in MINIATURES.items()
+        SubjectEntry(
+            id=id_,
+            title=item.binding.title,
+            kind="miniature",
+            role=item.binding.role,
+            fails=item.fails,
+        )
+        for id_, item in _miniatures().items()
     )
     return (*shipped, *miniatures)
 
@@ -136,8 +222,8 @@ def load_subject(spec: str) -> Binding:
         UnknownNameError: it is neither a shipped id nor a place.
         SubjectError: the subject cannot be imported or bound.
     """
-    if spec in MINIATURES:
-        return MINIATURES[spec].binding
+    if spec.startswith(_MINIATURE_PREFIX) and spec in _miniatures():
+        return _miniatures()[spec].binding
     if spec in _SHIPPED:
         return _load_shipped(spec)
     place, colon, name = spec.rpartition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,17 @@ def test_a_trace_is_named_relative_to_the_report(tmp_path: Path) -> None:
 def test_without_a_trace_folder_nothing_is_stored() -> None:
     """None tells the suite so."""
     assert Outputs().trace_writer() is None
+
+
+def test_traces_of_variants_have_names_of_their_own(tmp_path: Path) -> None:
+    """Whatever a variant is called, its file can be typed."""
+    store = Outputs(trace_dir=str(tmp_path)).trace_writer()
+    assert store is not None
+    trace = small_trace()
+    scenario = trace.header.scenario.model_copy(
+        update={"variant": "state=open, crash after event 7"}
+    )
+    header = trace.header.model_copy(update={"scenario": scenario})
+    store(replace(trace, header=header))
+    (path,) = tmp_path.rglob("*.jsonl")
+    assert path.name == "b.state=open-crash-after-event-7.seed-3.jsonl"

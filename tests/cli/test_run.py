@@ -209,3 +209,27 @@ def test_what_is_wrong_is_told_before_anything_runs(words: tuple[str, ...], told
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stdout == ""
+
+
+def test_a_scenario_for_another_role_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    """With exit code 2; a whole family of them, too."""
+    done = process(tmp_path, "run", ONE, "--subject", "reference-runtime")
+    assert done.returncode == 2
+    assert f"{ONE} is a scenario for role provider_adapter" in done.stderr
+    assert done.stdout == ""
+    done = process(tmp_path, "run", "approvals", "--subject", "reference")
+    assert done.returncode == 2
+    assert "no scenario fits: the subject reference is for role provider_adapter" in done.stderr
+
+
+def test_a_crash_point_of_a_sweep_is_run_again_by_its_command(tmp_path: Path) -> None:
+    """The same trace, from the words that the report gives."""
+    words = ("resume-drift/crash-after-each-event", "--subject", "reference-runtime")
+    done = process(tmp_path, "run", *words, "-q", "--trace-dir", "all", "--json", "r.json")
+    assert "crash points and " in done.stdout
+    swept = json.loads((tmp_path / "r.json").read_text())["runs"][20]
+    again = shlex.split(swept["replay"])
+    process(tmp_path, *again[1:], "-q", "--trace-dir", "one", "--json", "one.json")
+    (run,) = json.loads((tmp_path / "one.json").read_text())["runs"]
+    assert run["crash_point"] == swept["crash_point"] is not None
+    assert run["trace_digest"] == swept["trace_digest"]

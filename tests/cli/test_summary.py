@@ -124,3 +124,14 @@ def test_control_characters_of_a_subject_do_not_reach_the_terminal() -> None:
     text = summary(small_report(run(Verdict.FAIL, nasty)), io.StringIO())
     assert "\x1b" not in text
     assert "\\x1b]0;owned" in text
+
+
+def test_a_sweep_says_how_much_was_judged() -> None:
+    """Crash points and resumes, and only where there was a sweep."""
+    swept = [
+        run(Verdict.PASS, variant=f"crash after event {seq}", crash_point=seq, resumes=1)
+        for seq in (5, 6, 7)
+    ]
+    text = summary(small_report(run(Verdict.PASS, resumes=1), *swept), io.StringIO())
+    assert "  crash everywhere: 3 crash points and 3 resumes judged in 1 scenario" in text
+    assert "crash everywhere" not in summary(small_report(run(Verdict.PASS)), io.StringIO())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from harness.load.error_model import load_error_model
@@ -63,23 +65,54 @@ def test_every_requirement_has_checks_that_exist_or_a_reason() -> None:
     for requirement in MODEL.requirements:
         assert set(requirement.checks) <= known, requirement.id
         assert requirement.checks or requirement.excluded, requirement.id
-        assert requirement.place.startswith("Error Model › "), requirement.id
+        if requirement.document is None:
+            assert requirement.place.startswith("Error Model › "), requirement.id
+        else:
+            # What stands on another page says which, and that it is known by what cites it.
+            assert requirement.document.startswith('wiki page "'), requirement.id
+            assert " › " in requirement.place, requirement.id
+            assert requirement.wording == "paraphrased", requirement.id
         assert requirement.sentence == requirement.sentence.strip(), requirement.id
 
 
 def test_every_requirement_that_has_checks_can_be_cited() -> None:
     """A rule, a policy or a class leads a finding to it; else it would never be exercised."""
-    cited = {
-        *(item.requirement for item in MODEL.classes),
-        *(item.requirement for item in MODEL.signals),
-        *(item.requirement for item in MODEL.audiences),
-        *(item.requirement for item in MODEL.ordering),
-        *MODEL.rules.values(),
-    }
-    for policy in MODEL.policies:
-        assert policy.requirements is not None
-        cited |= set(policy.requirements.model_dump().values())
+    data = MODEL.model_dump()
+    cited = set(MODEL.rules.values()) | set(_cited(data))
     assert {item.id for item in MODEL.requirements if item.checks} <= cited
+
+
+def _cited(value: object) -> Iterator[str]:
+    """Yield what stands under `requirement` or `requirements` anywhere below."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if key == "requirement":
+                yield below
+            elif key == "requirements" and isinstance(below, dict):
+                yield from filter(None, below.values())
+            else:
+                yield from _cited(below)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _cited(item)
+
+
+def test_every_ordering_rule_is_named_by_its_requirement() -> None:
+    """The sentence and the rule know each other, both ways."""
+    for rule in MODEL.ordering:
+        assert f"ordering.{rule.id}" in MODEL.requirement(rule.requirement).checks, rule.id
+    known = {rule.id for rule in MODEL.ordering}
+    for requirement in MODEL.requirements:
+        for check in requirement.checks:
+            if check.startswith("ordering."):
+                assert check.removeprefix("ordering.") in known, requirement.id
+
+
+def test_every_name_of_an_event_is_what_a_subject_declares_or_the_world_saw() -> None:
+    """A name that begins like the system's own declares it under that very name."""
+    for name, pattern in MODEL.events.items():
+        if pattern.kinds[0].startswith("declared."):
+            assert pattern.where == {"name": name}
 
 
 READINGS = [(switch.id, option.id) for switch in MODEL.switches for option in switch.options]

@@ -10,7 +10,9 @@ from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict
 from harness.model.trace import EndingReason, Trace
 from harness.oracle.judge import judge
+from tests.oracle.planted_turns import CANCELLED
 from tests.oracle.trace_builder import TraceBuilder
+from tests.oracle.turn_builder import TurnBuilder
 
 
 def good() -> Trace:
@@ -134,3 +136,56 @@ def test_requests_on_top_of_each_other_cannot_be_attributed(model: ErrorModel) -
     built.deliver(connection)
     (finding,) = found(model, built.returns("Hi").build())
     assert finding.reason == "x2 was asked before x1 was answered"
+
+
+def test_every_task_of_a_runtime_is_asked_or_says_why_not(model: ErrorModel) -> None:
+    """A crash may have one asked again; a start that failed leaves all of them."""
+    tasks = ({"id": "ask"}, {"id": "next"})
+    built = TurnBuilder(tasks=tasks).turn().says().ends()
+    assert "the task next was asked 0 times" in found(model, built.build())[0].reason
+    built.event("harness", "call.skipped", call="next/1", task="next", why="start/2 raised")
+    assert found(model, built.build())[0].verdict is Verdict.PASS
+    built = TurnBuilder(tasks=tasks).turn().crashes().opens(resume=True)
+    built.begins("ask/2").says().ends().begins("next/1").says().ends()
+    assert found(model, built.build())[0].verdict is Verdict.PASS
+
+
+def test_every_process_is_started_once(model: ErrorModel) -> None:
+    """A life in which nothing was asked shows nothing."""
+    built = TurnBuilder()
+    built.event("harness", "process.started", resume=False, call=None)
+    reason = found(model, built.begins("ask/1").says().ends().build())[0].reason
+    assert reason == "process 1 was not asked to start"
+
+
+@pytest.mark.parametrize("of", ["crash", "cancel", "tool ls", "interactor terminal", "store"])
+def test_a_mishap_that_never_came_spoils_the_run(model: ErrorModel, of: str) -> None:
+    """Whatever the scenario relies on, the finding says what it would have met."""
+    crash = {"id": "killed", "at": "9s"}
+    built = TurnBuilder(crashes=[crash]).turn().says().ends()
+    built.event("harness", "fault.unmet", fault="killed", optional=False, of=of, call=None)
+    (finding,) = found(model, built.build(), "evidence.faults-met")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert {"tool ls": "execution of tool ls", "store": "the store"}.get(of, "") in finding.reason
+
+
+def test_a_runtime_that_cannot_be_cancelled_shows_nothing(model: ErrorModel) -> None:
+    """It was never asked, so what it would have done is not known."""
+    cancel = {"id": "stop", "when": {"at": "1s"}, "scope": "turn"}
+    built = TurnBuilder(cancels=[cancel]).turn()
+    built.event("harness", "cancel.unsupported", cancel="stop", call=None)
+    (finding,) = found(model, built.says().ends().build(), "evidence.faults-met")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "no method `cancel`" in finding.reason
+
+
+def test_a_turn_that_asked_nobody_needs_a_reason(model: ErrorModel) -> None:
+    """A typed error, a cancel or a state machine is one; a canned answer is none."""
+    built = TurnBuilder().turn().ends()
+    assert found(model, built.build(), "evidence.exercised")[0].verdict is Verdict.INCONCLUSIVE
+    for turn in (
+        TurnBuilder().turn().ends("Session/StoreUnavailable"),
+        TurnBuilder().turn().cancels("turn").ends(CANCELLED),
+    ):
+        findings = found(model, turn.build(), "evidence.exercised")
+        assert [item.verdict for item in findings] == [Verdict.PASS]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from harness.model.duration import MILLISECOND_NS, parse_duration
 from harness.model.error_model import RetryPolicy
@@ -95,7 +95,7 @@ class TraceBuilder:
         self.events.append(TraceEvent(len(self.events) + 1, self.now_ns, actor, kind, payload))
         return len(self.events)
 
-    def wait(self, duration: str) -> TraceBuilder:
+    def wait(self, duration: str) -> Self:
         """Let time pass."""
         self.now_ns += parse_duration(duration)
         return self
@@ -114,7 +114,7 @@ class TraceBuilder:
 
     # What the harness writes.
 
-    def start(self, call: str = "ask/1") -> TraceBuilder:
+    def start(self, call: str = "ask/1") -> Self:
         """Begin a call."""
         copy = int(call.split("/")[1])
         self.event(
@@ -133,7 +133,7 @@ class TraceBuilder:
         text: str | None = REPLY,
         call: str = "ask/1",
         tool_calls: tuple[dict[str, str], ...] = (),
-    ) -> TraceBuilder:
+    ) -> Self:
         """End a call with a reply."""
         digest = None if text is None else sha256(text)
         self.event(
@@ -146,7 +146,7 @@ class TraceBuilder:
         )
         return self
 
-    def raises(self, *chain: dict[str, Any] | str, call: str = "ask/1") -> TraceBuilder:
+    def raises(self, *chain: dict[str, Any] | str, call: str = "ask/1") -> Self:
         """End a call with an error: links, or `Class/Code` for a typed error without a cause."""
         links = [link(item) if isinstance(item, str) else item for item in chain]
         self.event("harness", "call.raised", call=call, chain=links)
@@ -241,7 +241,7 @@ class TraceBuilder:
         self.now_ns += 10 * MILLISECOND_NS
         self.event("network", kind, connection=connection)
 
-    def close(self, connection: str) -> TraceBuilder:
+    def close(self, connection: str) -> Self:
         """The subject closes its side."""
         self.event("network", "net.closed", connection=connection, how="close")
         return self
@@ -258,7 +258,7 @@ class TraceBuilder:
         call: str = "ask/1",
         retry_after: str | None = None,
         **headers: str,
-    ) -> TraceBuilder:
+    ) -> Self:
         """One attempt that is answered with an error status; it is known at its end."""
         connection = self.connect(call)
         exchange = self.ask(connection, call)
@@ -271,9 +271,7 @@ class TraceBuilder:
         self.deliver(connection)
         return self.close(connection)
 
-    def good(
-        self, text: str = REPLY, call: str = "ask/1", finish_reason: str = "stop"
-    ) -> TraceBuilder:
+    def good(self, text: str = REPLY, call: str = "ask/1", finish_reason: str = "stop") -> Self:
         """One attempt with a good answer."""
         connection = self.connect(call)
         exchange = self.ask(connection, call)
@@ -284,21 +282,21 @@ class TraceBuilder:
         self.deliver(connection)
         return self.close(connection)
 
-    def refused(self, call: str = "ask/1") -> TraceBuilder:
+    def refused(self, call: str = "ask/1") -> Self:
         """One attempt whose connection is refused."""
         connection = self.dial(call)
         self.wait("20ms")
         self.event("network", "net.connect_failed", connection=connection, error="refused")
         return self
 
-    def stalls(self, call: str = "ask/1", deadline: str = "30s") -> TraceBuilder:
+    def stalls(self, call: str = "ask/1", deadline: str = "30s") -> Self:
         """One attempt that is never answered, until the subject's deadline."""
         connection = self.connect(call)
         self.ask(connection, call)
         self.wait(deadline)
         return self.close(connection)
 
-    def cut_stream(self, how: str = "net.eof", call: str = "ask/1") -> TraceBuilder:
+    def cut_stream(self, how: str = "net.eof", call: str = "ask/1") -> Self:
         """One attempt whose answer stops in the middle."""
         connection = self.connect(call)
         exchange = self.ask(connection, call)

@@ -13,7 +13,7 @@ from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.model.error_model import ErrorModel
 from harness.model.payload import ErrorPayload
-from harness.model.scenario import Scenario
+from harness.model.scenario import Role, Scenario
 from harness.run.prepare import prepare
 from harness.sim.patches import installed
 from harness.subjects.binding import Binding
@@ -47,9 +47,10 @@ def bound(payloads: Payloads) -> Callable[[str], Binding]:
 
 
 @cache
-def shipped() -> tuple[Scenario, ...]:
-    """Return all shipped scenarios, sorted by id."""
-    return tuple(found.scenario for found in find_scenarios(()))
+def shipped(role: Role = "provider_adapter") -> tuple[Scenario, ...]:
+    """Return all shipped scenarios for subjects of one role, sorted by id."""
+    found = (item for item in find_scenarios(()) if item.scenario.role == role)
+    return tuple(scenario for item in found for scenario in item.runnable)
 
 
 def shipped_scenario(id_: str) -> Scenario:

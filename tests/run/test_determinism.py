@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +31,40 @@ for subject in ("reference", "reference-sync", "openai-async", "openai-sync", "o
         print(subject, found.scenario.id, trace.footer.digest)
 """
 
+RUNTIMES = """
+from harness.sim.patches import install
+install()
+from harness.load.payloads import load_payloads
+from harness.run.suite import run_one
+from tests.run.runtime_runs import working
+from tests.run.small_runtime import blocking_runtime, small_runtime
+payloads = load_payloads("openai-chat")
+crashes = [
+    {"id": "one", "on": {"kind": "tool.effect"}, "then": "again"},
+    {"id": "two", "write": 5, "leaves": "part"},
+]
+cancel = {"id": "stop", "scope": "turn", "times": 2, "when": {"on": {"kind": "tool.replied"}}}
+tasks = [
+    {"id": "ask"},
+    {"id": "beside", "waits": False, "at": "60ms"},
+    {"id": "fresh", "do": "restart"},
+    {"id": "more", "copies": 3},
+]
+scenario = working(crashes=crashes, cancels=[cancel], tasks=tasks, store={"kind": "files"})
+for subject in (small_runtime, blocking_runtime):
+    for isolate in (True, False):
+        trace = run_one(scenario, subject, 3, payloads, isolate=isolate)
+        kinds = [event.kind for event in trace.events]
+        print(subject.id, isolate, kinds.count("process.started"), trace.footer.digest)
+"""
 
-@pytest.fixture(scope="module")
-def outputs() -> list[str]:
-    """What three processes with different hash seeds print."""
+
+def printed(program: str, *words: str) -> list[str]:
+    """Return what three processes with different hash seeds print."""
     return [
         subprocess.run(
-            [sys.executable, "-c", PROGRAM, *SCENARIOS],
+            [sys.executable, "-c", program, *words],
+            cwd=Path(__file__).parents[2],
             env=dict(os.environ, PYTHONHASHSEED=hash_seed),
             capture_output=True,
             text=True,
@@ -46,8 +74,23 @@ def outputs() -> list[str]:
     ]
 
 
+@pytest.fixture(scope="module")
+def outputs() -> list[str]:
+    """What three processes say of provider adapters."""
+    return printed(PROGRAM, *SCENARIOS)
+
+
 def test_every_process_sees_the_same_bytes(outputs: list[str]) -> None:
     """Five subjects, async and sync, fifty clients and every kind of network fault."""
     assert outputs[0].count("\n") == 5 * len(SCENARIOS)
+    assert outputs[1] == outputs[0]
+    assert outputs[2] == outputs[0]
+
+
+def test_lives_of_a_runtime_are_the_same_in_every_process() -> None:
+    """With crashes, a torn write, a restart, cancels and turns beside each other."""
+    outputs = printed(RUNTIMES)
+    lives = [line.split()[2] for line in outputs[0].splitlines()]
+    assert lives == ["4"] * 4
     assert outputs[1] == outputs[0]
     assert outputs[2] == outputs[0]

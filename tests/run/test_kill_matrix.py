@@ -1,4 +1,8 @@
-"""Every check can fail: a miniature fails it, and the reference passes."""
+"""The kill matrix: every check can fail, each miniature fails its own, the references fail none.
+
+These tests cross all rooms on purpose. They are the proof that no check is for show, and that none
+of them asks for what a correct subject cannot give.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +11,66 @@ from collections.abc import Callable
 import pytest
 
 from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
+from harness.model.finding import Report, Verdict
+from harness.model.scenario import Scenario
 from harness.oracle.judge import checks_of
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding
 from harness.subjects.registry import SubjectEntry, catalog
-from tests.run.conftest import shipped
+from tests.run.conftest import shipped, shipped_scenario
+from tests.run.kills import BESIDES, SHOWN_BY, SPOILED
 
 MINIATURES = [entry for entry in catalog() if entry.kind == "miniature"]
-BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
+#: Those of provider adapters are in `test_suite`, beside the libraries.
+REFERENCES = [
+    entry for entry in catalog() if entry.kind == "reference" and entry.role != "provider_adapter"
+]
+GOOD = (Verdict.PASS, Verdict.NOT_APPLICABLE)
+
+
+def run(model: ErrorModel, binding: Binding, *scenarios: Scenario) -> Report:
+    """Run a subject through scenarios."""
+    request = SuiteRequest(
+        scenarios=scenarios,
+        binding=binding,
+        subject_spec=binding.id,
+        model=model,
+        wall_limit_s=5.0,
+    )
+    return run_suite(request)
+
+
+def bad(report: Report) -> dict[str, str]:
+    """Return each check that has something against the subject, with what it says first."""
+    findings = [*report.seeds_findings, *(item for each in report.runs for item in each.findings)]
+    told: dict[str, str] = {}
+    for finding in findings:
+        if finding.verdict not in GOOD:
+            told.setdefault(finding.check, f"{finding.expected}, but {finding.observed}")
+    return told
 
 
 @pytest.mark.parametrize("entry", MINIATURES, ids=[entry.id for entry in MINIATURES])
 def test_a_miniature_is_caught_by_the_check_it_was_made_for(
     entry: SubjectEntry, model: ErrorModel, bound: Callable[[str], Binding]
 ) -> None:
-    """Over the shipped scenarios, so a scenario exists that shows the defect."""
-    report = run_suite(
-        SuiteRequest(
-            scenarios=shipped(),
-            binding=bound(entry.id),
-            subject_spec=entry.id,
-            model=model,
-            wall_limit_s=5.0,
-        )
-    )
-    findings = [*report.seeds_findings, *(f for run in report.runs for f in run.findings)]
-    caught = {finding.check for finding in findings if finding.verdict in BAD}
-    assert entry.fails in caught
+    """In a shipped scenario, and by no other check but where it cannot be otherwise."""
+    report = run(model, bound(entry.id), shipped_scenario(SHOWN_BY[entry.id]))
+    told = bad(report)
+    assert entry.fails in told
     assert report.verdict is not Verdict.PASS
+    if entry.id not in SPOILED:
+        assert told.keys() - {entry.fails} == BESIDES.get(entry.id, set()), told
+
+
+@pytest.mark.parametrize("entry", REFERENCES, ids=[entry.id for entry in REFERENCES])
+def test_the_reference_of_a_role_passes_every_shipped_scenario(
+    entry: SubjectEntry, model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """Zero findings that are not a pass: what fails a miniature is its defect."""
+    report = run(model, bound(entry.id), *shipped(entry.role))
+    assert bad(report) == {}
+    assert report.verdict is Verdict.PASS
 
 
 #: A subject that fails it ends or hangs its process, so it is no miniature that a person should
@@ -46,4 +81,16 @@ ELSEWHERE = {"evidence.whole"}
 def test_every_check_has_a_miniature(model: ErrorModel) -> None:
     """A check without a subject that fails it may be one that cannot fail."""
     planted = {entry.fails for entry in MINIATURES}
-    assert {check.id for check in checks_of(model)} - planted == ELSEWHERE
+    assert {check.id for check in checks_of(model)} ^ planted == ELSEWHERE
+
+
+def test_every_miniature_has_a_scenario_that_shows_it() -> None:
+    """A new one cannot be forgotten, and a row without a miniature is no row."""
+    assert SHOWN_BY.keys() == {entry.id for entry in MINIATURES}
+    assert SHOWN_BY.keys() >= BESIDES.keys() | SPOILED
+
+
+@pytest.mark.parametrize("entry", MINIATURES, ids=[entry.id for entry in MINIATURES])
+def test_a_miniature_and_its_scenario_are_of_one_role(entry: SubjectEntry) -> None:
+    """Another one would be refused before it shows anything."""
+    assert shipped_scenario(SHOWN_BY[entry.id]).role == entry.role

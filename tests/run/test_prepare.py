@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from harness.model.error_model import ErrorModel
-from harness.run.prepare import warm
+from harness.run.execute import execute
+from harness.run.prepare import healthy_scenario, warm
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.ports import ProviderRequest
 from tests.run.conftest import Payloads, small
+from tests.run.small_runtime import small_runtime
 
 
 def counting(calls: list[bool], **options: bool) -> Binding:
@@ -79,3 +81,11 @@ def test_an_inline_subject_runs_in_this_process(model: ErrorModel) -> None:
         return len(calls)
 
     assert (runs_here(inline=True), runs_here(warm_in_place=True), runs_here()) == (1, 0, 0)
+
+
+def test_a_runtime_is_healthy_when_it_can_do_one_turn(payloads: Payloads) -> None:
+    """Its rehearsal is a turn, too, and one that fails at first."""
+    trace = execute(healthy_scenario("runtime"), small_runtime, 0, payloads)
+    calls = [event.payload["call"] for event in trace.of_kind("call.returned")]
+    assert calls == ["start/1", "plain/1", "close/1"]
+    assert isinstance(warm(small_runtime, payloads), tuple)

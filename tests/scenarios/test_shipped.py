@@ -29,6 +29,9 @@ FAMILIES = {
     "state-machine": 6,
     "audit": 4,
     "extension-lifecycle": 5,
+    "tool-contract": 12,
+    "extension-contract": 10,
+    "session-store-contract": 10,
 }
 MODELINE = "# yaml-language-server: $schema=../scenario.schema.json"
 #: Scenarios in which nothing goes wrong, so that a subject that never works cannot hide.
@@ -38,6 +41,8 @@ HEALTHY = {
     "provider-transient/healthy-tool-call",
     "provider-transient/stream-short-but-whole",
     "rate-limits/answer-that-looks-like-an-error",
+    "tool-contract/slow-but-good",
+    "tool-contract/valid-input",
 }
 #: `owner/repository#number`, or a document and a place in it.
 _ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
@@ -167,7 +172,8 @@ def _agent_plans(scenario: Scenario) -> bool:
     if scenario.role == "provider_adapter":
         return False
     scripted = scenario.model_dump(mode="json").keys() & Scenario.SPARSE
-    return bool(scripted) or any(task.do not in ("call", "turn") for task in scenario.tasks)
+    asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
+    return bool(scripted) or any(asked)
 
 
 @pytest.mark.parametrize("id_", IDS)

@@ -30,11 +30,11 @@ class FakeHost:
         """Keep class, code and attempt."""
         self.told.append(("audit", (error_class, code, attempt)))
 
-    def event(self, name: str, **fields: Any) -> None:
+    def event(self, name: str, /, **fields: Any) -> None:
         """Keep the name."""
         self.told.append(("event", name))
 
-    def audit_event(self, name: str, **fields: Any) -> None:
+    def audit_event(self, name: str, /, **fields: Any) -> None:
         """Keep the name and the fields."""
         self.told.append(("audit_event", {"name": name, "fields": fields}))
 

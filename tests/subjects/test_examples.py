@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["model.typed_error", "subjects.outcome", "subjects.retry_after"])
+@pytest.mark.parametrize("name", ["subjects.ports", "subjects.outcome", "subjects.retry_after"])
 def test_the_examples_of_a_module_hold(name: str) -> None:
     """Each `>>>` gives what it says."""
     results = doctest.testmod(import_module(f"harness.{name}"))

@@ -29,7 +29,7 @@ class Host(Protocol):
             attempt: 1-based number of the attempt that failed.
         """
 
-    def event(self, name: str, **fields: Any) -> None:
+    def event(self, name: str, /, **fields: Any) -> None:
         """Emit an observability event with JSON-able fields."""
 
     def show_user(self, message: str) -> None:
@@ -38,7 +38,7 @@ class Host(Protocol):
     def tell_model(self, shape: Mapping[str, Any]) -> None:
         """Hand a typed, JSON-able error shape to the model."""
 
-    def audit_event(self, name: str, **fields: Any) -> None:
+    def audit_event(self, name: str, /, **fields: Any) -> None:
         """Add a record that is no error to the audit trail: a decision, a drift, a persisted state.
 
         Args:

@@ -1,0 +1,81 @@
+"""Which scenarios a run is made of: those that were named, as far as they fit the subject."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from harness.load.scenario import LoadedScenario
+    from harness.model.scenario import Scenario
+    from harness.subjects.binding import Binding
+
+__all__ = ["crashed_at", "fitting", "of_variant"]
+
+
+def fitting(
+    found: Sequence[LoadedScenario], selectors: Sequence[str], binding: Binding
+) -> tuple[LoadedScenario, ...]:
+    """Return those of `found` that are for subjects of the role that this one has.
+
+    Args:
+        selectors: what a person named. A family, a pattern or a folder may hold scenarios for
+            other roles, which are passed over; a single scenario must fit.
+
+    Raises:
+        InputError: one that was named by itself does not fit, or none does.
+    """
+    from harness.run.suite import of_role
+
+    fits = tuple(item for item in found if of_role(item.scenario, binding))
+    subject = f"the subject {binding.id} is for role {binding.role}"
+    for item in found:
+        if item not in fits and _is_named(item, selectors):
+            raise InputError(
+                f"{item.scenario.id} is a scenario for role {item.scenario.role}, and {subject}",
+                hint="choose a subject of that role, or a scenario for this one: `faultclock list`",
+            )
+    if not fits:
+        raise InputError(
+            f"no scenario fits: {subject}",
+            hint=f"selected were scenarios for {' and '.join(_roles(found)) or 'no role'}",
+        )
+    return fits
+
+
+def of_variant(scenarios: Sequence[Scenario], variant: str | None) -> tuple[Scenario, ...]:
+    """Return the scenarios of one variant; all of them without one.
+
+    Raises:
+        UnknownNameError: there is no such variant among them.
+    """
+    if variant is None:
+        return tuple(scenarios)
+    chosen = tuple(scenario for scenario in scenarios if scenario.variant == variant)
+    if not chosen:
+        known = (scenario.variant for scenario in scenarios if scenario.variant is not None)
+        raise UnknownNameError("variant", variant, tuple(known))
+    return chosen
+
+
+def crashed_at(scenarios: Sequence[Scenario], seq: int | None) -> tuple[Scenario, ...]:
+    """Return the scenarios with a crash right after event `seq` (1-based); unchanged for None.
+
+    Raises:
+        InputError: one is for subjects that cannot be killed.
+    """
+    from harness.run.expand import crash_after
+
+    return tuple(scenarios if seq is None else (crash_after(item, seq) for item in scenarios))
+
+
+def _is_named(item: LoadedScenario, selectors: Iterable[str]) -> bool:
+    names = (item.scenario.id, os.path.realpath(item.path))
+    return any(selector in names or os.path.realpath(selector) in names for selector in selectors)
+
+
+def _roles(found: Iterable[LoadedScenario]) -> list[str]:
+    return sorted({item.scenario.role for item in found})

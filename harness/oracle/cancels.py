@@ -1,0 +1,306 @@
+"""Cancels: work ends where it was told to, promptly, by name, and nowhere else.
+
+A cancel goes down: of the turn, to its stage, its tools and its open dialogs; never up, never
+sideways. It is a cooperative exit and no error, so the audit trail has it as what it is. That
+nothing new begins after it is what the model's ordering rules say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.model.duration import format_duration
+from harness.model.trace import TraceEvent
+from harness.model.turn_rules import CancellationRules, split
+from harness.oracle.attempts import Call
+from harness.oracle.chain import origin, typed
+from harness.oracle.check import Case, Check, Outcome, Violation, also
+from harness.oracle.predict import SLACK_NS
+from harness.oracle.turn_facts import Execution
+
+__all__ = ["CHECKS"]
+
+#: What went wrong, and the events that show it.
+_Fault = tuple[str, tuple[int, ...]]
+
+
+#: What the world may tell a turn, so that it ends by itself.
+_ARRIVALS = (
+    "net.connect_failed",
+    "net.delivered",
+    "net.eof",
+    "net.reset",
+    "tool.replied",
+    "tool.raised",
+    "store.answered",
+    "interaction.answered",
+)
+
+
+def _outcome(case: Case) -> Outcome:
+    outcome = Outcome(reason="nothing was cancelled while it ran")
+    rules = case.model.cancellation
+    if rules is None:
+        outcome.reason = "the error model says nothing of cancels"
+        return outcome
+    for cancel in _first_requests(case):
+        scope = str(cancel.payload.get("scope"))
+        found = _judge_tool if scope == "tool" else _judge_turn
+        for expected, call, fault in found(case, rules, cancel):
+            requirements = also(case.model, f"cancel.outcome.{scope}")
+            outcome.looked_at(*requirements)
+            if fault is None:
+                continue
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    call=call,
+                    expected=f"after the cancel of the {scope}: {expected}",
+                    observed=fault[0],
+                    events=(cancel.seq, *fault[1]),
+                    hint="Does everything that waits race the signal?",
+                ),
+                *requirements,
+            )
+    return outcome
+
+
+def _first_requests(case: Case) -> Iterator[TraceEvent]:
+    # To cancel again changes nothing, so it is the first that counts.
+    return (
+        event for event in case.trace.of_kind("cancel.requested") if event.payload.get("n", 1) == 1
+    )
+
+
+_Judged = tuple[str, str | None, _Fault | None]
+
+
+def _judge_turn(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
+    scope = str(cancel.payload.get("scope"))
+    pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[scope]
+    latency_ns = case.trace.header.scenario.provider.latency
+    due_ns = cancel.at_ns + rules.within + 2 * latency_ns
+    for call in _open_turns(case, cancel):
+        if _is_done(case, call, cancel) or (scope == "stage" and not _in_stage(case, call, cancel)):
+            continue
+        expected = f"the turn ends with {pair} by {format_duration(due_ns)}"
+        yield expected, call.id, _turn_fault(case, call, cancel, pair, due_ns)
+
+
+def _life_of(event: TraceEvent) -> int:
+    return int(event.payload.get("life", 1))
+
+
+def _open_turns(case: Case, cancel: TraceEvent) -> Iterator[Call]:
+    for call in case.calls:
+        begun = call.is_turn and call.life == _life_of(cancel) and call.start.seq < cancel.seq
+        ended = call.end is not None and call.end.seq < cancel.seq
+        if begun and not ended and call.crashed is None:
+            yield call
+
+
+def _is_done(case: Case, call: Call, cancel: TraceEvent) -> bool:
+    """Return whether the turn had its last answer, so that only saving it was left.
+
+    It may also have come to its own end at the very instant of the cancel, when something else
+    arrived in that instant.
+    """
+    last = call.attempts[-1] if call.attempts else None
+    if last is not None and last.outcome == "ok" and not last.tool_calls:
+        return last.known_ns is not None and last.known_ns <= cancel.at_ns
+    end = call.end
+    if end is None or end.at_ns != cancel.at_ns:
+        return False
+    return any(
+        event.at_ns == cancel.at_ns and event.payload.get("call") in (call.id, None)
+        for event in case.trace.of_kind(*_ARRIVALS)
+    )
+
+
+def _in_stage(case: Case, call: Call, cancel: TraceEvent) -> bool:
+    target = cancel.payload.get("target")
+    return any(
+        visit.call == call.id
+        and target in (None, visit.stage)
+        and visit.tries[0].begun.seq < cancel.seq
+        and (visit.left is None or visit.left.seq > cancel.seq)
+        for visit in case.stage_visits
+    )
+
+
+def _turn_fault(
+    case: Case, call: Call, cancel: TraceEvent, pair: str, due_ns: int
+) -> _Fault | None:
+    end = call.end
+    if end is None:
+        return "it never ended", ()
+    if call.returned:
+        return "it returned, as if nothing had been said", (end.seq,)
+    if end.at_ns > due_ns:
+        late = format_duration(end.at_ns - cancel.at_ns)
+        return f"it ended only {late} after the cancel", (end.seq,)
+    chain: list[Any] = list(end.payload.get("chain") or [])
+    named = {found for found in (typed(origin(chain)), typed(next(iter(chain), None))) if found}
+    if split(pair) not in named:
+        said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
+        return f"it ended with {said}", (end.seq,)
+    return _left_running(case, call, cancel, due_ns)
+
+
+def _left_running(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> _Fault | None:
+    """Return what the cancel did not reach: a tool or a dialog of the turn."""
+    for execution in _running(case, cancel):
+        if execution.call == call.id and not _stopped(case, execution, due_ns):
+            return f"{execution.tool} ({execution.tool_call}) went on", execution.events
+    for prompt in case.prompts:
+        opened = prompt.call == call.id and prompt.shown.seq < cancel.seq
+        if not opened or (prompt.settled is not None and prompt.settled.seq < cancel.seq):
+            continue
+        if prompt.settled is None or prompt.settled.at_ns > due_ns:
+            return f"the request {prompt.id} stayed open", (prompt.shown.seq,)
+    return None
+
+
+def _running(case: Case, cancel: TraceEvent) -> Iterator[Execution]:
+    for execution in case.executions:
+        ended = execution.end is not None and execution.end.seq < cancel.seq
+        if execution.life == _life_of(cancel) and execution.called.seq < cancel.seq and not ended:
+            yield execution
+
+
+def _stopped(case: Case, execution: Execution, due_ns: int) -> bool:
+    script = case.tool_scripts.get(execution.tool)
+    if script is not None and script.on_cancel == "goes_on":
+        return True
+    # One that came to its own end in that time needed no stop.
+    return execution.end is not None and execution.end.at_ns <= due_ns
+
+
+# ---------------------------------------------------------------------- one tool
+
+
+def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
+    target = cancel.payload.get("target")
+    due_ns = cancel.at_ns + rules.within
+    running = list(_running(case, cancel))
+    hit = [item for item in running if target in (None, item.tool, item.tool_call)]
+    for execution in hit:
+        stopped = _stopped(case, execution, due_ns)
+        fault = None if stopped else ("it went on", execution.events)
+        yield f"{execution.tool} ({execution.tool_call}) stops", execution.call, fault
+    if not hit:
+        return
+    for sibling in running:
+        if sibling in hit:
+            continue
+        name = f"{sibling.tool} ({sibling.tool_call})"
+        yield f"{name} goes on", sibling.call, _sibling_fault(case, sibling, cancel)
+    call = case.call(hit[0].call)
+    if call is not None and call.raised and call.stop is None and call.end is not None:
+        named = typed(origin(call.end.payload.get("chain") or []))
+        went_up = named is not None and named[0] == split(rules.tool)[0]
+        fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
+        yield "the turn goes on", call.id, fault
+
+
+def _sibling_fault(case: Case, sibling: Execution, cancel: TraceEvent) -> _Fault | None:
+    end = sibling.end
+    if end is None or end.kind != "tool.stopped":
+        return None
+    script = case.tool_scripts.get(sibling.tool)
+    timed_out = script is not None and end.at_ns >= sibling.called.at_ns + script.timeout - SLACK_NS
+    call = case.call(sibling.call)
+    if timed_out or (call is not None and call.stop is not None and call.stop.seq <= end.seq):
+        return None
+    others = [
+        event
+        for event in case.trace.of_kind("cancel.requested")
+        if event.seq != cancel.seq
+        and event.payload.get("cancel") != cancel.payload.get("cancel")
+        and event.payload.get("target") in (None, sibling.tool, sibling.tool_call)
+    ]
+    return None if others else ("it was stopped, too", sibling.events)
+
+
+# ---------------------------------------------------------------------- audit
+
+
+def _audited(case: Case) -> Outcome:
+    requirements = also(case.model, "cancel.audited")
+    outcome = Outcome(reason="nothing was cancelled while it ran")
+    if "audit" not in case.trace.header.subject.declares:
+        outcome.reason = "the subject's binding does not declare 'audit'"
+        return outcome
+    if case.model.cancellation is None:
+        outcome.reason = "the error model says nothing of cancels"
+        return outcome
+    class_name = split(case.model.cancellation.turn)[0]
+    for cancel in _first_requests(case):
+        for call in _hit_calls(case, cancel):
+            outcome.looked_at(*requirements)
+            fault = _audit_fault(case, call, cancel, class_name)
+            if fault is not None:
+                outcome.violate(
+                    Violation(
+                        requirement=next(iter(requirements), None),
+                        call=call.id,
+                        expected="the audit trail has the cancel as a cancel, and not as an error",
+                        observed=fault[0],
+                        events=(cancel.seq, *fault[1]),
+                        hint="A cancel is a cooperative exit: audit it, and not as a failure.",
+                    )
+                )
+    return outcome
+
+
+def _hit_calls(case: Case, cancel: TraceEvent) -> Iterator[Call]:
+    if cancel.payload.get("scope") == "tool":
+        target = cancel.payload.get("target")
+        hit = [
+            item for item in _running(case, cancel) if target in (None, item.tool, item.tool_call)
+        ]
+        calls = [case.call(item.call) for item in hit if item.end is not None]
+    else:
+        calls = [call for call in _open_turns(case, cancel) if call.raised]
+        calls = [call for call in calls if call is not None and not _is_done(case, call, cancel)]
+    yield from {call.id: call for call in calls if call is not None}.values()
+
+
+def _audit_fault(case: Case, call: Call, cancel: TraceEvent, class_name: str) -> _Fault | None:
+    """Return what is wrong with the audit trail of a cancel.
+
+    That a turn which ended as cancelled has a record at all is what the ordering rules say.
+    """
+    of_tool = cancel.payload.get("scope") == "tool"
+    said = False
+    for event in case.trace.of_kind("declared.audit", "declared.audit_event"):
+        if event.seq < cancel.seq or event.payload.get("call") not in (call.id, None):
+            continue
+        if event.kind == "declared.audit_event":
+            fields = event.payload.get("fields") or {}
+            said |= event.payload.get("name") == class_name
+            said |= fields.get("decision") == "cancelled"
+            continue
+        record = event.payload.get("record") or {}
+        if record.get("class") == class_name:
+            said = True
+        elif not of_tool:
+            return f"it has {record.get('class')}/{record.get('code')} instead", (event.seq,)
+    return ("it has nothing of it", ()) if of_tool and not said else None
+
+
+CHECKS = (
+    Check(
+        id="cancel.outcome",
+        title="A cancel ends what it is for",
+        says="What is cancelled ends promptly and by name, with all below it and nothing beside.",
+        run=_outcome,
+    ),
+    Check(
+        id="cancel.audited",
+        title="A cancel is audited as one",
+        says="The audit trail has a cancel as a cancel, and not as an error.",
+        run=_audited,
+    ),
+)

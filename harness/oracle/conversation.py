@@ -1,0 +1,47 @@
+"""What was said in a conversation: messages by role and digest, as the provider was sent them.
+
+Only the user's and the assistant's texts are compared, in their order. Others may lie between
+them: what a runtime adds of its own is its own affair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from harness.model.trace import TraceEvent
+from harness.oracle.attempts import Call
+from harness.oracle.tool_messages import messages_of
+
+__all__ = ["Said", "first_missing", "said_in", "said_in_turn"]
+
+#: Role and SHA-256 (hex) of a message.
+Said = tuple[str, str]
+_NOTHING = hashlib.sha256(b"").hexdigest()
+
+
+def said_in(request: TraceEvent) -> list[Said]:
+    """Return what a request holds, oldest first; messages without a text are left out."""
+    return [
+        (str(message.get("role")), str(message.get("content_sha256")))
+        for message in messages_of(request)
+        if message.get("role") in ("user", "assistant")
+        and message.get("content_sha256") not in (None, _NOTHING)
+    ]
+
+
+def said_in_turn(call: Call) -> list[Said]:
+    """Return the conversation up to the end of a turn; nothing when its last word is not known."""
+    last = call.attempts[-1] if call.attempts else None
+    if last is None or last.asked is None or last.text_sha256 is None:
+        return []
+    return [*said_in(last.asked), ("assistant", last.text_sha256)]
+
+
+def first_missing(expected: Iterable[Said], given: Iterable[Said]) -> int | None:
+    """Return the 0-based place of the first of `expected` that is not in `given`, in order."""
+    rest = iter(given)
+    for index, wanted in enumerate(expected):
+        if not any(item == wanted for item in rest):
+            return index
+    return None

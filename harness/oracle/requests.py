@@ -1,0 +1,206 @@
+"""Requests: the attempts of a call, by the answer of the provider that they are for.
+
+A good answer ends a request, and the next attempt begins another one. So does an attempt of a
+stage that is tried again: that is the workflow's retry, not the transport's. An attempt that
+sends the very same body after a good answer asks for that answer again, and belongs to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from harness.model.trace import TraceEvent
+from harness.oracle.signals import Signal
+
+__all__ = ["Attempt", "Request", "in_requests"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of a call, as the world saw it.
+
+    Attributes:
+        number: 1-based within its request.
+        start: the act that began it.
+        outcome: `open` when the trace ends before it does.
+        signal: what the subject could see of its failure; None unless it failed.
+        knowable_ns: the earliest time at which its end could be known: an error status is known
+            before the body that follows it.
+        knowable_seq: the event at that time, for the order of things.
+        known_ns: the latest such time; None when nothing told the subject, and it closed nothing.
+        text_sha256: digest of the provider's whole text, when it was sent whole.
+        tool_calls: whether the provider's answer asked for tools.
+        asked: the request as it reached the provider; None when it never did.
+        answered: the provider's record of a good answer; None for any other.
+        events: `seq` of the events that show it.
+    """
+
+    call: str
+    number: int
+    start: TraceEvent
+    outcome: Literal["ok", "failed", "open"]
+    signal: Signal | None
+    knowable_ns: int | None
+    knowable_seq: int | None
+    known_ns: int | None
+    text_sha256: str | None = None
+    tool_calls: bool = False
+    asked: TraceEvent | None = None
+    answered: TraceEvent | None = None
+    events: tuple[int, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with a failure."""
+        return self.outcome == "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The attempts to get one answer.
+
+    Attributes:
+        id: of its call.
+        number: 1-based within its call.
+        begins_stage: whether an attempt of a stage began between it and the request before it.
+        end: how its end is known: the end of the call, or what the state machine was asked once
+            the attempts had failed. None where nothing shows that they were given up.
+        outcome: `returned` and `raised` when the call ended so with it; `given_up` when the
+            state machine took over; `good` when it was answered and the turn went on; `cut` when
+            a crash or a cancel came between; `open` when the trace ends before it does.
+    """
+
+    id: str
+    number: int
+    attempts: tuple[Attempt, ...]
+    end: TraceEvent | None
+    outcome: Literal["returned", "raised", "given_up", "good", "cut", "open"]
+    begins_stage: bool = False
+
+    @property
+    def returned(self) -> bool:
+        """Whether its call ended with a reply, after it."""
+        return self.outcome == "returned"
+
+    @property
+    def raised(self) -> bool:
+        """Whether its call ended with an error, after it."""
+        return self.outcome == "raised"
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the subject is known to have stopped trying."""
+        return self.outcome in ("raised", "given_up")
+
+    @property
+    def last_failure(self) -> Attempt | None:
+        """The attempt that it failed with: its last one, unless that one was good."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.failed else None
+
+
+def in_requests(
+    call: str,
+    attempts: Sequence[Attempt],
+    *,
+    end: TraceEvent | None,
+    stop: TraceEvent | None,
+    staged: Sequence[TraceEvent],
+    several: bool,
+) -> tuple[Request, ...]:
+    """Return the requests of a call, with their attempts numbered anew.
+
+    Args:
+        end: the end of the call; None when it has none.
+        stop: the first event that stopped the work of the call from outside; None for none.
+        staged: what the state machine was asked during the call.
+        several: whether the call may ask for more than one answer.
+    """
+    if not several:
+        outcome: Literal["returned", "raised", "open"] = "open"
+        if end is not None:
+            outcome = "returned" if end.kind == "call.returned" else "raised"
+        only = Request(id=call, number=1, attempts=tuple(attempts), end=end, outcome=outcome)
+        return (only,)
+    groups = list(_groups(attempts, staged))
+    if not groups:
+        return ()
+    gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
+    found = []
+    since = 0
+    for number, group in enumerate(groups, 1):
+        began = group[0].start.seq
+        request = _request(call, number, group, end, stop, staged, last=number == len(groups))
+        found.append(replace(request, begins_stage=any(since < seq < began for seq in gates)))
+        since = began
+    return tuple(found)
+
+
+def _groups(
+    attempts: Sequence[Attempt], staged: Sequence[TraceEvent]
+) -> Iterator[tuple[Attempt, ...]]:
+    gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
+    group: list[Attempt] = []
+    for attempt in attempts:
+        before = group[-1] if group else None
+        if before is not None and (
+            (before.outcome == "ok" and not _same_body(before, attempt))
+            or any(before.start.seq < seq < attempt.start.seq for seq in gates)
+        ):
+            yield tuple(group)
+            group = []
+        group.append(replace(attempt, number=len(group) + 1))
+    if group:
+        yield tuple(group)
+
+
+def _same_body(one: Attempt, other: Attempt) -> bool:
+    if one.asked is None or other.asked is None:
+        return False
+    body = one.asked.payload.get("body_sha256")
+    return body is not None and body == other.asked.payload.get("body_sha256")
+
+
+def _as_cut(attempt: Attempt, stop: TraceEvent) -> Attempt:
+    """Return the attempt as not ended where it was closed because of `stop`."""
+    own = attempt.signal is not None and attempt.signal.kind in ("deadline", "connect_timeout")
+    if own and (attempt.known_ns is None or attempt.known_ns >= stop.at_ns):
+        return replace(
+            attempt,
+            outcome="open",
+            signal=None,
+            knowable_ns=None,
+            knowable_seq=None,
+            known_ns=None,
+        )
+    return attempt
+
+
+def _request(
+    call: str,
+    number: int,
+    attempts: tuple[Attempt, ...],
+    end: TraceEvent | None,
+    stop: TraceEvent | None,
+    staged: Sequence[TraceEvent],
+    *,
+    last: bool,
+) -> Request:
+    final = attempts[-1]
+    took_over = next((event for event in staged if event.seq > final.events[-1]), None)
+    outcome: Literal["returned", "raised", "given_up", "good", "cut", "open"] = "open"
+    known_by: TraceEvent | None = None
+    if final.outcome == "ok":
+        outcome = "good"
+        if last and end is not None and end.kind == "call.returned":
+            outcome, known_by = "returned", end
+    elif stop is not None and stop.seq > final.start.seq:
+        outcome = "cut"
+        attempts = (*attempts[:-1], _as_cut(final, stop))
+    elif took_over is not None:
+        outcome, known_by = "given_up", took_over
+    elif end is not None:
+        outcome, known_by = "returned" if end.kind == "call.returned" else "raised", end
+    return Request(id=call, number=number, attempts=attempts, end=known_by, outcome=outcome)

@@ -1,0 +1,155 @@
+"""Stages: the retries of the workflow, which stand on top of those of the transport.
+
+A stage is tried again when its state machine says `retry`, as often and after such waits as the
+stage's own policy gives; after its last attempt the state machine says where to go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from harness.oracle.check import Case, Check, Outcome, Violation, also
+from harness.oracle.port_facts import StageVisit
+from harness.oracle.redo import (
+    Series,
+    Try,
+    judge_attempts,
+    judge_disposition,
+    judge_waits,
+    policy_of,
+)
+
+__all__ = ["CHECKS", "series_of_stages"]
+
+
+def series_of_stages(case: Case, requirements: tuple[str, ...]) -> Iterator[Series]:
+    """Yield the attempts of each visit of a stage."""
+    scripts = {stage.id: stage for stage in case.session.stages}
+    for visit in case.stage_visits:
+        script = scripts.get(visit.stage)
+        retry = None if script is None else script.retry
+        yield Series(
+            what=f"the stage {visit.stage}",
+            call=visit.call,
+            tries=tuple(
+                Try(
+                    begun=item.begun,
+                    ended=item.decided,
+                    outcome=_outcome(item.decision),
+                    failure=f"the state machine said {item.decision}",
+                    retryable=item.decision == "retry",
+                )
+                for item in visit.tries
+            ),
+            policy=None
+            if retry is None
+            else policy_of(
+                visit.stage,
+                attempts_max=retry.attempts_max,
+                backoff=retry.backoff,
+                jitter=retry.jitter,
+            ),
+            source="the stage, which has no retry" if retry is None else "the stage's policy",
+            given_up=visit.left,
+            requirements=requirements,
+            busy=case.store_times(visit.call),
+        )
+
+
+def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
+    if decision is None:
+        return "open"
+    return "failed" if decision in ("retry", "fail") else "good"
+
+
+def _redo(name: str, title: str, says: str, *judges: Callable[[Series, Outcome], None]) -> Check:
+    def run(case: Case) -> Outcome:
+        outcome = Outcome(reason="no stage came to a decision that this is about")
+        for series in series_of_stages(case, also(case.model, f"stages.{name}")):
+            for judge in judges:
+                judge(series, outcome)
+        return outcome
+
+    return Check(id=f"stages.{name}", title=title, says=says, run=run)
+
+
+def _next(case: Case) -> Outcome:
+    requirements = also(case.model, "stages.next")
+    outcome = Outcome(reason="no stage was left")
+    for visit in case.stage_visits:
+        call = case.call(visit.call)
+        if call is None or call.end is None or call.stop is not None:
+            continue
+        if visit.tries[-1].decided is None and not call.returned:
+            continue
+        outcome.looked_at(*requirements)
+        fault = _not_followed(case, visit)
+        if fault is None:
+            continue
+        left = () if visit.left is None else (visit.left.seq,)
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=visit.call,
+                expected=fault[0],
+                observed=fault[1],
+                events=(*left, *fault[2], call.end.seq),
+                hint="After the last attempt the state machine owns the next move.",
+            )
+        )
+    return outcome
+
+
+def _not_followed(case: Case, visit: StageVisit) -> tuple[str, str, tuple[int, ...]] | None:
+    """Return what was expected and observed, and further events; None where all is well."""
+    call = case.call(visit.call)
+    decided = visit.tries[-1].decided
+    if decided is None:
+        # A turn that came to its end has had every attempt judged.
+        begun = (visit.tries[-1].begun.seq,)
+        return f"the state machine judges the attempt of {visit.stage}", "it was not asked", begun
+    if visit.left is None:
+        events = (decided.seq,)
+        asked = f"the state machine is asked where to go after {visit.stage}"
+        return asked, "it was not asked", events
+    said = str(visit.left.payload.get("answer"))
+    follows = visit.follows
+    entered = None
+    if follows is not None and follows.payload.get("phase") == "check_gate":
+        entered = str(follows.payload.get("stage"))
+    shown = () if follows is None else (follows.seq,)
+    kind, _, stage = said.partition(" ")
+    if kind == "stage":
+        if entered != stage:
+            return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
+        return None
+    if entered is not None:
+        return f"no stage after {said!r}", f"the stage {entered} came next", shown
+    failed = kind in ("abort-workflow", "retry-later")
+    if failed and call is not None and call.returned:
+        return f"the turn ends with an error after {said!r}", "it returned", ()
+    return None
+
+
+CHECKS = (
+    _redo(
+        "attempts",
+        "Stages: number of attempts",
+        "A stage is tried again when its state machine says so, as often as its policy gives.",
+        judge_disposition,
+        judge_attempts,
+    ),
+    _redo(
+        "wait",
+        "Stages: waits between attempts",
+        "Each wait before a further attempt of a stage lies within the stage's interval.",
+        judge_waits,
+    ),
+    Check(
+        id="stages.next",
+        title="Stages: where to go",
+        says="After its last attempt the state machine says where to go, and that is followed.",
+        run=_next,
+    ),
+)

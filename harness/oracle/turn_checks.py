@@ -1,0 +1,61 @@
+"""The checks of whole turns: they judge the traces of runtimes, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from harness.oracle import (
+    approval_deadlines,
+    approvals,
+    audit,
+    budgets,
+    cancels,
+    extension_course,
+    extension_set,
+    resume,
+    stages,
+    store_redo,
+    tool_effects,
+    tool_messages,
+    tool_redo,
+    tool_shapes,
+    turn_course,
+)
+from harness.oracle.check import Case, Check, Outcome
+
+__all__ = ["CHECKS"]
+
+
+def _of_runtimes(check: Check) -> Check:
+    return replace(check, run=_gated(check.run))
+
+
+def _gated(run: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
+    def gated(case: Case) -> Outcome:
+        return run(case) if case.is_runtime else Outcome(reason="the subject is no runtime")
+
+    return gated
+
+
+#: What a subject does comes before what it says of itself, and acts before their times.
+CHECKS: tuple[Check, ...] = tuple(
+    _of_runtimes(check)
+    for check in (
+        *approvals.CHECKS,
+        *approval_deadlines.CHECKS,
+        *tool_effects.CHECKS,
+        *tool_redo.CHECKS,
+        *tool_shapes.CHECKS,
+        *tool_messages.CHECKS,
+        *turn_course.CHECKS,
+        *extension_set.CHECKS,
+        *extension_course.CHECKS,
+        *resume.CHECKS,
+        *store_redo.CHECKS,
+        *stages.CHECKS,
+        *cancels.CHECKS,
+        *budgets.CHECKS,
+        *audit.CHECKS,
+    )
+)

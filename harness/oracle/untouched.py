@@ -1,0 +1,93 @@
+"""What was attached to a runtime and never asked: then nothing was shown about it.
+
+A runtime that knows no extensions, and no state machine, does nothing wrong with them. A pass
+would say that it does everything right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.oracle.check import Case, Violation
+from harness.oracle.turn_facts import Life
+
+__all__ = ["untouched"]
+
+
+def untouched(case: Case) -> Iterator[Violation]:
+    """Yield what each life that opened its session left alone, although it was attached."""
+    for life in case.lives:
+        start = next(
+            (call for call in case.calls if call.do == "start" and call.life == life.number), None
+        )
+        if start is None or not start.returned:
+            continue
+        yield from _extensions(case, life)
+        yield from _state_machine(case, life)
+    if not any(life.crash for life in case.lives):
+        yield from _failures(case)
+
+
+def _extensions(case: Case, life: Life) -> Iterator[Violation]:
+    touched = {
+        str(event.payload.get("extension"))
+        for event in case.trace.of_kind("extension.phase")
+        if int(event.payload.get("life", 1)) == life.number
+    }
+    left = [
+        item.id
+        for item in case.session.extensions
+        # What depends on another one may have to wait for it for ever.
+        if (not item.lives or life.number in item.lives)
+        and item.id not in touched
+        and not (touched and item.depends_on)
+    ]
+    turns = [call for call in case.calls if call.life == life.number and call.is_turn]
+    if not left or not any(call.attempts for call in turns):
+        return
+    yield Violation(
+        requirement=None,
+        expected=f"life {life.number} initialises what is installed: {', '.join(left)}",
+        observed="the session went on, and no phase of it ever ran",
+        events=(life.start.seq,),
+        hint="`surroundings.extensions` are to be initialised before the first turn.",
+        inconclusive=True,
+    )
+
+
+def _failures(case: Case) -> Iterator[Violation]:
+    """Yield each phase that was to fail, and that nobody ever asked for."""
+    asked = {
+        (event.payload.get("extension"), event.payload.get("phase"))
+        for event in case.trace.of_kind("extension.phase")
+    }
+    known = {name for name, _ in asked}
+    for item in case.session.extensions:
+        for phase in item.fails_in:
+            if item.id in known and (item.id, phase) not in asked:
+                yield Violation(
+                    requirement=None,
+                    expected=f"the extension {item.id} fails in {phase}",
+                    observed="it was never asked for that, so it never failed",
+                    hint="`deactivate` and `dispose` come with `close`, which a runtime may have.",
+                    inconclusive=True,
+                )
+
+
+def _state_machine(case: Case, life: Life) -> Iterator[Violation]:
+    if not case.session.stages:
+        return
+    asked = {visit.call for visit in case.stage_visits}
+    for call in case.calls:
+        if call.life != life.number or not call.is_turn or call.id in asked or not call.attempts:
+            continue
+        yield Violation(
+            requirement=None,
+            call=call.id,
+            expected="the turn goes through the stages of the attached state machine",
+            observed="it asked the provider, and never the state machine",
+            events=(call.start.seq, call.attempts[0].start.seq),
+            hint="With a `surroundings.state_machine`, a turn begins at its entry stage.",
+            inconclusive=True,
+        )
+        return

@@ -1,0 +1,70 @@
+"""One run of a tool or an extension: a world, a service on its network, and one life of a subject.
+
+What is asked of the subject is its driver's business; see `drive_tool` and `drive_extension`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.fakes.provider import FakeProvider
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import ProviderScript, Scenario
+from harness.run.cancels import Cancels
+from harness.run.happened import Happened, reason_of
+from harness.sim.kernel import Kernel, Limits
+from harness.sim.world import World
+from harness.subjects.binding import Binding
+
+__all__ = ["in_one_world", "service_script"]
+
+_REPLY_DEFAULT = ProviderScript.model_fields["reply"].default
+
+
+def in_one_world(
+    scenario: Scenario,
+    binding: Binding,
+    seed: int,
+    payloads: Mapping[str, ErrorPayload],
+    make_main: Callable[[Kernel, Cancels], Callable[[], Any]],
+) -> Happened:
+    """Run what `make_main` makes, and return what happened."""
+    cancels = Cancels(scenario)
+    world = World(
+        seed=seed,
+        limits=Limits(
+            virtual_ns_max=scenario.limits.virtual_time,
+            events_max=scenario.limits.events,
+            events_per_instant_max=scenario.limits.events_per_instant,
+        ),
+        latency_ns=scenario.provider.latency,
+        recorder=cancels.recorder(),
+    )
+    cancels.arm(world.kernel)
+    service = FakeProvider(service_script(scenario.provider, binding), payloads, seed=seed)
+    service.mount(world)
+    world.kernel.record("harness", "run.started")
+    ending = world.run(make_main(world.kernel, cancels))
+    service.seal()
+    cancels.seal()
+    reason, detail = reason_of(ending)
+    return Happened(
+        facts=world.recorder.events,
+        ending=reason,
+        detail=detail,
+        ended_at_ns=world.kernel.now_ns,
+    )
+
+
+def service_script(script: ProviderScript, binding: Binding) -> ProviderScript:
+    """Return `script` with the answer that the contract gives its service, where it gives one.
+
+    A reply that the scenario writes itself stays.
+    """
+    service = getattr(binding.contract, "service", None)
+    if service is None or script.reply != _REPLY_DEFAULT:
+        return script
+    reply = service if isinstance(service, str) else json.dumps(service, sort_keys=True)
+    return script.model_copy(update={"reply": reply})

@@ -1,0 +1,271 @@
+"""Puts a runtime into its world: builds the fakes of one life, and the Surroundings of them.
+
+The fakes know scripts and a kernel, the ports know neither; the values of the one become those of
+the other here. What the fakes remember over the lives of the subject is a FakesState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.fakes.extensions import FakeExtension
+from harness.fakes.interactors import FakeInteractor, InteractorState
+from harness.fakes.provider import FakeProvider, ProviderState
+from harness.fakes.state_machine import FakeStateMachine
+from harness.fakes.store import FakeStore
+from harness.fakes.stored_session import StoreState
+from harness.fakes.tools import FakeTool, ToolsState
+from harness.model.duration import SECOND_NS
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import Scenario
+from harness.model.session_script import SessionScript, StageScript
+from harness.model.store_script import StoreScript
+from harness.model.tool_script import ToolRetry, ToolScript
+from harness.sim.kernel import Kernel
+from harness.sim.world import World
+from harness.subjects.ports import (
+    Host,
+    Limits,
+    Next,
+    Slot,
+    SlotDecision,
+    Stage,
+    Surroundings,
+    ToolContract,
+    ToolRetryRule,
+)
+
+__all__ = ["Fakes", "FakesState", "session_of", "stage_of", "tool_contract"]
+
+_Style = Literal["async", "sync"]
+
+
+def session_of(scenario: Scenario) -> SessionScript:
+    """Return how the runtime is set up."""
+    return scenario.session or SessionScript()
+
+
+@dataclass(slots=True)
+class FakesState:
+    """What the fakes remember over the lives of the subject. Plain data: it is pickled.
+
+    Attributes:
+        interactors: by id.
+    """
+
+    provider: ProviderState
+    tools: ToolsState
+    interactors: dict[str, InteractorState]
+    store: StoreState
+
+    @classmethod
+    def initial(cls, scenario: Scenario) -> FakesState:
+        """Return the state before the first life."""
+        store = scenario.store or StoreScript()
+        return cls(
+            provider=ProviderState(),
+            tools=ToolsState(),
+            interactors={script.id: InteractorState() for script in scenario.interactors},
+            store=StoreState.initial(store, session_of(scenario).id),
+        )
+
+
+class Fakes:
+    """Everything around a runtime in one life.
+
+    Args:
+        world: of this life.
+        state: of the run; it is changed in place.
+        seed: of the run, not of the life: what the provider makes up goes on over all lives.
+
+    Attributes:
+        store: the session store, for whoever wants to crash a write.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        payloads: Mapping[str, ErrorPayload],
+        world: World,
+        style: _Style,
+        state: FakesState,
+        seed: int,
+    ) -> None:
+        kernel = world.kernel
+        session = session_of(scenario)
+        life = kernel.life
+        self._scenario = scenario
+        self._provider = FakeProvider(
+            scenario.provider, payloads, seed, state=state.provider, observant=True
+        )
+        self._provider.mount(world)
+        store = scenario.store or StoreScript()
+        self.store = FakeStore(store, kernel, style, state.store, life)
+        self._tools = [
+            FakeTool(script, kernel, style, state.tools, life) for script in scenario.tools
+        ]
+        self._interactors = [
+            FakeInteractor(script, kernel, style, state.interactors[script.id], life)
+            for script in scenario.interactors
+        ]
+        self._extensions = [
+            FakeExtension(script, kernel, style, life)
+            for script in session.extensions
+            if not script.lives or life in script.lives
+        ]
+        self._kernel: Kernel = kernel
+
+    def begin_life(self) -> None:
+        """Let happen what happens to the store before the process starts."""
+        self.store.begin_life()
+
+    def end_life(self) -> None:
+        """Record what is left unfinished when a process ends in order."""
+        for tool in self._tools:
+            tool.end_life()
+        for extension in self._extensions:
+            extension.end_life()
+
+    def seal(self) -> None:
+        """Record every rule that nobody met. Call it once, after the last life."""
+        self._provider.seal()
+        for tool in self._tools:
+            tool.seal()
+        for interactor in self._interactors:
+            interactor.seal()
+        self.store.seal()
+
+    def surroundings(self, host: Host, *, resume: bool) -> Surroundings:
+        """Return what the runtime of this life is given."""
+        scenario, session = self._scenario, session_of(self._scenario)
+        machine = None
+        if session.entry_stage is not None:
+            machine = _StateMachine(FakeStateMachine(session, self._kernel, self._kernel.life))
+        budgets = session.budgets
+        return Surroundings(
+            host=host,
+            session_id=session.id,
+            resume=resume,
+            store=self.store,
+            tools=tuple(_Tool(tool) for tool in self._tools),
+            interactors=tuple(self._interactors),
+            extensions=tuple(_Extension(extension) for extension in self._extensions),
+            state_machine=machine,
+            mode=session.mode,
+            allowlist=session.allowlist,
+            headless=session.headless,
+            deadlines_s={
+                kind: deadline_ns / SECOND_NS  # type: ignore[misc]  # the model checks no names
+                for kind, deadline_ns in session.deadlines.items()
+            },
+            limits=Limits(
+                steps_max=budgets.steps_max,
+                tool_calls_max=budgets.tool_calls_max,
+                tokens_max=budgets.tokens_max,
+                wall_time_s=_seconds(budgets.wall_time),
+            ),
+            timeout_s=scenario.tasks[0].timeout / SECOND_NS,
+        )
+
+
+def tool_contract(script: ToolScript) -> ToolContract:
+    """Return what a scripted tool declares of itself."""
+    return ToolContract(
+        name=script.name,
+        description=script.description,
+        input_schema=script.input_schema,
+        output_schema=script.output_schema,
+        gated=script.gated,
+        destructive=script.destructive,
+        timeout_s=script.timeout / SECOND_NS,
+        retry=None if script.retry is None else _tool_retry(script.retry),
+        agent=script.agent,
+    )
+
+
+def stage_of(script: StageScript) -> Stage:
+    """Return a scripted stage as a runtime sees it."""
+    retry = script.retry
+    backoff = None if retry is None else retry.backoff
+    return Stage(
+        id=script.id,
+        body=script.body,
+        allowed_tools=script.allowed_tools,
+        turn_cap=script.turn_cap,
+        attempts_max=1 if retry is None else retry.attempts_max,
+        backoff=None if backoff is None else backoff.kind,
+        base_s=0.0 if backoff is None else backoff.base / SECOND_NS,
+        factor=2 if backoff is None else backoff.factor,
+        cap_s=None if backoff is None else _seconds(backoff.cap),
+        jitter_percent=0 if retry is None else retry.jitter.percent,
+    )
+
+
+def _tool_retry(retry: ToolRetry) -> ToolRetryRule:
+    return ToolRetryRule(
+        attempts_max=retry.attempts_max,
+        backoff=retry.backoff.kind,
+        base_s=retry.backoff.base / SECOND_NS,
+        factor=retry.backoff.factor,
+        cap_s=_seconds(retry.backoff.cap),
+        jitter_percent=retry.jitter.percent,
+        retryable=retry.retryable,
+    )
+
+
+def _seconds(duration_ns: int | None) -> float | None:
+    return None if duration_ns is None else duration_ns / SECOND_NS
+
+
+class _Tool:
+    """A fake tool as the port shows it."""
+
+    def __init__(self, tool: FakeTool) -> None:
+        self.contract = tool_contract(tool.script)
+        #: The fake's own, so that it is a coroutine function where it has to be one.
+        self.execute: Callable[..., Any] = tool.execute
+
+
+class _StateMachine:
+    """A fake state machine as the port shows it: with the port's own types."""
+
+    def __init__(self, machine: FakeStateMachine) -> None:
+        self._machine = machine
+        self.entry = machine.entry
+        self.check_gate = machine.check_gate
+        self.grant_tool = machine.grant_tool
+
+    def stage(self, stage_id: str) -> Stage:
+        return stage_of(self._machine.stage(stage_id))
+
+    def assess(
+        self, stage_id: str, attempt: int, transcript: Sequence[Mapping[str, Any]], failed: bool
+    ) -> Literal["ok", "retry", "skip", "fail"]:
+        return self._machine.assess(stage_id, attempt, transcript, failed)
+
+    def next(self, stage_id: str, outcome: Literal["ok", "retry", "skip", "fail"]) -> Next:
+        step = self._machine.next(stage_id, outcome)
+        return Next(kind=step.kind, stage=step.stage)
+
+
+class _Extension:
+    """A fake extension as the port shows it: with the port's own types."""
+
+    def __init__(self, extension: FakeExtension) -> None:
+        self._extension = extension
+        self.id = extension.id
+        self.kind = extension.kind
+        self.depends_on = extension.depends_on
+        self.conflicts_with = extension.conflicts_with
+        self.slot_version = extension.slot_version
+        self.init = extension.init
+        self.activate = extension.activate
+        self.deactivate = extension.deactivate
+        self.dispose = extension.dispose
+        self.deliver_slot = extension.deliver_slot
+
+    def on_slot_drift(self, stored: Slot) -> SlotDecision:
+        choice = self._extension.on_slot_drift(stored)
+        return SlotDecision(decision=choice.decision, slot=choice.slot)

@@ -1,0 +1,79 @@
+"""A run is made of what was named, as far as it is for subjects of that role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.cli.selection import crashed_at, fitting, of_variant
+from harness.errors import InputError, UnknownNameError
+from harness.load.scenario import LoadedScenario
+from harness.model.scenario import Scenario
+from harness.subjects.bind_runtime import runtime
+from harness.subjects.binding import Binding, provider_adapter
+
+
+def loaded(id_: str, role: str = "runtime", **changes: Any) -> LoadedScenario:
+    """Return a scenario as it comes from a file."""
+    values = {"id": id_, "title": "T", "why": "W", "role": role}
+    scenario = Scenario.model_validate(values | changes)
+    return LoadedScenario(path=f"scenarios/{id_}.yaml", scenario=scenario)
+
+
+FOUND = (loaded("limits/one", "provider_adapter"), loaded("turns/one"), loaded("turns/two"))
+
+
+def agent() -> Binding:
+    """Return a bound runtime."""
+    return runtime(id="agent")(lambda surroundings: surroundings)
+
+
+def adapter() -> Binding:
+    """Return a bound provider adapter."""
+    return provider_adapter(id="adapter")(lambda request: "")
+
+
+def ids(found: tuple[LoadedScenario, ...]) -> list[str]:
+    """Return the ids of scenarios."""
+    return [item.scenario.id for item in found]
+
+
+@pytest.mark.parametrize("selectors", [(), ("*",), ("limits", "turns"), ("scenarios",)])
+def test_many_scenarios_are_those_of_the_role(selectors: tuple[str, ...]) -> None:
+    """What is for other subjects is passed over."""
+    assert ids(fitting(FOUND, selectors, agent())) == ["turns/one", "turns/two"]
+    assert ids(fitting(FOUND, selectors, adapter())) == ["limits/one"]
+
+
+@pytest.mark.parametrize("selector", ["limits/one", "scenarios/limits/one.yaml"])
+def test_a_single_scenario_must_fit(selector: str) -> None:
+    """Named by its id or its file, it is refused and not passed over."""
+    with pytest.raises(InputError, match="limits/one is a scenario for role provider_adapter"):
+        fitting(FOUND, ("turns", selector), agent())
+
+
+def test_a_selection_in_which_nothing_fits_is_refused() -> None:
+    """With what it had instead."""
+    with pytest.raises(InputError, match="no scenario fits: the subject agent") as caught:
+        fitting(FOUND[:1], ("limits",), agent())
+    assert caught.value.hint == "selected were scenarios for provider_adapter"
+
+
+def test_one_variant_can_be_chosen() -> None:
+    """By its name; a name that is not there is told with those that are."""
+    scenarios = [item.scenario.model_copy(update={"variant": item.path}) for item in FOUND]
+    assert of_variant(scenarios, FOUND[1].path) == (scenarios[1],)
+    assert of_variant(scenarios, None) == tuple(scenarios)
+    with pytest.raises(UnknownNameError, match="unknown variant 'x'"):
+        of_variant(scenarios, "x")
+
+
+def test_a_crash_can_be_put_after_an_event() -> None:
+    """Into every scenario that is run, if its subject can be killed."""
+    scenarios = [item.scenario for item in FOUND]
+    assert crashed_at(scenarios, None) == tuple(scenarios)
+    (crashed,) = crashed_at(scenarios[1:2], 17)
+    assert crashed.variant == "crash after event 17"
+    with pytest.raises(InputError, match="can be killed"):
+        crashed_at(scenarios, 17)

@@ -1,0 +1,67 @@
+"""Scenarios of a session store: what may be asked, and what may go wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from harness.model.scenario import Scenario
+
+
+def _scenario(**changes: Any) -> Scenario:
+    values: dict[str, Any] = {
+        "id": "tests/store",
+        "title": "A store",
+        "why": "For a test.",
+        "role": "session_store",
+        "tasks": [{"id": "look", "do": "read"}],
+    }
+    return Scenario.model_validate(values | changes)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ({"do": "call"}, "a store knows no 'call'"),
+        ({"do": "write"}, "exactly one of revision and manifest"),
+        ({"do": "write", "arguments": {"revision": 1, "manifest": {}}}, "exactly one of"),
+        ({"do": "append"}, "append needs entry"),
+        ({"do": "read_slot"}, "read_slot needs owner"),
+        ({"do": "read", "arguments": {"sesion": "x"}}, "sesion"),
+        ({"do": "read", "copies": 2}, "one thing at a time"),
+    ],
+    ids=range(7),
+)
+def test_a_task_that_no_store_can_do_is_refused(task: dict[str, Any], said: str) -> None:
+    """A typo in a scenario is told when it is read, and names the task."""
+    with pytest.raises(ValidationError, match=said):
+        _scenario(tasks=[{"id": "look", **task}])
+
+
+def test_a_disk_is_for_stores_alone() -> None:
+    """Another role has no files of its own."""
+    with pytest.raises(ValidationError, match="disk is for the role session_store"):
+        _scenario(role="runtime", disk={}, tasks=[{"id": "ask"}])
+
+
+def test_a_lost_sync_befalls_only_a_sync() -> None:
+    """A rule that could never fire is a mistake."""
+    rule = {"id": "liar", "when": {"act": "write"}, "then": {"kind": "lost_fsync"}}
+    with pytest.raises(ValidationError, match="only an fsync"):
+        _scenario(disk={"rules": [rule]})
+
+
+def test_rules_of_the_disk_share_their_names_with_all_others() -> None:
+    """A report names a rule by its id alone."""
+    rule = {"id": "power", "then": {"kind": "io_error"}}
+    with pytest.raises(ValidationError, match="two rules have the same name"):
+        _scenario(disk={"rules": [rule]}, crashes=[{"id": "power", "at": "1s"}])
+
+
+def test_a_disk_with_all_defaults_is_read_back_as_it_was_written() -> None:
+    """The scenario in a trace is the scenario that was run."""
+    scenario = _scenario(disk={"file_system": "posix", "edits": [{"before_life": 2}]})
+    assert Scenario.model_validate(scenario.model_dump(mode="json")) == scenario
+    assert "disk" not in _scenario().model_dump(mode="json")

@@ -1,0 +1,53 @@
+"""An event asks only the rules that speak of it."""
+
+from __future__ import annotations
+
+from harness.model.ordering import EventPattern
+from harness.model.trace import TraceEvent
+from harness.oracle.event_match import EventIndex, described
+
+
+def declared(name: object, **fields: object) -> TraceEvent:
+    """Return an event that a subject declares."""
+    return TraceEvent(1, 0, "subject", "declared.event", {"name": name, "fields": fields})
+
+
+def test_an_event_leads_to_the_owners_of_its_kind_and_name() -> None:
+    """Of owners of other kinds and names nothing is asked, and nothing is told."""
+    index: EventIndex[str] = EventIndex()
+    index.add("any", 1, EventPattern(kinds=("declared.event",)))
+    index.add("one", 2, EventPattern(kinds=("declared.event",), where={"name": "One"}))
+    index.add("two", 4, EventPattern(kinds=("declared.event",), where={"name": "Two"}))
+    index.add("net", 8, EventPattern(kinds=("net.sent",)))
+    assert list(index.roles(declared("One"))) == [("any", 1), ("one", 2)]
+    assert list(index.roles(declared("Three"))) == [("any", 1)]
+    assert list(index.roles(declared(["One"]))) == [("any", 1)]
+    assert list(index.roles(TraceEvent(1, 0, "network", "net.connect", {}))) == []
+
+
+def test_all_roles_of_an_event_come_together() -> None:
+    """An owner is met once for an event, also where a general and a special pattern match."""
+    index: EventIndex[str] = EventIndex()
+    index.add("rule", 1, EventPattern(kinds=("declared.event",), has=("fields.turn",)))
+    index.add("rule", 2, EventPattern(kinds=("declared.event",), where={"name": "One"}))
+    index.add("rule", 4, EventPattern(kinds=("declared.event",), where={"name": ("One", "Two")}))
+    assert list(index.roles(declared("One", turn="t1"))) == [("rule", 7)]
+    assert list(index.roles(declared("One"))) == [("rule", 6)]
+    assert list(index.roles(declared("Two"))) == [("rule", 4)]
+    assert list(index.roles(declared("Three"))) == []
+
+
+def test_a_pattern_that_is_added_late_is_asked_too() -> None:
+    """What was looked up before is not remembered for ever."""
+    index: EventIndex[str] = EventIndex()
+    index.add("one", 1, EventPattern(kinds=("declared.event",), where={"name": "One"}))
+    assert list(index.roles(declared("Two"))) == []
+    index.add("two", 1, EventPattern(kinds=("declared.event",), where={"name": "Two"}))
+    assert list(index.roles(declared("Two"))) == [("two", 1)]
+
+
+def test_an_event_is_called_what_the_subject_calls_it() -> None:
+    """An observed fact has no name but its kind, whatever is in it."""
+    assert described(declared("One")) == "One"
+    assert described(declared(None)) == "declared.event"
+    assert described(TraceEvent(1, 0, "tool", "tool.called", {"name": "x"})) == "tool.called"

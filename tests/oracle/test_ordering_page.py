@@ -1,0 +1,61 @@
+"""The page on ordering rules is true: each of its examples is run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from harness.model.ordering import EventPattern, OrderingRule, Pattern, Scope
+from harness.oracle.patterns import evaluate
+from tests.oracle.brute_force import violated_keys
+from tests.oracle.mini_trace import NAMES, events_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ordering.md").read_text("utf-8")
+_BODY = r"((?:(?!```).)*)"
+EXAMPLES = re.findall(
+    rf"^```yml\n{_BODY}^```\n```text\npasses: {_BODY}\nfails: {_BODY}\nproof: {_BODY}\n```$",
+    PAGE,
+    re.MULTILINE | re.DOTALL,
+)
+RULES = [yaml.safe_load(text) for text in re.findall(r"^```yml\n(.*?)^```$", PAGE, re.M | re.S)]
+
+
+def rule(values: dict[str, Any]) -> OrderingRule:
+    """Return a rule of the page, complete."""
+    missing = {"id": "example", "says": "It holds.", "requirement": "X-1"}
+    return OrderingRule.model_validate(missing | values)
+
+
+@pytest.mark.parametrize(("text", "passes", "fails", "proof"), EXAMPLES)
+def test_an_example_does_what_the_page_says(text: str, passes: str, fails: str, proof: str) -> None:
+    """The first trace keeps the rule, having been judged; the second breaks it, with that proof."""
+    tested = rule(yaml.safe_load(text))
+    kept = evaluate(tested, events_of(passes), NAMES)
+    assert (kept.witnesses, kept.judged > 0) == ((), True)
+    (witness,) = evaluate(tested, events_of(fails), NAMES).witnesses
+    assert [event.seq for event in witness.events] == [int(number) for number in proof.split()]
+    assert violated_keys(tested, events_of(fails), NAMES) == [witness.key]
+
+
+def test_each_pattern_has_its_example() -> None:
+    """None is left to be guessed."""
+    shown = {yaml.safe_load(example[0])["pattern"] for example in EXAMPLES}
+    assert shown == set(get_args(Pattern))
+
+
+def test_each_key_of_the_language_is_on_the_page() -> None:
+    """Whoever writes a rule finds every word there."""
+    for model in (OrderingRule, Scope, EventPattern):
+        for name in model.model_fields:
+            assert re.search(rf"[`{{ ]{name}[`:]|^{name}:", PAGE, re.MULTILINE), name
+
+
+def test_the_names_on_the_page_are_those_of_the_model() -> None:
+    """The map that is shown is a piece of the shipped one."""
+    (events,) = (values["events"] for values in RULES if "events" in values)
+    for name, pattern in events.items():
+        assert EventPattern.model_validate(pattern) == NAMES[name]

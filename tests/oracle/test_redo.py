@@ -1,0 +1,163 @@
+"""What failed is tried again as its policy says, whatever it is; the arithmetic is exact."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model.retry_policy import Backoff, Jitter, RetryPolicy
+from harness.model.trace import TraceEvent
+from harness.oracle.check import Outcome
+from harness.oracle.predict import SLACK_NS
+from harness.oracle.redo import (
+    Series,
+    Try,
+    judge_attempts,
+    judge_disposition,
+    judge_waits,
+    policy_of,
+)
+
+S = 1_000_000_000
+REQUIREMENTS = ("STUD-DEFAULT-02",)
+
+
+def event(seq: int, at_ns: int) -> TraceEvent:
+    """Return a fact of which only place and time count."""
+    return TraceEvent(seq, at_ns, "tool", "tool.called", {})
+
+
+def series(
+    policy: RetryPolicy | None,
+    *outcomes: Literal["good", "busy", "bad", "open"],
+    waits: tuple[int, ...] = (),
+    given_up: bool = True,
+    busy: tuple[tuple[int, int], ...] = (),
+) -> Series:
+    """Return tries that take no time, with waits between them, in nanoseconds."""
+    tries, at_ns = [], 0
+    for number, outcome in enumerate(outcomes):
+        begun, ended = event(2 * number + 1, at_ns), event(2 * number + 2, at_ns)
+        tries.append(
+            Try(
+                begun=begun,
+                ended=None if outcome == "open" else ended,
+                outcome="failed" if outcome in ("busy", "bad") else outcome,  # type: ignore[arg-type]
+                failure="it failed",
+                retryable=outcome == "busy",
+            )
+        )
+        at_ns += waits[number] if number < len(waits) else 0
+    return Series(
+        what="it",
+        call="ask/1",
+        tries=tuple(tries),
+        policy=policy,
+        source="its contract",
+        given_up=event(99, at_ns) if given_up else None,
+        requirements=REQUIREMENTS,
+        busy=busy,
+    )
+
+
+def policy(attempts_max: int = 3, percent: int = 0) -> RetryPolicy:
+    """Return a policy of 1 s, 2 s, 4 s..."""
+    jitter = Jitter(kind="proportional", percent=percent) if percent else Jitter()
+    backoff = Backoff(kind="exponential", base="1s")
+    return policy_of("p", attempts_max=attempts_max, backoff=backoff, jitter=jitter)
+
+
+def faults(own: Series) -> dict[str, int]:
+    """Return how many violations each judgement finds."""
+    found = {}
+    for name, judge in (
+        ("disposition", judge_disposition),
+        ("attempts", judge_attempts),
+        ("wait", judge_waits),
+    ):
+        outcome = Outcome()
+        judge(own, outcome)
+        assert all(item.events and item.expected for item in outcome.violations)
+        found[name] = len(outcome.violations)
+    return {name: count for name, count in found.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (series(policy(), "busy", "good", waits=(S,)), {}),
+        (series(policy(), "busy", "busy", "busy", waits=(S, 2 * S)), {}),
+        (series(policy(), "busy"), {"disposition": 1}),
+        (series(policy(), "busy", given_up=False), {}),
+        (series(policy(), "busy", "open", waits=(S,)), {}),
+        (series(policy(), "bad"), {}),
+        (series(policy(), "bad", "good", waits=(S,)), {"disposition": 1}),
+        (series(policy(), "good", "good"), {"disposition": 1}),
+        (series(None, "busy"), {}),
+        (series(None, "busy", "good"), {"attempts": 1}),
+        (series(policy(), "busy", "busy", waits=(S,)), {"attempts": 1}),
+        (series(policy(), "busy", "busy", waits=(S,), given_up=False), {}),
+        (
+            series(policy(), "busy", "busy", "busy", "good", waits=(S, 2 * S, 4 * S)),
+            {"attempts": 1},
+        ),
+        (series(policy(), "busy", "good", waits=(S - 10 * SLACK_NS,)), {"wait": 1}),
+        (series(policy(), "busy", "good", waits=(S + 10 * SLACK_NS,)), {"wait": 1}),
+    ],
+)
+def test_each_fault_is_found_by_one_judgement(own: Series, expected: dict[str, int]) -> None:
+    """Whether to, how often and how soon are three questions."""
+    assert faults(own) == expected
+
+
+@given(
+    attempts=st.integers(1, 6),
+    percent=st.integers(0, 100),
+    shares=st.lists(st.integers(-100, 100), min_size=6, max_size=6),
+)
+def test_whatever_the_policy_allows_is_not_blamed(
+    attempts: int, percent: int, shares: list[int]
+) -> None:
+    """Any wait inside its interval, in any number of tries up to the limit."""
+    own = policy(attempts, percent)
+    waits = []
+    for number in range(1, attempts):
+        nominal_ns = S * 2 ** (number - 1)
+        waits.append(nominal_ns + nominal_ns * percent * shares[number] // 10_000)
+    used_up = series(own, *["busy"] * attempts, waits=tuple(waits))
+    assert faults(used_up) == {}
+    recovered = series(own, *["busy"] * (attempts - 1), "good", waits=tuple(waits))
+    assert faults(recovered) == {}
+
+
+@given(percent=st.integers(0, 90), beyond=st.integers(1, 10**10), early=st.booleans())
+def test_whatever_lies_outside_the_interval_is_blamed(
+    percent: int, beyond: int, early: bool
+) -> None:
+    """By as little as the slack allows to tell."""
+    own = policy(percent=percent)
+    interval = own.interval(1)
+    edge = interval.low_ns - SLACK_NS if early else interval.high_ns + SLACK_NS
+    wait_ns = max(0, edge - beyond) if early else edge + beyond
+    assert faults(series(own, "busy", "good", waits=(wait_ns,))) == {"wait": 1}
+
+
+def test_to_write_things_down_is_no_part_of_the_wait() -> None:
+    """A journal entry after the end, and one before the next try, may come on top."""
+    own = policy()
+    wait_ns = S + 10_000_000
+    busy = ((0, 5_000_000), (wait_ns - 5_000_000, wait_ns))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=busy)) == {}
+    assert faults(series(own, "busy", "good", waits=(wait_ns,))) == {"wait": 1}
+    in_between = ((100, 5_000_000), (6_000_000, wait_ns - 5))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=in_between)) == {"wait": 1}
+
+
+def test_a_policy_without_backoff_tries_again_at_once() -> None:
+    """As a stage does that names no waits."""
+    own = policy_of("p", attempts_max=2, backoff=None, jitter=Jitter())
+    assert faults(series(own, "busy", "good", waits=(0,))) == {}
+    assert faults(series(own, "busy", "good", waits=(S,))) == {"wait": 1}

@@ -1,0 +1,76 @@
+"""What a tool did to the world is not done again, whatever its reply said."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.model.error_model import ErrorModel
+from harness.model.finding import Verdict
+from harness.model.trace import Trace
+from harness.oracle.judge import judge
+from tests.oracle.planted_turns import BUSY, FORBIDDEN, RETRYING, TURNS
+from tests.oracle.turn_builder import TOOLS, TurnBuilder, value
+
+
+def failed(model: ErrorModel, trace: Trace) -> dict[str, str]:
+    """Return the checks that fail, with what they observed."""
+    findings = judge(model, trace).findings
+    return {item.check: item.observed for item in findings if item.verdict is Verdict.FAIL}
+
+
+def twice(pair: str | None, *, late: bool = False, retrying: bool = False) -> Trace:
+    """Return a turn in which a call has its effect, replies, and is executed once more."""
+    built = TurnBuilder(tools=RETRYING if retrying else TOOLS).turn().wants("c1 ls")
+    first = built.calls("c1")
+    if not late:
+        built.happens(first, "c1")
+    built.replies(first, "c1", pair)
+    built.after("500ms")
+    if late:
+        built.happens(first, "c1")
+    built.after("500ms")
+    second = built.calls("c1")
+    built.happens(second, "c1")
+    built.replies(second, "c1")
+    return built.tells("c1", value()).says().ends().build()
+
+
+@pytest.mark.parametrize(
+    ("pair", "late", "words"),
+    [
+        (FORBIDDEN, False, "commit-then-fail: the effect was there before the reply said"),
+        (FORBIDDEN, True, "fail-then-commit: the reply said ToolTerminal/Forbidden, and the"),
+        (None, False, "the first time, the reply was good"),
+    ],
+)
+def test_a_repeated_effect_is_told_with_what_came_first(
+    model: ErrorModel, pair: str | None, late: bool, words: str
+) -> None:
+    """The reply that said failed, or the effect; and it is told once, as an effect."""
+    found = failed(model, twice(pair, late=late))
+    assert set(found) == {"tools.effects"}
+    assert words in found["tools.effects"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_contract_may_allow_it(model: ErrorModel, late: bool) -> None:
+    """A tool that asks for a retry after ResourceBusy knows its own cost."""
+    assert failed(model, twice(BUSY, late=late, retrying=True)) == {}
+
+
+def test_a_model_may_ask_for_the_same_twice(model: ErrorModel) -> None:
+    """Two tool calls with the same arguments are two effects."""
+    built = TurnBuilder().turn().wants("c1 ls", "c2 ls")
+    for tool_call in ("c1", "c2"):
+        execution = built.calls(tool_call)
+        built.happens(execution, tool_call)
+        built.replies(execution, tool_call)
+    built.tells("c1", value()).tells("c2", value())
+    assert failed(model, built.says().ends().build()) == {}
+
+
+def test_a_forgotten_turn_may_be_left_unjudged() -> None:
+    """Under the other reading a turn that was cut off is dropped, effects and all."""
+    lenient = load_error_model("stud-cli", {"effects-after-crash": "not-judged"})
+    assert failed(lenient, TURNS["tools.effects"][0]()) == {}

@@ -1,0 +1,83 @@
+"""An agenda says what is left to be asked, after a crash too."""
+
+from __future__ import annotations
+
+import pickle
+
+from harness.model.scenario import Scenario
+from harness.run.agenda import Agenda
+
+SCENARIO = Scenario.model_validate(
+    {
+        "id": "tests/agenda",
+        "title": "Agenda",
+        "why": "For a test.",
+        "role": "runtime",
+        "tasks": [
+            {"id": "one", "copies": 2},
+            {"id": "two"},
+            {"id": "beside", "waits": False},
+        ],
+    }
+)
+
+
+def begun(agenda: Agenda, *names: str) -> list[str]:
+    """Begin one asking of each name, and return their ids."""
+    askings = [agenda.next_asking(name, "turn") for name in names]
+    for asking in askings:
+        agenda.begin(asking)
+    return [asking.id for asking in askings]
+
+
+def test_it_begins_with_all_tasks() -> None:
+    """Those in turn, and those beside them."""
+    agenda = Agenda.initial(SCENARIO)
+    assert (agenda.todo, agenda.beside) == ({"one": 2, "two": 1}, {"beside": 1})
+
+
+def test_an_asking_is_off_the_agenda_when_it_begins() -> None:
+    """Not earlier: what never began is asked in the next life."""
+    agenda = Agenda.initial(SCENARIO)
+    asking = agenda.next_asking("one", "turn")
+    assert agenda.todo == {"one": 2, "two": 1}
+    agenda.begin(asking)
+    assert agenda.todo == {"one": 1, "two": 1}
+    assert begun(agenda, "one", "beside") == ["one/2", "beside/1"]
+    assert (agenda.todo, agenda.beside) == ({"two": 1}, {})
+
+
+def test_what_a_crash_cuts_off_is_forgotten_or_asked_again() -> None:
+    """Again comes first in line, with a new number."""
+    for again in (False, True):
+        agenda = Agenda.initial(SCENARIO)
+        begun(agenda, "start", "one", "one", "beside")
+        agenda.end(agenda.next_asking("start", "start"))
+        cut = agenda.cut_off(SCENARIO, again=again)
+        assert cut == ("start/1", "one/1", "one/2", "beside/1")
+        assert agenda.open == {}
+        if again:
+            assert (list(agenda.todo.items()), agenda.beside) == (
+                [("one", 2), ("two", 1)],
+                {"beside": 1},
+            )
+            assert agenda.next_asking("one", "turn").id == "one/3"
+        else:
+            assert (agenda.todo, agenda.beside) == ({"two": 1}, {})
+
+
+def test_a_call_that_is_over_is_not_cut_off() -> None:
+    """Only open ones are."""
+    agenda = Agenda.initial(SCENARIO)
+    asking = agenda.next_asking("two", "turn")
+    agenda.begin(asking)
+    agenda.end(asking)
+    assert agenda.cut_off(SCENARIO, again=True) == ()
+    assert agenda.todo == {"one": 2}
+
+
+def test_it_is_plain_data() -> None:
+    """It goes from process to process."""
+    agenda = Agenda.initial(SCENARIO)
+    begun(agenda, "one")
+    assert pickle.loads(pickle.dumps(agenda)) == agenda

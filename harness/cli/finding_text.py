@@ -39,9 +39,11 @@ def finding_lines(finding: Finding, scenario: str) -> list[str]:
     call = f", call {finding.call}" if finding.call else ""
     lines = [f"{finding.verdict.value.ljust(4)}  {finding.check}, in {scenario}{call}"]
     if finding.place:
-        lines += _wrapped(f"{finding.place} ({finding.level or 'no level'})")
+        place = f"{finding.document} › {finding.place}" if finding.document else finding.place
+        lines += _wrapped(f"{place} ({finding.level or 'no level'})")
     if finding.sentence:
-        lines += _wrapped(f'"{finding.sentence}"')
+        quoted = finding.sentence if finding.paraphrased else f'"{finding.sentence}"'
+        lines += _wrapped(quoted)
     # An inconclusive finding may repeat in its reason what was observed.
     reason = "" if finding.reason == finding.observed else finding.reason
     for label, text in (

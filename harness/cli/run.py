@@ -194,6 +194,7 @@ def _request(
         **options,
         # A person's own file is run again by its path: no id leads to it.
         selectors={item.scenario.id: item.path for item in found if item.path not in shipped},
+        crossings=tuple(item.crossing for item in fits if item.crossing is not None),
     )
 
 

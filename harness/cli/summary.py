@@ -7,7 +7,7 @@ The rows are made here once, as plain data; a terminal and a log file show the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -83,7 +83,8 @@ def write_summary(
             # Who asks for one scenario wants to know why; of many, the table is the overview.
             for line in told_in_full(_worst(report.runs)):
                 click.echo(line, file=out)
-    for line in (_totals(report, wall_s), *_sweeps(report), *_next_steps(report, written)):
+    counted = (_totals(report, wall_s), *_crossings(report), *_sweeps(report))
+    for line in (*counted, *_next_steps(report, written)):
         click.echo(line, file=out)
 
 
@@ -180,6 +181,13 @@ def _totals(report: Report, wall_s: float) -> str:
         f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
         f"({short_time(virtual_ns)} of virtual time in {wall_s:.1f} s)"
     )
+
+
+def _crossings(report: Report) -> Iterator[str]:
+    for crossing in report.crossings:
+        yield f"  crossing {crossing.scenario}: {crossing.run} of {crossing.cells} cells run"
+        for because, names in crossing.omitted.items():
+            yield f"    {count(len(names), 'cell')} left out: {because}"
 
 
 def _sweeps(report: Report) -> list[str]:

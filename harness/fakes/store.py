@@ -104,10 +104,11 @@ class FakeStore:
 
     `FakeStore(..., style="async", ...)` makes one whose operations are coroutine functions, as
     `pathlib.Path` makes the class that fits. An operation takes the script's latency, and has its
-    effect at the end of it, whether or not anybody still waits; it dies with the process that asked.
-    Values are copied on their way in and out. A rule that cannot apply (a torn write of a read, or in memory; a stale read where no
-    revision came before) claims nothing. A torn manifest or slot raises Session/ManifestDrift when
-    it is read; a torn journal entry is none, and the next one takes its place.
+    effect at the end of it, whether or not anybody still waits; it dies with the process that
+    asked. Values are copied on their way in and out. A rule that cannot apply (a torn write of a
+    read, or in memory; a stale read where no revision came before) claims nothing. A torn manifest
+    or slot raises Session/ManifestDrift when it is read; a torn journal entry is none, and the next
+    one takes its place.
 
     The crash seam: set `on_write`. It is asked at the instant at which a write, append or slot
     write would become durable (one that the store refuses never gets there). With None the write

@@ -10,9 +10,10 @@ from harness.model.error_model import Level, Switch
 from harness.model.trace import EndingReason, SubjectInfo
 
 __all__ = [
-    "CheckEntry",
     "AttemptMark",
     "CallReport",
+    "CheckEntry",
+    "CrossingReport",
     "EventMark",
     "Finding",
     "Judgement",
@@ -66,7 +67,7 @@ class OrderStep(Value):
 class Finding(SparseValue):
     """The verdict of one check on one run (or on one group of seeds), with its evidence."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"order"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"order", "document", "paraphrased"})
 
     check: str
     verdict: Verdict
@@ -86,6 +87,10 @@ class Finding(SparseValue):
     """How many things the check looked at; 0 with NOT_APPLICABLE or INCONCLUSIVE."""
     reason: str = ""
     """Why it is NOT_APPLICABLE or INCONCLUSIVE."""
+    document: str | None = None
+    """The page that the sentence stands on, where it is not the model's own document."""
+    paraphrased: bool = False
+    """Whether the sentence is in our words, because the page is known by what cites it."""
     order: tuple[OrderStep, ...] = ()
     """For a violated order: what was expected beside what was observed, step by step."""
 
@@ -192,11 +197,24 @@ class RequirementCoverage(Value):
     level: Level
     place: str
     sentence: str
+    document: str | None = None
+    paraphrased: bool = False
     status: str
     """`tested`, `failed`, `excluded` or `not exercised`."""
     excluded: str | None = None
     checks: tuple[str, ...] = ()
     judged: int = 0
+
+
+class CrossingReport(Value):
+    """How much of a scenario's matrix was run."""
+
+    scenario: str
+    cells: int
+    """All combinations."""
+    run: int
+    omitted: dict[str, tuple[str, ...]] = {}
+    """Why combinations were left out, with their names."""
 
 
 class CheckEntry(Value):
@@ -231,5 +249,7 @@ class Report(Value):
     """Verdicts on groups of seeds; `reason` or `observed` names the scenario."""
     runs: tuple[RunReport, ...] = ()
     coverage: tuple[RequirementCoverage, ...] = ()
+    crossings: tuple[CrossingReport, ...] = ()
+    """One for each scenario that has a matrix."""
     checks: tuple[CheckEntry, ...] = ()
     """All checks of the model, whether or not they had something to judge here."""

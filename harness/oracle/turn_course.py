@@ -237,17 +237,35 @@ def _judge_starts(case: Case, outcome: Outcome) -> None:
 
 def _is_excused(case: Case, call: Call) -> bool:
     """Return whether something else may have ended the turn, that other checks judge."""
-    session = case.session
     named = typed(origin((call.end.payload.get("chain") or []) if call.end else []))
     limits = case.model.budgets.steps if case.model.budgets is not None else ()
     return any(
         (
-            session.stages,
-            session.headless,
-            session.budgets != type(session.budgets)(),
+            case.session.stages,
+            # Who has nobody to ask halts the turn.
+            case.session.headless and case.session.mode != "yolo",
+            _is_at_a_limit(case, call),
             named is not None and "/".join(named) in limits,
             any(not item.ok for item in case.store_operations if item.call == call.id),
             _within(case, call, "cancel.requested", "interaction.broken"),
+        )
+    )
+
+
+def _is_at_a_limit(case: Case, call: Call) -> bool:
+    """Return whether the turn could not go on without going beyond one of its limits."""
+    budgets = case.session.budgets
+    answers = [item.answered for item in call.attempts if item.answered is not None]
+    wanted = sum(len(item.payload.get("tool_calls") or ()) for item in answers)
+    tokens = sum(
+        int((item.payload.get("usage") or {}).get("total_tokens") or 0) for item in answers
+    )
+    return any(
+        limit is not None and used >= limit
+        for limit, used in (
+            (budgets.steps_max, len(answers)),
+            (budgets.tool_calls_max, wanted),
+            (budgets.tokens_max, tokens),
         )
     )
 

@@ -72,4 +72,6 @@ def _cited(model: ErrorModel, requirement: str | None) -> dict[str, Any]:
         "level": found.level,
         "place": found.place,
         "sentence": found.sentence,
+        "document": found.document,
+        "paraphrased": found.wording == "paraphrased",
     }

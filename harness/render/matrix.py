@@ -34,6 +34,8 @@ class Matrix:
     """The whole table."""
 
     groups: tuple[str, ...]
+    silent: tuple[str, ...]
+    """Groups that had nothing to judge in any scenario; they have no column."""
     families: tuple[Family, ...]
 
 
@@ -45,12 +47,21 @@ def make_matrix(sections: Sequence[Section]) -> Matrix:
         for run in section.runs
         for finding in run.findings
     }
-    groups = (*GROUPS, *sorted(found - set(GROUPS)))
+    spoke = {
+        group_of(finding.check)
+        for section in sections
+        for run in section.runs
+        for finding in run.findings
+        if finding.verdict is not Verdict.NOT_APPLICABLE
+    }
+    known = (*GROUPS, *sorted(found - set(GROUPS)))
+    groups = tuple(group for group in known if group in spoke) or known
     families = tuple(
         Family(name=name, rows=tuple(_row(section, groups) for section in members))
         for name, members in groupby(sections, key=lambda section: section.family)
     )
-    return Matrix(groups=groups, families=families)
+    silent = tuple(group for group in known if group not in groups)
+    return Matrix(groups=groups, silent=silent, families=families)
 
 
 def _row(section: Section, groups: Sequence[str]) -> MatrixRow:

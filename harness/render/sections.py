@@ -10,7 +10,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.model.finding import CallReport, EventMark, Finding, Report, RunReport, Verdict
+from harness.model.finding import (
+    CallReport,
+    CrossingReport,
+    EventMark,
+    Finding,
+    Report,
+    RunReport,
+    Verdict,
+)
 from harness.render.agent import AgentTimeline, draw_agent
 from harness.render.backoff_chart import ChartRow, chart_rows
 from harness.render.effects import EffectRow, effect_rows
@@ -95,11 +103,19 @@ class Section:
     strip: Strip | None
     chart: tuple[ChartRow, ...]
     effects: tuple[EffectRow, ...]
+    crossing: CrossingReport | None
+    """How much of the scenario's matrix was run; None where it has none."""
     attempts: tuple[CallReport, ...]
     """Calls whose attempts are listed one by one; empty beside a strip."""
     events: tuple[EventMark, ...]
     events_left_out: int
     trace_link: str | None
+
+    @property
+    def many(self) -> str:
+        """How many runs there are, and of what."""
+        varied = any(run.variant is not None for run in self.runs)
+        return count(len(self.runs), "variant" if varied else "seed")
 
 
 def make_sections(report: Report) -> tuple[Section, ...]:
@@ -109,8 +125,9 @@ def make_sections(report: Report) -> tuple[Section, ...]:
         folded.setdefault(run.scenario, []).append(run)
     families = list(dict.fromkeys(_family(scenario) for scenario in folded))
     anchors: set[str] = set()
+    crossings = {crossing.scenario: crossing for crossing in report.crossings}
     return tuple(
-        _section(scenario, runs, anchors)
+        _section(scenario, runs, anchors, crossings.get(scenario))
         for scenario, runs in sorted(
             folded.items(), key=lambda item: families.index(_family(item[0]))
         )
@@ -137,7 +154,9 @@ def _family(scenario: str) -> str:
     return scenario.split("/", 1)[0]
 
 
-def _section(scenario: str, runs: list[RunReport], anchors: set[str]) -> Section:
+def _section(
+    scenario: str, runs: list[RunReport], anchors: set[str], crossing: CrossingReport | None
+) -> Section:
     runs = sorted(runs, key=lambda run: run.seed)
     shown = min(runs, key=lambda run: worst_first(run.verdict))
     cards = _cards(runs, shown)
@@ -167,6 +186,7 @@ def _section(scenario: str, runs: list[RunReport], anchors: set[str]) -> Section
         strip=strip,
         chart=chart_rows(runs),
         effects=effect_rows(shown),
+        crossing=crossing,
         attempts=() if strip else shown.calls,
         events=events,
         events_left_out=len(shown.timeline) - len(events) + shown.timeline_cut,

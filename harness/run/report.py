@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import harness
 from harness.model.error_model import ErrorModel, Requirement
 from harness.model.finding import (
+    CrossingReport,
     Finding,
     Judgement,
     Report,
@@ -97,6 +98,7 @@ def assemble(
     subject: SubjectInfo,
     runs: tuple[RunReport, ...],
     seeds_findings: tuple[Finding, ...],
+    crossings: tuple[CrossingReport, ...] = (),
 ) -> Report:
     """Return the report of all runs of one subject against one model."""
     verdicts = [run.verdict for run in runs]
@@ -113,6 +115,7 @@ def assemble(
         seeds_findings=seeds_findings,
         runs=runs,
         coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
+        crossings=crossings,
         checks=check_entries(model),
     )
 
@@ -159,6 +162,8 @@ def _covered(requirement: Requirement, findings: list[Finding]) -> RequirementCo
         level=requirement.level,
         place=requirement.place,
         sentence=requirement.sentence,
+        document=requirement.document,
+        paraphrased=requirement.wording == "paraphrased",
         status=status,
         excluded=requirement.excluded,
         checks=requirement.checks,

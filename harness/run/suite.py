@@ -16,9 +16,10 @@ from functools import partial
 from itertools import groupby
 
 from harness.errors import InputError
+from harness.load.matrix import Crossing
 from harness.load.payloads import load_payloads
 from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Report, RunReport
+from harness.model.finding import CrossingReport, Finding, Report, RunReport
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
@@ -54,6 +55,7 @@ class SuiteRequest:
         sweep: run a scenario that says `crash_everywhere` once more for each of its crash points.
         selectors: scenario id to the word that selects it on the command line, where it is not
             the id itself.
+        crossings: what the matrices among the scenarios come to.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -68,6 +70,7 @@ class SuiteRequest:
     wall_limit_s: float | None = None
     sweep: bool = True
     selectors: Mapping[str, str] = field(default_factory=dict)
+    crossings: tuple[Crossing, ...] = ()
 
 
 def run_suite(
@@ -117,6 +120,18 @@ def run_suite(
         subject=request.binding.info(),
         runs=tuple(runs),
         seeds_findings=tuple(seeds_findings),
+        crossings=tuple(_crossed(crossing, runs) for crossing in request.crossings),
+    )
+
+
+def _crossed(crossing: Crossing, runs: list[RunReport]) -> CrossingReport:
+    """Return how much of a matrix was run: counted, not planned."""
+    omitted: dict[str, tuple[str, ...]] = {}
+    for name, because in crossing.omitted:
+        omitted[because] = (*omitted.get(because, ()), name)
+    mine = {run.variant for run in runs if run.scenario == crossing.scenario}
+    return CrossingReport(
+        scenario=crossing.scenario, cells=crossing.cells, run=len(mine - {None}), omitted=omitted
     )
 
 

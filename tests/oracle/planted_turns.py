@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.model.trace import Trace
+from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
 __all__ = ["TURNS"]
@@ -74,7 +75,7 @@ def _forgotten(*, told: bool) -> Trace:
     execution = built.calls("c2")
     built.happens(execution, "c2")
     built.replies(execution, "c2")
-    return built.tells("c2", value()).says().ends().build()
+    return built.tells("c2", value()).says().stores().ends().build()
 
 
 def _redone(tools: tuple[dict[str, Any], ...], *waits: str, pair: str = BUSY) -> Trace:
@@ -167,7 +168,7 @@ def _resumed(*chain: str) -> Trace:
     if chain:
         built.event("harness", "call.skipped", call="ask/1", task="ask", why="start/1 raised")
         return built.build()
-    return built.begins("ask/1").says().ends().build()
+    return built.begins("ask/1").says().stores().ends().build()
 
 
 def _remembers(*, history: bool) -> Trace:
@@ -253,6 +254,71 @@ def _exchange_audited(*, audited: bool) -> Trace:
     return built.tells("c1", error(DENIED, reason="no")).says().ends().build()
 
 
+def _asked_for(path: str) -> Trace:
+    built = TurnBuilder().turn().wants('c1 ls {"path": "a"}')
+    execution = built.calls("c1", path=path)
+    built.after("1s").replies(execution, "c1")
+    return built.tells("c1", value()).says().ends().build()
+
+
+def _after_a_failure(*, goes_on: bool) -> Trace:
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1", FORBIDDEN)
+    if not goes_on:
+        return built.ends(FORBIDDEN).build()
+    return built.tells("c1", error(FORBIDDEN)).says().ends().build()
+
+
+def _two_turns(*, apart: bool) -> Trace:
+    tasks = ({"id": "ask"}, {"id": "next", "waits": False})
+    built = TurnBuilder(tasks=tasks).turn()
+    built.begins("next/1", prompt="And this?")
+    built.messages.pop()
+    built.call = "ask/1"
+    built.wants("c1 ls").runs("c1").tells("c1", value())
+    if apart:
+        built.says().ends()
+    later, mine = "next/1", list(built.messages)
+    if not apart:
+        built.messages.clear()
+    built.call = later
+    built.messages.append({"role": "user", "content_sha256": sha256("And this?")})
+    built.says("This, too.").ends(text="This, too.")
+    if not apart:
+        built.call, built.messages = "ask/1", mine
+        built.says().ends()
+    return built.build()
+
+
+def _two_turns_in_a_row(*, forgets: bool) -> Trace:
+    built = TurnBuilder(tasks=({"id": "ask"}, {"id": "next"})).turn().says().ends()
+    if forgets:
+        built.messages.clear()
+    return built.begins("next/1", prompt="And now?").says("Well.").ends(text="Well.").build()
+
+
+def _saved(*, first: bool) -> Trace:
+    built = TurnBuilder(store={}).turn().says()
+    return (built.stores().ends() if first else built.ends().stores()).build()
+
+
+def _walks(*, lets_go: bool) -> Trace:
+    built = TurnBuilder(session={"extensions": [{"id": "a"}]})
+    built.event("harness", "process.started", resume=False, call=None)
+    built.begins("start/1", "start").phase("a", "init", "activate").ends()
+    built.begins("ask/1").says().ends().begins("close/1", "close")
+    return built.phase("a", *(("deactivate", "dispose") if lets_go else ())).ends().build()
+
+
+def _slot(version: int | None) -> Trace:
+    session = {"resume": True, "extensions": [{"id": "a", "slot_version": 2}]}
+    built = TurnBuilder(session=session, store={"initial": STORED, "slots": {"a": {"version": 2}}})
+    built.event("harness", "process.started", resume=True, call=None)
+    built.begins("start/1", "start").stores("read").phase("a", "init", "activate")
+    if version is not None:
+        built.event("extension", "extension.slot_delivered", extension="a", version=version)
+    return built.ends().begins("ask/1").says().stores().ends().build()
+
+
 ALREADY = "Session/InteractionAlreadyAnswered"
 MISMATCH = "Session/ResumeMismatch"
 
@@ -289,6 +355,19 @@ TURNS: dict[str, tuple[Callable[[], Trace], Callable[[], Trace]]] = {
     "tools.validated": (lambda: _shaped(executed=True), lambda: _shaped(executed=False)),
     "tools.paired": (lambda: _results("c2", "c1"), lambda: _results("c1", "c2")),
     "tools.told": (lambda: _told("it failed"), lambda: _told(error(FORBIDDEN))),
+    "tools.asked-for": (lambda: _asked_for("b"), lambda: _asked_for("a")),
+    "turns.go-on": (
+        lambda: _after_a_failure(goes_on=False),
+        lambda: _after_a_failure(goes_on=True),
+    ),
+    "turns.apart": (lambda: _two_turns(apart=False), lambda: _two_turns(apart=True)),
+    "turns.history": (
+        lambda: _two_turns_in_a_row(forgets=True),
+        lambda: _two_turns_in_a_row(forgets=False),
+    ),
+    "turns.saved": (lambda: _saved(first=False), lambda: _saved(first=True)),
+    "extensions.walked": (lambda: _walks(lets_go=False), lambda: _walks(lets_go=True)),
+    "resume.slots": (lambda: _slot(None), lambda: _slot(2)),
     "extensions.resolved": (
         lambda: _extensions("ExtensionHost/LifecycleFailure"),
         lambda: _extensions("ExtensionHost/DependencyCycle"),

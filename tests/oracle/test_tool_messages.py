@@ -80,7 +80,7 @@ def test_a_partial_result_names_every_item_that_failed(
         ("denied", error(FORBIDDEN), ["STUD-APPR-05"]),
         (None, error(DENIED, reason="timeout"), []),
         (None, error(DENIED, reason="the user said no"), ["STUD-INT-01"]),
-        (None, value(), ["STUD-INT-01"]),
+        (None, value(), ["STUD-TOOL-02"]),
     ],
 )
 def test_a_denial_is_a_typed_result_with_its_reason(

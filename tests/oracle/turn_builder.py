@@ -366,6 +366,20 @@ class TurnBuilder(TraceBuilder):
         )
         return self
 
+    def phase(self, extension: str, *phases: str, ok: bool = True) -> Self:
+        """Bring an extension through phases."""
+        for name in phases:
+            self.event(
+                "extension",
+                "extension.phase",
+                extension=extension,
+                phase=name,
+                ok=ok,
+                how="done" if ok else "failed",
+                call=self.call,
+            )
+        return self
+
     # What the runtime says of itself.
 
     def audits(self, pair: str, attempt: int | None = None) -> Self:

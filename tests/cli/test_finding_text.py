@@ -72,3 +72,11 @@ def test_only_what_is_not_green_is_told_and_not_all_of_it() -> None:
     assert text.count("WARN") == 3
     assert "2 more findings" in text
     assert "PASS" not in text
+
+
+def test_a_sentence_in_our_words_stands_without_quotation_marks_and_with_its_page() -> None:
+    """Nobody is made to believe that a document says it in these words."""
+    ours = WHOLE.model_copy(update={"paraphrased": True, "document": "wiki page X"})
+    lines = finding_lines(ours, "mine/one")
+    assert lines[1].startswith("      wiki page X › Error Model ›")
+    assert not any('"' in line for line in lines)

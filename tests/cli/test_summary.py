@@ -8,7 +8,7 @@ import re
 import pytest
 
 from harness.cli.summary import rows_of, write_summary
-from harness.model.finding import Report, Verdict
+from harness.model.finding import CrossingReport, Report, Verdict
 from tests.cli.reports import finding, run, small_report
 
 SHORT = finding(Verdict.FAIL, expected="5 s", observed="4.75 s")
@@ -135,3 +135,14 @@ def test_a_sweep_says_how_much_was_judged() -> None:
     text = summary(small_report(run(Verdict.PASS, resumes=1), *swept), io.StringIO())
     assert "  crash everywhere: 3 crash points and 3 resumes judged in 1 scenario" in text
     assert "crash everywhere" not in summary(small_report(run(Verdict.PASS)), io.StringIO())
+
+
+def test_a_matrix_says_how_much_of_it_was_run_and_why_not_all() -> None:
+    """A combination that is left out is counted with its reason, never dropped in silence."""
+    crossing = CrossingReport(
+        scenario="mine/one", cells=6, run=4, omitted={"it cannot be": ("a=1, b=2", "a=2, b=2")}
+    )
+    report = small_report(run(Verdict.PASS)).model_copy(update={"crossings": (crossing,)})
+    text = summary(report, io.StringIO())
+    assert "  crossing mine/one: 4 of 6 cells run" in text
+    assert "    2 cells left out: it cannot be" in text

@@ -93,8 +93,26 @@ def test_a_group_that_nobody_knows_gets_a_column_of_its_own() -> None:
     run = sample.retry_after()
     run = run.model_copy(update={"findings": (*run.findings, sample.passed("storage.order"))})
     matrix = make_matrix(make_sections(sample.report([run])))
-    assert matrix.groups == (*GROUPS, "storage")
+    assert matrix.groups[-1] == "storage"
     assert matrix.families[0].rows[0].cells[-1] is Verdict.PASS
+
+
+def test_a_group_that_judged_nothing_anywhere_is_named_and_has_no_column() -> None:
+    """A column of nothing hides the ones that say something; that it is missing is said."""
+    run = sample.retry_after()
+    run = run.model_copy(update={"findings": (*run.findings, sample.silent("storage.order", "x"))})
+    matrix = make_matrix(make_sections(sample.report([run])))
+    assert "storage" not in matrix.groups
+    assert "storage" in matrix.silent
+
+
+def test_runs_of_one_scenario_are_called_what_they_are() -> None:
+    """Seeds differ by chance, variants by what happens in them."""
+    run = sample.retry_after()
+    seeds = [run, run.model_copy(update={"seed": 1})]
+    variants = [run.model_copy(update={"variant": name}) for name in ("a", "b", "c")]
+    assert make_sections(sample.report(seeds))[0].many == "2 seeds"
+    assert make_sections(sample.report(variants))[0].many == "3 variants"
 
 
 def test_a_cell_is_green_only_when_a_pass_is_among_its_findings() -> None:

@@ -17,24 +17,28 @@ from harness.model.trace import Trace, trace_lines
 from harness.run.prepare import prepare
 from harness.run.suite import run_one
 
-GOLDEN = (
-    "provider-transient/stream-server-error",
-    "rate-limits/retry-after-integer",
-    "rate-limits/six-failures-then-terminal",
-)
+#: Scenario to the subject that runs it.
+GOLDEN = {
+    "approvals/unanswered-is-denied-after-two-minutes": "reference-runtime",
+    "provider-transient/stream-server-error": "reference",
+    "rate-limits/retry-after-integer": "reference",
+    "rate-limits/six-failures-then-terminal": "reference",
+    "resume-drift/effect-is-not-repeated": "reference-runtime",
+}
 
 
 def path_of(scenario: str) -> str:
     """Return where the golden trace of a scenario lies."""
-    name = scenario.replace("/", "__")
-    return str(fixtures_root() / "golden-traces" / f"{name}.reference.jsonl")
+    name = f"{scenario.replace('/', '__')}.{GOLDEN[scenario]}.jsonl"
+    return str(fixtures_root() / "golden-traces" / name)
 
 
 def run(scenario: str) -> Trace:
-    """Run the reference through a shipped scenario."""
+    """Run the scenario's subject through it."""
     (found,) = find_scenarios((scenario,))
     payloads = load_payloads(found.scenario.provider.dialect)
-    return run_one(found.scenario, prepare("reference", payloads), 0, payloads, isolate=True)
+    binding = prepare(GOLDEN[scenario], payloads)
+    return run_one(found.scenario, binding, 0, payloads, isolate=True)
 
 
 @pytest.mark.parametrize("scenario", GOLDEN)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from harness.model.trace import TraceEvent
 from harness.oracle.check import Case, Check, Outcome, Violation, also
-from harness.oracle.permissions import permission_of, refusal_of
+from harness.oracle.permissions import mode_of, permission_of, refusal_of
 from harness.oracle.port_facts import Prompt
 from harness.oracle.predict import SLACK_NS
 from harness.oracle.prompts import prompt_violation
@@ -118,6 +118,8 @@ def _judge_headless(case: Case, outcome: Outcome) -> None:
     requirements = also(case.model, "approvals.respected.headless")
     if not case.session.headless:
         return
+    if not case.prompts:
+        _judge_halt(case, outcome, requirements)
     for prompt in case.prompts:
         outcome.looked_at(*requirements)
         outcome.violate(
@@ -129,6 +131,34 @@ def _judge_headless(case: Case, outcome: Outcome) -> None:
             ),
             *requirements,
         )
+
+
+def _judge_halt(case: Case, outcome: Outcome, requirements: tuple[str, ...]) -> None:
+    """Judge that a turn that needs a person who is not there asks the model no more."""
+    for answer in case.answers if mode_of(case) == "ask" and not case.session.stages else ():
+        needing = [call for call in answer.tool_calls if _needs_a_person(case, call)]
+        if not needing:
+            continue
+        outcome.looked_at(*requirements)
+        if answer.next is None:
+            continue
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=answer.in_call.id,
+                expected=f"the turn halts: {needing[0]} needs a person, and nobody is there",
+                observed="it went on, and asked the model again",
+                events=(answer.attempt.events[-1], answer.next.start.seq),
+                hint="That nobody is there is no denial: end the turn and say what it needs.",
+            ),
+            *requirements,
+        )
+
+
+def _needs_a_person(case: Case, call: ToolCall) -> bool:
+    script, given = case.tool_scripts.get(call.name), arguments_of(call)
+    known = script is not None and script.gated and given is not None
+    return script is not None and known and fits(script.input_schema, given)
 
 
 # ---------------------------------------------------------------------- once, order

@@ -100,6 +100,7 @@ def _judge(rule: AudienceRule, case: Case) -> Outcome:
     outcome = Outcome(reason=f"nothing was told to the audience {rule.id!r}")
     if channel.declares not in case.trace.header.subject.declares:
         outcome.reason = f"the subject's binding does not declare {channel.declares!r}"
+        _judge_undeclared(rule, channel, case, outcome)
         return outcome
     unmapped = _calls_with_unmapped(case)
     told: set[str] = set()
@@ -115,6 +116,18 @@ def _judge(rule: AudienceRule, case: Case) -> Outcome:
             if request.raised and request.last_failure is not None:
                 _judge_told(rule, request, outcome, told=request.id in told)
     return outcome
+
+
+def _judge_undeclared(rule: AudienceRule, channel: _Channel, case: Case, outcome: Outcome) -> None:
+    """Judge what is told all the same: nobody has to tell it, and a leak is a leak."""
+    for event in case.trace.of_kind(channel.kind):
+        found = leaks(rule, "\n".join(_texts(event.payload.get(channel.field))))
+        if not found:
+            continue
+        never = ", ".join(_NAMES[name] for name in rule.never)
+        said = _excerpt(event.payload.get(channel.field))
+        fault = (f"nothing of: {never}", f"it holds {' and '.join(found)}: {said}")
+        outcome.violate(_violation(rule, fault, event, str(event.payload.get("call"))))
 
 
 def _calls_with_unmapped(case: Case) -> set[str]:

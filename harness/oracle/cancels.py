@@ -63,7 +63,35 @@ def _outcome(case: Case) -> Outcome:
                 ),
                 *requirements,
             )
+    _judge_dismissals(case, rules, outcome)
     return outcome
+
+
+def _judge_dismissals(case: Case, rules: CancellationRules, outcome: Outcome) -> None:
+    """Judge that a turn whose dialog the person closes ends there, as cancelled."""
+    requirements = also(case.model, "cancel.outcome.dismissed")
+    for event in case.trace.of_kind("interaction.answered"):
+        payload = event.payload
+        call = case.call(None if payload.get("call") is None else str(payload["call"]))
+        dismissed = payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
+        if call is None or not dismissed or not call.is_turn or call.stop is not event:
+            continue
+        due_ns = event.at_ns + rules.within + 2 * case.trace.header.scenario.provider.latency
+        outcome.looked_at(*requirements)
+        fault = None if call.crashed else _turn_fault(case, call, event, rules.turn, due_ns)
+        if fault is None:
+            continue
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=call.id,
+                expected=f"the person has closed the dialog: the turn ends with {rules.turn}",
+                observed=fault[0],
+                events=(event.seq, *fault[1]),
+                hint="To close a dialog is no denial: it cancels the turn.",
+            ),
+            *requirements,
+        )
 
 
 def _first_requests(case: Case) -> Iterator[TraceEvent]:

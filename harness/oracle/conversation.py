@@ -1,7 +1,7 @@
 """What was said in a conversation: messages by role and digest, as the provider was sent them.
 
-Only the user's and the assistant's texts are compared, in their order. Others may lie between
-them: what a runtime adds of its own is its own affair.
+The user's and the assistant's texts are compared, and which tool calls have a result, in their
+order. Others may lie between them: what a runtime adds of its own is its own affair.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from harness.oracle.tool_messages import messages_of
 
 __all__ = ["Said", "first_missing", "said_in", "said_in_turn"]
 
-#: Role and SHA-256 (hex) of a message.
+#: Role and SHA-256 (hex) of a message; of a tool's result the id of its call.
 Said = tuple[str, str]
+#: Role to what a message of it is known by.
+_FIELDS: dict[object, str] = {
+    "user": "content_sha256",
+    "assistant": "content_sha256",
+    "tool": "tool_call_id",
+}
 _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 def said_in(request: TraceEvent) -> list[Said]:
     """Return what a request holds, oldest first; messages without a text are left out."""
     return [
-        (str(message.get("role")), str(message.get("content_sha256")))
+        (str(message.get("role")), str(message.get(_FIELDS[message.get("role")])))
         for message in messages_of(request)
-        if message.get("role") in ("user", "assistant")
-        and message.get("content_sha256") not in (None, _NOTHING)
+        if message.get("role") in _FIELDS
+        and message.get(_FIELDS[message.get("role")]) not in (None, _NOTHING)
     ]
 
 

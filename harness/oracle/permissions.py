@@ -19,7 +19,7 @@ from harness.oracle.port_facts import Prompt
 from harness.oracle.tool_fates import arguments_of, digest
 from harness.oracle.turn_facts import Execution, ToolCall
 
-__all__ = ["Permission", "permission_of", "refusal_of"]
+__all__ = ["Permission", "mode_of", "permission_of", "refusal_of"]
 
 Source = Literal["person", "headless", "mode", "stage"]
 
@@ -47,7 +47,7 @@ def permission_of(case: Case, execution: Execution) -> Permission | None:
     session = case.session
     if session.stages:
         return _by_stage(case, execution)
-    mode = _mode(case)
+    mode = mode_of(case)
     if mode == "yolo":
         return Permission(source="mode", given=True)
     if mode == "allowlist":
@@ -60,7 +60,7 @@ def permission_of(case: Case, execution: Execution) -> Permission | None:
     return _by_person(case, execution)
 
 
-def _mode(case: Case) -> str:
+def mode_of(case: Case) -> str:
     """Return the session's mode: a resumed session has the one that is recorded."""
     store = case.trace.header.scenario.store
     recorded = None if store is None or store.initial is None else store.initial.get("mode")
@@ -80,7 +80,7 @@ def refusal_of(case: Case, call: ToolCall) -> Source | None:
             if event.payload.get("phase") == "grant" and event.payload.get("call") == call.call
         )
         return "stage" if refused else None
-    mode = _mode(case)
+    mode = mode_of(case)
     if mode == "allowlist":
         return "mode"
     if mode == "ask" and session.headless:

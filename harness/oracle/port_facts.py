@@ -205,8 +205,13 @@ def stage_visits_of(trace: Trace) -> tuple[StageVisit, ...]:
                 StageTry(number=number, begun=event, decided=None if acts else event)
             )
         elif visit is not None and visit.stage == stage and visit.tries:
-            if phase == "assess":
-                last = visit.tries[-1]
+            last = visit.tries[-1]
+            judged = last.decided is not None and last.decided.payload.get("phase") == "assess"
+            if phase == "assess" and judged:
+                # It was tried again without a gate: that judgement is all that shows it.
+                number = int(event.payload.get("attempt") or last.number + 1)
+                visit.tries.append(StageTry(number=number, begun=event, decided=event))
+            elif phase == "assess":
                 visit.tries[-1] = StageTry(number=last.number, begun=last.begun, decided=event)
             elif phase == "next":
                 visit.left = event

@@ -7,8 +7,11 @@ stage's own policy gives; after its last attempt the state machine says where to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Literal
 
+from harness.model.trace import TraceEvent
+from harness.oracle.attempts import Call
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.port_facts import StageVisit
 from harness.oracle.redo import (
@@ -74,6 +77,47 @@ def _redo(name: str, title: str, says: str, *judges: Callable[[Series, Outcome],
     return Check(id=f"stages.{name}", title=title, says=says, run=run)
 
 
+def _attempts(case: Case) -> Outcome:
+    outcome = Outcome(reason="no stage came to a decision that this is about")
+    requirements = also(case.model, "stages.attempts")
+    for series in series_of_stages(case, requirements):
+        judge_disposition(series, outcome)
+        judge_attempts(series, outcome)
+    for visit in case.stage_visits:
+        call = case.call(visit.call)
+        for before, after in pairwise(visit.tries):
+            _judge_pause(call, visit, before.decided, after.begun.seq, requirements, outcome)
+        until = len(case.trace.events) if visit.left is None else visit.left.seq
+        _judge_pause(call, visit, visit.tries[-1].decided, until, requirements, outcome)
+    return outcome
+
+
+def _judge_pause(
+    call: Call | None,
+    visit: StageVisit,
+    decided: TraceEvent | None,
+    until: int,
+    requirements: tuple[str, ...],
+    outcome: Outcome,
+) -> None:
+    """Judge that nothing is asked between the judgement of an attempt and the next gate."""
+    began = [] if call is None or decided is None else [item.start for item in call.attempts]
+    early = [event for event in began if decided is not None and decided.seq < event.seq < until]
+    if decided is None or not early:
+        return
+    outcome.violate(
+        Violation(
+            requirement=next(iter(requirements), None),
+            call=visit.call,
+            expected=f"a further attempt of {visit.stage} begins anew, at its gate",
+            observed="the model was asked again without it",
+            events=(decided.seq, early[0].seq),
+            hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
+        ),
+        *requirements,
+    )
+
+
 def _next(case: Case) -> Outcome:
     requirements = also(case.model, "stages.next")
     outcome = Outcome(reason="no stage was left")
@@ -133,12 +177,11 @@ def _not_followed(case: Case, visit: StageVisit) -> tuple[str, str, tuple[int, .
 
 
 CHECKS = (
-    _redo(
-        "attempts",
-        "Stages: number of attempts",
-        "A stage is tried again when its state machine says so, as often as its policy gives.",
-        judge_disposition,
-        judge_attempts,
+    Check(
+        id="stages.attempts",
+        title="Stages: number of attempts",
+        says="A stage is tried again when its state machine says so, as often as its policy gives.",
+        run=_attempts,
     ),
     _redo(
         "wait",

@@ -92,7 +92,29 @@ def _paired(case: Case) -> Outcome:
                         hint="Seal a call that was cut off, and sort results by the model's order.",
                     )
                 )
+    _judge_dropped(case, outcome, requirements)
     return outcome
+
+
+def _judge_dropped(case: Case, outcome: Outcome, requirements: tuple[str, ...]) -> None:
+    """Judge that the request after an answer holds its tool calls at all."""
+    for answer in case.answers:
+        request = None if answer.next is None else answer.next.asked
+        if request is None:
+            continue
+        held = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
+        dropped = [call.id for call in answer.tool_calls if call.id not in held]
+        if dropped:
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    call=answer.in_call.id,
+                    expected="the next request holds the model's tool calls, and their results",
+                    observed=f"nothing of {', '.join(dropped)} is in it",
+                    events=(answer.attempt.events[-1], request.seq),
+                    hint="A result is a message of the role `tool`, with the id of its call.",
+                )
+            )
 
 
 def _rounds(messages: Sequence[Message]) -> Iterator[tuple[list[str], list[str]]]:

@@ -21,6 +21,7 @@ from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.conversation import first_missing, said_in, said_in_turn
 from harness.oracle.extension_set import set_faults
 from harness.oracle.opening import opening_of
+from harness.oracle.stored_state import conditions_of
 from harness.oracle.tool_fates import Fate, arguments_of, fate_of
 from harness.oracle.tool_messages import messages_of
 from harness.oracle.turn_facts import Answer, ToolCall
@@ -180,7 +181,10 @@ def _go_on(case: Case) -> Outcome:
     outcome = Outcome(reason="no turn came to an end of its own")
     for call in case.calls:
         last = call.attempts[-1] if call.attempts else None
-        if not call.is_turn or call.end is None or call.stop is not None or last is None:
+        if not call.is_turn or call.end is None or call.stop is not None:
+            continue
+        if last is None:
+            _judge_refused(case, call, outcome)
             continue
         if last.outcome != "ok" or _is_excused(case, call):
             continue
@@ -205,6 +209,49 @@ def _go_on(case: Case) -> Outcome:
         )
     _judge_starts(case, outcome)
     return outcome
+
+
+def _judge_refused(case: Case, call: Call, outcome: Outcome) -> None:
+    """Judge that a turn is not refused where nothing is in its way."""
+    if not call.raised or call.end is None or _is_in_the_way(case, call):
+        return
+    requirements = also(case.model, "turns.go-on.end")
+    outcome.looked_at(*requirements)
+    outcome.violate(
+        Violation(
+            requirement=next(iter(requirements), None),
+            call=call.id,
+            expected="the turn asks the model: nothing had failed",
+            observed=f"it ended with {_said(call.end)}",
+            events=(call.start.seq, call.end.seq),
+        )
+    )
+
+
+def _is_in_the_way(case: Case, call: Call) -> bool:
+    """Return whether something may have kept a turn from asking the model."""
+    life = next((item for item in case.lives if item.number == call.life), None)
+    before = [
+        item for item in case.calls if item.life == call.life and item.start.seq < call.start.seq
+    ]
+    if life is None or case.session.stages or not str(call.start.payload.get("prompt")).strip():
+        return True
+    if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
+        return True
+    if set_faults(case, call) or any(
+        not item.ok and item.life == call.life for item in case.store_operations
+    ):
+        return True
+    if any(
+        event.seq < (call.end.seq if call.end else 0)
+        for event in case.trace.of_kind("cancel.requested")
+    ):
+        return True
+    # A session that is opened lazily is refused in its first turn.
+    found = (
+        conditions_of(case, life) if life.resumes and opening_of(case, life.number) is call else ()
+    )
+    return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
 
 
 def _judge_starts(case: Case, outcome: Outcome) -> None:

@@ -158,6 +158,9 @@ SHOWN_BY = {
     "mini-runtime-needs-all-extensions": "resume-drift/extension-with-state-is-gone",
     "mini-runtime-never-asks-the-store-again": "session-store/unavailable-twice",
     "mini-runtime-never-retries-tools": "tools/busy-twice-then-done",
+    "mini-runtime-keeps-the-slots": "resume-drift/slot-is-current",
+    "mini-runtime-makes-paths-absolute": "approvals/answer-just-before-the-deadline",
+    "mini-runtime-never-disposes": "extension-lifecycle/slow-phases",
     "mini-runtime-no-setup": "state-machine/one-stage",
     "mini-runtime-no-tool-backoff": "tools/busy-twice-then-done",
     "mini-runtime-nobody-is-a-no": "approvals/headless-halts",
@@ -243,6 +246,10 @@ BESIDES: dict[str, set[str]] = {
         "ordering.persisted-after-acknowledgement",
         "ordering.persisted-before-render",
     },
+    # Nobody is there to say no, and the turn goes on with that.
+    "mini-runtime-nobody-is-a-no": {"approvals.respected"},
+    # It makes up a call of its own to do it.
+    "mini-runtime-repeats-the-effect": {"tools.asked-for"},
     # A session that opens with a rejected slot has delivered it.
     "mini-runtime-rejection-is-a-warning": {"ordering.rejected-slot-not-delivered"},
     # What is not loaded never has a phase.

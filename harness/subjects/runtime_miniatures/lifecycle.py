@@ -29,6 +29,14 @@ class _DisposesWhatIsActive(Extensions):
         await super().close()
 
 
+@wrong("never-disposes", "Deactivates extensions, and leaves it there", fails="extensions.walked")
+class _NeverDisposes(Extensions):
+    """The process is about to end, so who would notice? Whoever has a file open."""
+
+    async def disposed(self, extension: Extension) -> None:
+        self._initialised.remove(extension)
+
+
 @wrong(
     "activates-what-failed",
     "Activates an extension whose init failed",

@@ -213,6 +213,14 @@ class _SlotsLast(ReferenceRuntime):
         self.resume.deliver_now()
 
 
+@wrong("keeps-the-slots", "Reads slots, and delivers none", fails="resume.slots")
+class _KeepsTheSlots(Resume):
+    """Each extension begins anew, although its state was there."""
+
+    def deliver_slot(self, extension: Extension, slot: Slot) -> None:
+        return
+
+
 @wrong("slots-twice", "Delivers each slot twice", fails="ordering.slot-delivered-once")
 class _SlotsTwice(Resume):
     """Once when it is read, and once more with all others."""

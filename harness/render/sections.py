@@ -112,6 +112,20 @@ class Section:
     trace_link: str | None
 
     @property
+    def judged(self) -> tuple[CheckLine, ...]:
+        """The checks that had something to judge, or prove that nothing can be."""
+        return tuple(line for line in self.checks if line.verdict is not Verdict.NOT_APPLICABLE)
+
+    @property
+    def silent(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The other checks by the reason why they had nothing to judge."""
+        reasons: dict[str, tuple[str, ...]] = {}
+        for line in self.checks:
+            if line.verdict is Verdict.NOT_APPLICABLE:
+                reasons[line.says] = (*reasons.get(line.says, ()), line.check)
+        return tuple(reasons.items())
+
+    @property
     def many(self) -> str:
         """How many runs there are, and of what."""
         varied = any(run.variant is not None for run in self.runs)

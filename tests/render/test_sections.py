@@ -198,3 +198,15 @@ def test_a_check_belongs_to_the_group_that_its_id_names() -> None:
         "backoff",
         "swallow",
     ]
+
+
+def test_checks_that_had_nothing_to_judge_are_told_together_by_reason() -> None:
+    """Every check is on the page: what judged as a line, the rest under why it did not."""
+    run = sample.retry_after()
+    silent = [sample.silent(f"storage.{name}", "there is no store") for name in ("a", "b")]
+    run = run.model_copy(update={"findings": (*run.findings, *silent)})
+    (section,) = make_sections(sample.report([run]))
+    assert ("there is no store", ("storage.a", "storage.b")) in section.silent
+    told = {line.check for line in section.judged}
+    told |= {name for _, names in section.silent for name in names}
+    assert told == {line.check for line in section.checks}

@@ -1,4 +1,4 @@
-"""Byte-equal traces: every shipped scenario x subject, in processes with other hash seeds.
+"""Byte-equal traces: every shipped subject x scenario of its role, under other hash seeds.
 
     python -m benchmarks.determinism [processes] [--load] [--subject ID]...
 
@@ -23,7 +23,7 @@ from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.model.trace import Trace, trace_lines
 from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from harness.run.suite import of_role, run_one
 from harness.subjects.registry import shipped_ids
 
 #: Processes that run at a time; the load of the others must not show in any trace.
@@ -31,14 +31,16 @@ _AT_ONCE = os.cpu_count() or 1
 
 
 def traces(subjects: tuple[str, ...], scenarios: tuple[str, ...]) -> Iterator[tuple[str, Trace]]:
-    """Yield all traces, each with its name; no scenario means every shipped one."""
-    payloads = load_payloads("openai-chat")
+    """Yield all traces, each with its name; no scenario means every one of the subject's role."""
+    payloads = {dialect: load_payloads(dialect) for dialect in ("openai-chat", "http-json")}
+    every = [found.scenario for found in find_scenarios(scenarios)]
     for subject in subjects:
-        binding = prepare(subject, payloads)
-        for found in find_scenarios(scenarios):
-            scenario = found.scenario
-            trace = run_one(scenario, binding, scenario.seed, payloads, isolate=True)
-            yield f"{subject} {scenario.id}", trace
+        binding = prepare(subject, payloads["openai-chat"])
+        for scenario in every:
+            if of_role(scenario, binding):
+                bodies = payloads[scenario.provider.dialect]
+                trace = run_one(scenario, binding, scenario.seed, bodies, isolate=True)
+                yield f"{subject} {scenario.id}", trace
 
 
 def child(hash_seed: int, *words: str) -> subprocess.Popen[str]:

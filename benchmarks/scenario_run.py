@@ -34,7 +34,7 @@ from harness.load.scenario import find_scenarios
 from harness.run.execute import execute, simulate
 from harness.run.isolate import run_isolated
 from harness.run.prepare import prepare
-from harness.run.suite import SuiteRequest, run_suite
+from harness.run.suite import SuiteRequest, of_role, run_suite
 
 ROUNDS, TURN_S = 8, 0.25
 SCENARIO = "rate-limits/retry-after-integer"
@@ -146,10 +146,12 @@ def fork_and_wait() -> None:
 
 
 def whole_set_s() -> tuple[int, float]:
-    """Run and judge all shipped scenarios with the reference; return runs and seconds."""
+    """Run and judge all scenarios of its role with the reference; return runs and seconds."""
+    binding = prepare("reference", load_payloads("openai-chat"))
+    found = (item.scenario for item in find_scenarios(()))
     request = SuiteRequest(
-        scenarios=tuple(found.scenario for found in find_scenarios(())),
-        binding=prepare("reference", load_payloads("openai-chat")),
+        scenarios=tuple(scenario for scenario in found if of_role(scenario, binding)),
+        binding=binding,
         subject_spec="reference",
         model=load_error_model("stud-cli", {}),
         jobs=2,

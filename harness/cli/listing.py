@@ -57,6 +57,7 @@ def _scenarios(_: str) -> list[Entry]:
         {
             "id": item.scenario.id,
             "family": item.scenario.family,
+            "role": item.scenario.role,
             "title": item.scenario.title,
             "why": item.scenario.why.strip(),
             "pair": item.scenario.pair,
@@ -104,6 +105,7 @@ def _subjects(_: str) -> list[Entry]:
             "id": entry.id,
             "title": entry.title,
             "kind": entry.kind,
+            "role": entry.role,
             "needs": list(entry.needs),
             "available": entry.available,
             "fails": entry.fails,
@@ -138,7 +140,9 @@ def _show_scenarios(entries: list[Entry]) -> Iterable[str]:
         families[entry["family"]].append(entry)
     for family, members in families.items():
         yield f"{family} ({len(members)})"
-        yield from _columns([("", item["id"], item["title"]) for item in members])
+        yield from _columns(
+            [("", item["id"], _role_words(item), item["title"]) for item in members]
+        )
 
 
 def _show_models(entries: list[Entry]) -> Iterable[str]:
@@ -164,8 +168,14 @@ def _show_subjects(entries: list[Entry]) -> Iterable[str]:
         members = [item for item in entries if item["kind"] == kind]
         if members:
             yield heading
-            yield from _columns([("", item["id"], _subject_note(item)) for item in members])
+            yield from _columns(
+                [("", item["id"], _role_words(item), _subject_note(item)) for item in members]
+            )
     yield "Your own: --subject path/to/file.py:name"
+
+
+def _role_words(entry: Entry) -> str:
+    return str(entry["role"]).replace("_", " ")
 
 
 def _subject_note(entry: Entry) -> str:

@@ -1,8 +1,18 @@
-"""The other side of every wire: fake providers with typed faults, speaking real bytes.
+"""The other side of every wire and port: fakes with typed faults, each with a ledger of its own.
 
-Start at `provider` (mounting and the ledger), then `injector` (which fault fires), `delivery`
-(what a fault does to an answer) and `openai_chat` (what an answer looks like). A new provider is
-a new file beside `openai_chat` that fills the protocol in `dialect`.
+The provider speaks real bytes. Start at `provider` (mounting and the ledger), then `injector`
+(which fault fires), `delivery` (what a fault does to an answer) and `openai_chat` (what an answer
+looks like). A new provider is a new file beside `openai_chat` that fills the protocol in `dialect`.
+
+What a runtime is given are objects:
+
+    tools          executions, effects on the world, replies;  tool_plan  which of them, purely
+    interactors    a person at a user interface
+    store          the session store;  stored_session  what of it is durable
+    state_machine  stages, as the script has them;  extensions  four phases and a slot
+    rules          what the rules of all of them have in common
+
+A fake lives for one life of the subject. What outlives it is its State, plain data.
 
 Fakes know the scenario's script and never an error model, so they cannot agree with the oracle
 by construction.

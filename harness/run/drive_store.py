@@ -25,17 +25,15 @@ from harness.run.happened import Happened, reason_of
 from harness.run.isolate import Died, Hung, run_isolated
 from harness.run.moments import Watch
 from harness.run.store_program import StoreProgram
+from harness.run.worlds import has_lives, limits_of, seed_of_life
 from harness.sim.disk import Disk, PlannedCrash
 from harness.sim.disk_state import DiskState
-from harness.sim.kernel import Limits
 from harness.sim.recorder import Fact, Recorder, WatchedRecorder
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
 __all__ = ["StoreRun", "simulate_store"]
 
-#: Added to the seed for each further life: a fresh process draws other random numbers.
-_SEED_STEP = 0x9E37_79B1
 #: Part of the wall limit that one life may take, so that its own watchdog says where it hung.
 _LIFE_SHARE = 0.9
 _FOLDER_PREFIX = "faultclock-store-"
@@ -86,11 +84,10 @@ def simulate_store(
     """Run a store through all its lives, each in a process of its own unless it is `inline`."""
     script = scenario.disk or DiskScript()
     run = StoreRun(disk=DiskState(file_system=script.file_system), store_id=script.store_id)
-    several = bool(scenario.crashes) or any(task.do == "restart" for task in scenario.tasks)
     folder = _make_folder()
     try:
         while run.ending is None:
-            if binding.inline or not several:
+            if binding.inline or not has_lives(scenario):
                 run = _live(scenario, binding, seed, run, folder)
             else:
                 run = _live_apart(scenario, binding, seed, run, folder)
@@ -133,12 +130,8 @@ class _Life:
             watch.add(self.crash.id, trigger, self.kill_now)
             recorder = WatchedRecorder(watch.look, before=before)
         self.world = World(
-            seed=(seed + _SEED_STEP * (run.life - 1)) % 2**32,
-            limits=Limits(
-                virtual_ns_max=scenario.limits.virtual_time,
-                events_max=scenario.limits.events,
-                events_per_instant_max=scenario.limits.events_per_instant,
-            ),
+            seed=seed_of_life(seed, run.life),
+            limits=limits_of(scenario),
             recorder=recorder,
             life=run.life,
             start_ns=run.now_ns,

@@ -31,7 +31,7 @@ from harness.run.drive_store import simulate_store
 from harness.run.drive_tool import simulate_tool
 from harness.run.happened import Happened, reason_of
 from harness.run.lives import live
-from harness.sim.kernel import Limits
+from harness.run.worlds import limits_of
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
@@ -74,12 +74,7 @@ def simulate(
 def _simulate_adapter(
     scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
 ) -> Happened:
-    limits = Limits(
-        virtual_ns_max=scenario.limits.virtual_time,
-        events_max=scenario.limits.events,
-        events_per_instant_max=scenario.limits.events_per_instant,
-    )
-    world = World(seed=seed, limits=limits, latency_ns=scenario.provider.latency)
+    world = World(seed=seed, limits=limits_of(scenario), latency_ns=scenario.provider.latency)
     provider = FakeProvider(scenario.provider, payloads, seed=seed)
     provider.mount(world)
     world.kernel.record("harness", "run.started")

@@ -34,7 +34,6 @@ __all__ = [
     "ensure_hash_seed",
     "leave",
     "run_contained",
-    "run_inline",
     "run_isolated",
 ]
 
@@ -76,11 +75,6 @@ class Died:
     """
 
     detail: tuple[str, ...]
-
-
-def run_inline(function: Callable[[], T]) -> T:
-    """Run `function` in this process: fast, but whatever it caches stays."""
-    return function()
 
 
 def run_isolated(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung | Died:

@@ -11,7 +11,6 @@ a `finally` or on the way out, changes nothing any more; in a process of its own
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,12 +27,12 @@ from harness.run.mishaps import Mishaps, MishapsState
 from harness.run.program import Program
 from harness.run.surroundings import Fakes, FakesState, session_of
 from harness.run.turns import AsyncDriver, SyncDriver
-from harness.sim.kernel import Limits
+from harness.run.worlds import limits_of, seed_of_life
 from harness.sim.recorder import Fact, Recorder
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
-__all__ = ["Life", "LifeOver", "Progress", "has_lives", "inline", "live", "seed_of_life"]
+__all__ = ["Life", "LifeOver", "Progress", "inline", "live"]
 
 
 @dataclass(slots=True)
@@ -97,22 +96,6 @@ class Life(Protocol):
 def inline(life: Life) -> LifeOver:
     """Live a life in this process, which goes on afterwards."""
     return life(lambda _: None)
-
-
-def has_lives(scenario: Scenario) -> bool:
-    """Return whether there can be more than one life."""
-    return bool(scenario.crashes) or any(task.do == "restart" for task in scenario.tasks)
-
-
-def seed_of_life(seed: int, life: int) -> int:
-    """Return the seed of one life: ids that a fresh process draws must not repeat.
-
-    The first life has the run's own seed.
-    """
-    if life == 1:
-        return seed
-    digest = hashlib.sha256(f"{seed}/life/{life}".encode()).digest()
-    return int.from_bytes(digest[:4], "big")
 
 
 def live(
@@ -198,11 +181,7 @@ def _live_once(
 def _world(scenario: Scenario, seed: int, progress: Progress, recorder: Recorder) -> World:
     return World(
         seed=seed_of_life(seed, progress.life),
-        limits=Limits(
-            virtual_ns_max=scenario.limits.virtual_time,
-            events_max=scenario.limits.events,
-            events_per_instant_max=scenario.limits.events_per_instant,
-        ),
+        limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
         recorder=recorder,
         life=progress.life,

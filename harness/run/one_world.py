@@ -14,7 +14,8 @@ from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, Scenario
 from harness.run.cancels import Cancels
 from harness.run.happened import Happened, reason_of
-from harness.sim.kernel import Kernel, Limits
+from harness.run.worlds import limits_of
+from harness.sim.kernel import Kernel
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
@@ -34,11 +35,7 @@ def in_one_world(
     cancels = Cancels(scenario)
     world = World(
         seed=seed,
-        limits=Limits(
-            virtual_ns_max=scenario.limits.virtual_time,
-            events_max=scenario.limits.events,
-            events_per_instant_max=scenario.limits.events_per_instant,
-        ),
+        limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
         recorder=cancels.recorder(),
     )

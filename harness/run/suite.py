@@ -29,8 +29,9 @@ from harness.run.expand import crash_after, crash_points, without_crashes
 from harness.run.happened import Happened
 from harness.run.isolate import Died, Hung, leave, run_contained
 from harness.run.lifeline import end_with
-from harness.run.lives import Life, LifeOver, has_lives, live
+from harness.run.lives import Life, LifeOver, live
 from harness.run.report import assemble, replay_command, run_report
+from harness.run.worlds import has_lives
 from harness.subjects.binding import Binding
 
 __all__ = ["SuiteRequest", "of_role", "run_one", "run_suite"]

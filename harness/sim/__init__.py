@@ -1,4 +1,4 @@
-"""The simulated world: virtual time, threads, network, entropy; it knows nothing of LLMs.
+"""The simulated world: virtual time, threads, network, disk, entropy; it knows nothing of LLMs.
 
 Map of the room, bottom up:
 
@@ -9,8 +9,10 @@ Map of the room, bottom up:
     flood.py       ends a run that records without end
     actors.py      simulated threads and what they wait on;  escapes.py  refusing by name
     kernel.py      the dispatcher: whoever blocks steps the world;  waits.py  who waits for what
+    promise.py     what the world owes to an operation that began;  interrupts.py  Ctrl-C
     handles.py, loop.py     asyncio on the same queue
     locks.py, threads.py, executors.py     blocking code on the same queue
+    disk.py, disk_file.py, disk_state.py     a folder with a page cache, which can fail and crash
     net/           names, connections, sockets, TLS that passes bytes through
     patches/       how an unmodified subject gets all this instead of the real thing
     surroundings.py, world.py     one run: set up, run, put everything back

@@ -25,7 +25,7 @@ from harness.errors import SubjectError
 from harness.subjects.binding import Binding, Declares, bind
 from harness.subjects.outcome import Classify
 from harness.subjects.ports import ExtensionContract
-from harness.subjects.schemas import check_schema, misfit, misfitting
+from harness.subjects.schemas import check_schema, checked_fixtures
 
 __all__ = ["KINDS", "extension"]
 
@@ -35,7 +35,6 @@ KINDS = (
 )
 _PHASES = ("init", "activate", "deactivate", "dispose")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
-_FIXTURES = ("valid", "invalid", "worst")
 _NAMES = ("lifecycle", "depends_on", "conflicts_with", "capabilities")
 
 
@@ -169,32 +168,17 @@ def _check_choices(given: Mapping[str, Any]) -> None:
 
 
 def _fixtures(schema: Mapping[str, Any], given: object) -> dict[str, Mapping[str, Any]]:
-    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
-        raise SubjectError(
-            "fixtures is not a mapping of configurations",
-            hint='write: fixtures={"valid": {…}, "invalid": {…}, "worst": {…}}',
-        )
-    unknown = [name for name in given if name not in _FIXTURES]
-    if unknown:
-        raise SubjectError(
-            f"fixtures has the unknown {unknown[0]!r}", hint=f"known: {', '.join(_FIXTURES)}"
-        )
-    fixtures = {str(name): value for name, value in given.items()}
-    fixtures.setdefault("valid", {})
+    fixtures = checked_fixtures(
+        given,
+        schema,
+        schema_option="config_schema",
+        what="configurations",
+        fitting=("valid", "worst"),
+    )
     fixtures.setdefault("worst", fixtures["valid"])
-    for name in ("valid", "worst"):
-        wrong = misfit(schema, fixtures[name])
-        if wrong is not None:
-            raise SubjectError(
-                f"the fixture {name!r} does not fit config_schema: {wrong}",
-                hint=f'give a configuration that does: fixtures={{"{name}": {{…}}}}',
-            )
     if "invalid" not in fixtures:
-        # A schema that forbids further keys refuses at least one of the candidates.
-        fixtures["invalid"] = misfitting(schema, fixtures["valid"]) or {"unexpected": True}
-    if misfit(schema, fixtures["invalid"]) is None:
         raise SubjectError(
-            "the fixture 'invalid' fits config_schema",
-            hint="give a configuration that the schema refuses",
+            "no configuration was found that config_schema refuses",
+            hint='write one: fixtures={"invalid": {…}}',
         )
     return fixtures

@@ -13,15 +13,13 @@ object with the methods of `harness.subjects.ports.Runtime`, of which only `run_
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
-from harness.errors import SubjectError
 from harness.model.retry_policy import RetryPolicy
-from harness.subjects.binding import Binding, Declares, bind
-from harness.subjects.outcome import Classify
+from harness.subjects.bind_object import bind_object
+from harness.subjects.binding import Binding, Options
 
 __all__ = ["runtime"]
 
@@ -34,14 +32,8 @@ def runtime(function: Callable[..., Any], /) -> Binding: ...
 def runtime(
     *,
     style: Literal["async", "sync"] | None = None,
-    id: str | None = None,
-    title: str | None = None,
-    classify: Classify | None = None,
-    declares: tuple[Declares, ...] = (),
     retry_policies: tuple[RetryPolicy, ...] = (),
-    inline: bool = False,
-    warm_in_place: bool = False,
-    distributions: tuple[str, ...] = (),
+    **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
 
@@ -63,23 +55,10 @@ def runtime(function: Callable[..., Any] | None = None, /, **options: Any) -> An
     return _bound(function, **options)
 
 
-def _bound(
-    function: Callable[..., Any],
-    *,
-    style: Literal["async", "sync"] | None = None,
-    **options: Any,
-) -> Binding:
-    if inspect.isclass(function):
-        turn = getattr(function, "run_turn", None)
-        if not callable(turn):
-            raise SubjectError(
-                f"{function.__qualname__} has no method run_turn",
-                hint="a runtime answers at least `run_turn(text)`",
-            )
-        if style is None and inspect.iscoroutinefunction(turn):
-            style = "async"
-    if "open" in options:
-        raise SubjectError(
-            "a runtime takes no open=…", hint="make its clients in the runtime, where it needs them"
-        )
-    return bind(function, role="runtime", takes="surroundings", style=style, **options)
+_bound = partial(
+    bind_object,
+    role="runtime",
+    noun="runtime",
+    methods=("run_turn",),
+    hint="a runtime answers at least `run_turn(text)`",
+)

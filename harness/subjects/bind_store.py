@@ -15,18 +15,14 @@ that ask for one that does not exist are not asked.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
-from harness.errors import SubjectError
-from harness.subjects.binding import Binding, Declares, bind
-from harness.subjects.outcome import Classify
+from harness.subjects.bind_object import bind_object
+from harness.subjects.binding import Binding, Options
 
 __all__ = ["session_store"]
-
-_REQUIRED = ("read", "write")
 
 
 @overload
@@ -37,13 +33,7 @@ def session_store(function: Callable[..., Any], /) -> Binding: ...
 def session_store(
     *,
     style: Literal["async", "sync"] | None = None,
-    id: str | None = None,
-    title: str | None = None,
-    classify: Classify | None = None,
-    declares: tuple[Declares, ...] = (),
-    inline: bool = False,
-    warm_in_place: bool = False,
-    distributions: tuple[str, ...] = (),
+    **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
 
@@ -65,24 +55,10 @@ def session_store(function: Callable[..., Any] | None = None, /, **options: Any)
     return _bound(function, **options)
 
 
-def _bound(
-    function: Callable[..., Any],
-    *,
-    style: Literal["async", "sync"] | None = None,
-    **options: Any,
-) -> Binding:
-    if inspect.isclass(function):
-        for name in _REQUIRED:
-            if not callable(getattr(function, name, None)):
-                raise SubjectError(
-                    f"{function.__qualname__} has no method {name}",
-                    hint="a store answers at least `read(session_id)` and"
-                    " `write(session_id, manifest)`",
-                )
-        if style is None and inspect.iscoroutinefunction(getattr(function, "read", None)):
-            style = "async"
-    if "open" in options:
-        raise SubjectError(
-            "a store takes no open=…", hint="make what it needs in the store, where it needs it"
-        )
-    return bind(function, role="session_store", takes="surroundings", style=style, **options)
+_bound = partial(
+    bind_object,
+    role="session_store",
+    noun="store",
+    methods=("read", "write"),
+    hint="a store answers at least `read(session_id)` and `write(session_id, manifest)`",
+)

@@ -15,21 +15,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from harness.errors import SubjectError
-from harness.subjects.binding import Binding, Declares, bind
-from harness.subjects.outcome import Classify
+from harness.subjects.binding import Binding, Options, bind
 from harness.subjects.ports import ToolContract, ToolRetryRule
-from harness.subjects.schemas import check_schema, misfit, misfitting
+from harness.subjects.schemas import check_schema, checked_fixtures
 
 __all__ = ["tool"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BACKOFFS = ("fixed", "linear", "exponential")
-_FIXTURES = ("valid", "invalid", "batch")
-#: Options of `bind` that a tool has, too.
-_OF_BINDING = ("id", "title", "classify", "declares", "inline", "warm_in_place", "distributions")
 
 
 @overload
@@ -49,13 +45,7 @@ def tool(
     timeout_s: float = 30.0,
     fixtures: Mapping[str, Mapping[str, Any]] | None = None,
     service: Any = None,
-    id: str | None = None,
-    title: str | None = None,
-    classify: Classify | None = None,
-    declares: tuple[Declares, ...] = (),
-    inline: bool = False,
-    warm_in_place: bool = False,
-    distributions: tuple[str, ...] = (),
+    **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
 
@@ -75,7 +65,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def _bound(function: Callable[..., Any], **options: Any) -> Binding:
-    of_binding = {name: options.pop(name) for name in _OF_BINDING if name in options}
+    of_binding = {name: options.pop(name) for name in Options.__annotations__ if name in options}
     if "open" in options:
         raise SubjectError(
             "a tool takes no open=…", hint="make its clients in the function, where it needs them"
@@ -106,40 +96,14 @@ def _contract(function: Callable[..., Any], options: dict[str, Any]) -> ToolCont
     _check_timeout(options.get("timeout_s", 30.0))
     if bool(options.get("destructive")) and not options.get("gated"):
         raise SubjectError("destructive goes with gated=True")
-    options["fixtures"] = _fixtures(options["input_schema"], options.get("fixtures", {}))
+    options["fixtures"] = checked_fixtures(
+        options.get("fixtures", {}),
+        options["input_schema"],
+        schema_option="input_schema",
+        what="arguments",
+        fitting=("valid", "batch"),
+    )
     return ToolContract(**options)
-
-
-def _fixtures(schema: Mapping[str, Any], given: object) -> dict[str, Mapping[str, Any]]:
-    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
-        raise SubjectError(
-            "fixtures is not a mapping of arguments",
-            hint='write: fixtures={"valid": {"city": "Ulm"}}',
-        )
-    unknown = [name for name in given if name not in _FIXTURES]
-    if unknown:
-        raise SubjectError(
-            f"fixtures has the unknown {unknown[0]!r}", hint=f"known: {', '.join(_FIXTURES)}"
-        )
-    fixtures = {str(name): value for name, value in given.items()}
-    fixtures.setdefault("valid", {})
-    for name in ("valid", "batch"):
-        wrong = misfit(schema, fixtures[name]) if name in fixtures else None
-        if wrong is not None:
-            raise SubjectError(
-                f"the fixture {name!r} does not fit input_schema: {wrong}",
-                hint=f'give arguments that do: fixtures={{"{name}": {{…}}}}',
-            )
-    if "invalid" in fixtures and misfit(schema, fixtures["invalid"]) is None:
-        raise SubjectError(
-            "the fixture 'invalid' fits input_schema",
-            hint="give arguments that the schema refuses, or none: they are made from the schema",
-        )
-    if "invalid" not in fixtures:
-        found = misfitting(schema, fixtures["valid"])
-        if found is not None:
-            fixtures["invalid"] = found
-    return fixtures
 
 
 def _check_retry(retry: object) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 from harness.errors import SubjectError
 from harness.model.retry_policy import RetryPolicy
@@ -31,7 +31,7 @@ from harness.model.trace import SubjectInfo
 from harness.subjects.outcome import Classify
 from harness.subjects.ports import ProviderRequest
 
-__all__ = ["Binding", "Declares", "bind", "provider_adapter"]
+__all__ = ["Binding", "Declares", "Options", "bind", "provider_adapter"]
 
 #: What a binding can express; checks that need more do not apply to it.
 Declares = Literal["errors", "audit", "events", "user", "model"]
@@ -126,6 +126,18 @@ class Binding:
         )
 
 
+class Options(TypedDict, total=False):
+    """What the decorators of all roles take; `Binding` says what each of them means."""
+
+    id: str | None
+    title: str | None
+    classify: Classify | None
+    declares: tuple[Declares, ...]
+    inline: bool
+    warm_in_place: bool
+    distributions: tuple[str, ...]
+
+
 @overload
 def provider_adapter(function: Callable[..., Any], /) -> Binding: ...
 
@@ -133,15 +145,9 @@ def provider_adapter(function: Callable[..., Any], /) -> Binding: ...
 @overload
 def provider_adapter(
     *,
-    id: str | None = None,
-    title: str | None = None,
     open: Callable[..., Any] | None = None,
-    classify: Classify | None = None,
-    declares: tuple[Declares, ...] = (),
     retry_policies: tuple[RetryPolicy, ...] = (),
-    inline: bool = False,
-    warm_in_place: bool = False,
-    distributions: tuple[str, ...] = (),
+    **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
 

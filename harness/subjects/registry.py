@@ -158,6 +158,7 @@ _SHIPPED = {
         title="Small agent on the OpenAI SDK, as many are written",
         kind="client",
         needs=("openai",),
+        role="runtime",
     ),
 }
 

@@ -15,7 +15,7 @@ from referencing.exceptions import Unresolvable
 
 from harness.errors import SubjectError
 
-__all__ = ["check_schema", "misfit", "misfitting"]
+__all__ = ["check_schema", "checked_fixtures", "misfit", "misfitting"]
 
 #: Longest text kept of what a validator says: it quotes the value.
 _TEXT_MAX = 300
@@ -41,6 +41,55 @@ def check_schema(option: str, schema: object) -> None:
         place = "/".join(str(part) for part in error.absolute_path)
         where = f"{option} at {place}" if place else option
         raise SubjectError(f"{where} is no JSON Schema: {error.message}") from None
+
+
+def checked_fixtures(
+    given: object,
+    schema: Mapping[str, Any],
+    *,
+    schema_option: str,
+    what: str,
+    fitting: tuple[str, ...],
+) -> dict[str, Mapping[str, Any]]:
+    """Return the fixtures of a contract, checked and completed.
+
+    `valid` is `{}` unless it is given; `invalid` is made from the schema, where that can be done.
+
+    Args:
+        schema_option: the name of the schema, for messages.
+        what: the values, in one word of the plural.
+        fitting: the names of those that must fit the schema.
+
+    Raises:
+        SubjectError: a fixture is unknown, or fits where it must not, or the other way round.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
+        raise SubjectError(
+            f"fixtures is not a mapping of {what}", hint='write: fixtures={"valid": {…}}'
+        )
+    known = (*fitting, "invalid")
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise SubjectError(
+            f"fixtures has the unknown {unknown[0]!r}", hint=f"known: {', '.join(known)}"
+        )
+    fixtures: dict[str, Mapping[str, Any]] = {"valid": {}, **given}
+    for name in fitting:
+        wrong = misfit(schema, fixtures[name]) if name in fixtures else None
+        if wrong is not None:
+            raise SubjectError(
+                f"the fixture {name!r} does not fit {schema_option}: {wrong}",
+                hint=f'give {what} that do: fixtures={{"{name}": {{…}}}}',
+            )
+    if "invalid" not in fixtures:
+        made = misfitting(schema, fixtures["valid"])
+        return fixtures if made is None else {**fixtures, "invalid": made}
+    if misfit(schema, fixtures["invalid"]) is None:
+        raise SubjectError(
+            f"the fixture 'invalid' fits {schema_option}",
+            hint=f"give {what} that the schema refuses, or none: they are made from the schema",
+        )
+    return fixtures
 
 
 def misfit(schema: Mapping[str, Any], value: object) -> str | None:

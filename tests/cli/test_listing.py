@@ -44,6 +44,15 @@ def test_models_show_their_switches_and_default_readings() -> None:
     assert f"      * {switch['default']}:" in text
 
 
+def test_scenarios_and_subjects_say_their_role() -> None:
+    """A subject runs the scenarios of its own role, so a person has to see which that is."""
+    for kind in ("scenarios", "subjects"):
+        roles = {entry["role"] for entry in listed(kind)}
+        assert roles == {"provider_adapter", "runtime", "tool", "session_store", "extension"}
+        text = faultclock("list", kind).stdout
+        assert all(role.replace("_", " ") in text for role in roles)
+
+
 def test_a_miniature_says_what_it_fails() -> None:
     """The list is the catalogue of known defects."""
     minis = [entry for entry in listed("subjects") if entry["kind"] == "miniature"]

@@ -6,7 +6,7 @@ from harness.model.finding import Verdict
 from harness.render.matrix import make_matrix
 from harness.render.overview import make_overview
 from harness.render.sections import EVENTS_MAX, EVENTS_MAX_PASSED, make_sections, safe_id
-from harness.render.verdict_words import GROUPS, LOOKS, fold, group_of
+from harness.render.verdict_words import LOOKS, fold, group_of
 from tests.render import sample_report as sample
 
 

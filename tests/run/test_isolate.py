@@ -20,7 +20,6 @@ from harness.run.isolate import (
     Hung,
     ensure_hash_seed,
     run_contained,
-    run_inline,
     run_isolated,
     stacks_of,
 )
@@ -56,11 +55,6 @@ def test_nothing_of_the_child_stays() -> None:
 
     assert run_isolated(child, wall_limit_s=PATIENT_S) != os.getpid()
     assert seen == []
-
-
-def test_inline_is_the_same_process() -> None:
-    """Fast, and whatever it caches stays."""
-    assert run_inline(os.getpid) == os.getpid()
 
 
 def test_what_the_function_raises_is_raised_here() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from harness.errors import InputError
 from harness.run.execute import execute
-from harness.run.lives import seed_of_life
 from harness.run.suite import run_one
+from harness.run.worlds import seed_of_life
 from harness.subjects.bind_runtime import runtime
 from harness.subjects.binding import Binding
 from harness.subjects.ports import Surroundings

@@ -48,11 +48,12 @@ def broken(path: Path, text: str) -> SubjectError:
 
 
 @pytest.mark.parametrize("id_", shipped_ids())
-def test_every_shipped_subject_loads_under_its_own_id_and_title(id_: str) -> None:
+def test_every_shipped_subject_loads_under_its_own_id_title_and_role(id_: str) -> None:
     """The list and the bindings say the same."""
     entry = {entry.id: entry for entry in catalog()}[id_]
     binding = load_subject(id_)
-    assert (binding.id, binding.title, binding.source_digest) == (id_, entry.title, None)
+    assert (binding.id, binding.title, binding.role) == (id_, entry.title, entry.role)
+    assert binding.source_digest is None
     assert entry.available
     assert (entry.kind == "miniature") == (entry.fails is not None)
 

@@ -67,6 +67,10 @@ def expand(document: Document, scenario: Scenario) -> tuple[tuple[Scenario, ...]
             where = ".".join(map(str, first["loc"])) or "the scenario"
             message = f"with {name}: {where}: {first['msg']}"
             raise SourceError((document.problem(("matrix", "axes"), message),)) from None
+    moved = next((made for made in scenarios if made.id != scenario.id), None)
+    if moved is not None:
+        message = f"with {moved.variant}: the id becomes {moved.id!r}, and all variants share one"
+        raise SourceError((document.problem(("matrix", "axes"), message),))
     crossing = Crossing(scenario=scenario.id, cells=len(cells), omitted=tuple(omitted))
     return tuple(scenarios), crossing
 

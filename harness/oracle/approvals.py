@@ -18,6 +18,7 @@ from harness.oracle.permissions import mode_of, permission_of, refusal_of
 from harness.oracle.port_facts import Prompt
 from harness.oracle.predict import SLACK_NS
 from harness.oracle.prompts import prompt_violation
+from harness.oracle.stops import killed_by
 from harness.oracle.tool_fates import arguments_of, fits
 from harness.oracle.turn_facts import ToolCall
 
@@ -189,7 +190,9 @@ def _once(case: Case) -> Outcome:
                     event,
                 )
             )
-        _judge_others(prompt, first, requirements, outcome)
+        # A process that was killed in that instant takes no dialog off any more.
+        if not killed_by(case.trace, prompt.life, first.at_ns + SLACK_NS):
+            _judge_others(prompt, first, requirements, outcome)
     return outcome
 
 

@@ -17,6 +17,7 @@ from harness.oracle.attempts import Call
 from harness.oracle.chain import origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.predict import SLACK_NS
+from harness.oracle.stops import killed_by
 from harness.oracle.turn_facts import Execution
 
 __all__ = ["CHECKS"]
@@ -178,6 +179,8 @@ def _turn_fault(
 
 def _left_running(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> _Fault | None:
     """Return what the cancel did not reach: a tool or a dialog of the turn."""
+    if killed_by(case.trace, _life_of(cancel), due_ns):
+        return None
     for execution in _running(case, cancel):
         if execution.call == call.id and not _stopped(case, execution, due_ns):
             return f"{execution.tool} ({execution.tool_call}) went on", execution.events
@@ -211,6 +214,8 @@ def _stopped(case: Case, execution: Execution, due_ns: int) -> bool:
 def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
     target = cancel.payload.get("target")
     due_ns = cancel.at_ns + rules.within
+    if killed_by(case.trace, _life_of(cancel), due_ns):
+        return
     running = list(_running(case, cancel))
     hit = [item for item in running if target in (None, item.tool, item.tool_call)]
     for execution in hit:

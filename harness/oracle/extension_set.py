@@ -45,8 +45,10 @@ def _resolved(case: Case) -> Outcome:
         if start.do != "start" or start.end is None or start.stop is not None or not related:
             continue
         requirements = also(case.model, "extensions.resolved")
-        outcome.looked_at(*requirements)
         opening = opening_of(case, start.life) or start
+        if _not_resumable(opening):
+            continue
+        outcome.looked_at(*requirements)
         fault = _fault(case, rules, opening, set_faults(case, start))
         if fault is not None:
             outcome.violate(
@@ -60,6 +62,14 @@ def _resolved(case: Case) -> Outcome:
                 )
             )
     return outcome
+
+
+def _not_resumable(opening: Call) -> bool:
+    """Whether a later life was refused for its session: then no extension is looked at any more."""
+    if opening.life == 1 or not opening.raised or opening.end is None:
+        return False
+    named = typed(origin(opening.end.payload.get("chain") or []))
+    return named is not None and named[0] == "Session"
 
 
 def _faults(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from harness.model.trace import Trace, TraceEvent
 from harness.oracle.facts import Facts
 
-__all__ = ["first_stops", "is_stop"]
+__all__ = ["first_stops", "is_stop", "killed_by"]
 
 
 def is_stop(event: TraceEvent) -> bool:
@@ -23,6 +23,14 @@ def is_stop(event: TraceEvent) -> bool:
     if event.kind == "interaction.answered":
         return payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
     return event.kind == "process.crashed"
+
+
+def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
+    """Return whether the process of `life` was killed by `at_ns`: then nothing is due of it."""
+    return any(
+        event.payload.get("life", 1) == life and event.at_ns <= at_ns
+        for event in trace.of_kind("process.crashed")
+    )
 
 
 def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:

@@ -54,6 +54,7 @@ def simulate_extension(
     """
     for task in scenario.tasks:
         _check(task)
+        _check_fixture(task, binding)
 
     def make_main(kernel: Kernel, cancels: Cancels) -> Callable[[], Any]:
         driver = _Driver(kernel, cancels, binding, scenario)
@@ -76,6 +77,16 @@ def _check(task: Task) -> None:
         raise InputError(
             f"task {task.id!r} has the unknown argument {unknown[0]!r}",
             hint=f"known: {', '.join(sorted(known))}",
+        )
+
+
+def _check_fixture(task: Task, binding: Binding) -> None:
+    fixture = task.arguments.get("fixture")
+    fixtures = getattr(binding.contract, "fixtures", {})
+    if fixture is not None and str(fixture) not in fixtures:
+        raise InputError(
+            f"task {task.id!r}: the extension has no fixture {fixture!r}",
+            hint=f"known: {', '.join(sorted(fixtures))}",
         )
 
 

@@ -6,13 +6,22 @@ repeatable, the derived one is the same up to its event, and then the process is
 
 from __future__ import annotations
 
+import re
+
 from harness.errors import InputError
 from harness.model.mishap import CrashRule
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.model.trigger import EventTrigger
 
-__all__ = ["crash_after", "crash_event", "crash_points", "variant_of", "without_crashes"]
+__all__ = [
+    "cell_of",
+    "crash_after",
+    "crash_event",
+    "crash_points",
+    "variant_of",
+    "without_crashes",
+]
 
 #: Id of the crash rule of every derived scenario.
 _RULE = "crash-everywhere"
@@ -84,3 +93,10 @@ def variant_of(scenario: Scenario) -> str | None:
     if seq is None or scenario.variant is None:
         return scenario.variant
     return scenario.variant.removesuffix(f"crash after event {seq}").removesuffix(", ") or None
+
+
+def cell_of(variant: str | None) -> str | None:
+    """Return the cell of a matrix that a run's variant belongs to, whatever a sweep made of it."""
+    if variant is None:
+        return None
+    return re.sub(r"(^|, )crash after event \d+$", "", variant) or None

@@ -25,7 +25,7 @@ from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import judge, judge_seeds
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
-from harness.run.expand import crash_after, crash_points, without_crashes
+from harness.run.expand import cell_of, crash_after, crash_points, without_crashes
 from harness.run.happened import Happened
 from harness.run.isolate import Died, Hung, leave, run_contained
 from harness.run.lifeline import end_with
@@ -130,7 +130,7 @@ def _crossed(crossing: Crossing, runs: list[RunReport]) -> CrossingReport:
     omitted: dict[str, tuple[str, ...]] = {}
     for name, because in crossing.omitted:
         omitted[because] = (*omitted.get(because, ()), name)
-    mine = {run.variant for run in runs if run.scenario == crossing.scenario}
+    mine = {cell_of(run.variant) for run in runs if run.scenario == crossing.scenario}
     return CrossingReport(
         scenario=crossing.scenario, cells=crossing.cells, run=len(mine - {None}), omitted=omitted
     )

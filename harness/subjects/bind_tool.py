@@ -12,6 +12,7 @@ policy, how long it may take) is its contract, by which it is judged.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -94,6 +95,7 @@ def _contract(function: Callable[..., Any], options: dict[str, Any]) -> ToolCont
         check_schema(option, options.setdefault(option, {}))
     _check_retry(options.get("retry"))
     _check_timeout(options.get("timeout_s", 30.0))
+    _check_service(options.get("service"))
     if bool(options.get("destructive")) and not options.get("gated"):
         raise SubjectError("destructive goes with gated=True")
     options["fixtures"] = checked_fixtures(
@@ -131,3 +133,10 @@ def _check_retry(retry: object) -> None:
 def _check_timeout(timeout_s: object) -> None:
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or timeout_s <= 0:
         raise SubjectError(f"timeout_s is {timeout_s!r}", hint="give seconds above 0")
+
+
+def _check_service(service: object) -> None:
+    try:
+        json.dumps(service)
+    except (TypeError, ValueError) as problem:
+        raise SubjectError(f"service is no JSON: {problem}", hint="give what it answers") from None

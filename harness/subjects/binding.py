@@ -202,6 +202,8 @@ def bind(
     name = id if id is not None else _default_id(function)
     if not name or any(character.isspace() for character in name):
         raise SubjectError(f"{name!r} is no id", hint="give a short id without spaces")
+    if style not in (None, "async", "sync"):
+        raise SubjectError(f"style is {style!r}", hint="one of: async, sync")
     said = tuple(declares)
     if classify is not None and "errors" not in said:
         said = ("errors", *said)

@@ -95,6 +95,12 @@ def test_an_omission_names_what_exists(tmp_path: Path, omit: str, words: str) ->
     assert words in problem(tmp_path, BASE + f"  omit: [{omit}]\n")
 
 
+def test_a_combination_keeps_the_id_of_its_file(tmp_path: Path) -> None:
+    """Else the command that repeats its run would name a scenario that is nowhere."""
+    other = BASE.replace("{merge: {cancels:", "{merge: {id: other/one, cancels:")
+    assert "the id becomes 'other/one'" in problem(tmp_path, other)
+
+
 def test_a_file_cannot_call_itself_a_variant(tmp_path: Path) -> None:
     """Variants are made, not written."""
     text = BASE.split("matrix:", 1)[0] + "variant: mine\n"

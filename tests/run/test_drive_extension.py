@@ -211,6 +211,7 @@ def test_a_slot_of_its_own_version_is_delivered_at_once() -> None:
         ({"id": "a", "do": "explode"}, "no phase 'explode'"),
         ({"id": "a", "do": "init", "copies": 2}, "asked for once"),
         ({"id": "a", "do": "init", "arguments": {"size": 1}}, "unknown argument 'size'"),
+        ({"id": "a", "do": "init", "arguments": {"fixture": "nope"}}, "no fixture 'nope'"),
     ],
 )
 def test_what_no_extension_can_do_is_refused(task: dict[str, Any], said: str) -> None:

@@ -13,7 +13,7 @@ from harness.model.finding import Report
 from harness.model.scenario import Scenario
 from harness.model.trace import TraceEvent
 from harness.run.execute import execute
-from harness.run.expand import crash_after, crash_event, crash_points, variant_of
+from harness.run.expand import cell_of, crash_after, crash_event, crash_points, variant_of
 from harness.run.replay import replay
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding
@@ -140,3 +140,17 @@ def test_a_derived_run_is_replayed_from_its_trace(payloads: Payloads) -> None:
     again = replay(trace, small_runtime, isolate=False)
     recorded, observed = (list(map(facts, item.events)) for item in (trace, again.trace))
     assert recorded == observed
+
+
+@pytest.mark.parametrize(
+    ("variant", "cell"),
+    [
+        (None, None),
+        ("crash after event 3", None),
+        ("disk=ext4, cache=lost", "disk=ext4, cache=lost"),
+        ("disk=ext4, cache=lost, crash after event 8", "disk=ext4, cache=lost"),
+    ],
+)
+def test_a_crash_stays_in_the_cell_of_its_run(variant: str | None, cell: str | None) -> None:
+    """A sweep over a matrix adds runs to it, and no cells."""
+    assert cell_of(variant) == cell

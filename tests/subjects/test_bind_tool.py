@@ -74,6 +74,7 @@ BACKOFF = ToolRetryRule(attempts_max=2, backoff="random", base_s=1.0)
         ({"retry": RETRY}, "retry cannot be kept"),
         ({"retry": BACKOFF}, "unknown backoff 'random'"),
         ({"timeout_s": 0}, "timeout_s is 0"),
+        ({"service": {"a": object()}}, "service is no JSON"),
         ({"destructive": True}, "destructive goes with gated"),
         ({"input_schema": CITY}, "fixture 'valid' does not fit input_schema"),
         ({"fixtures": {"invalid": {}}}, "fixture 'invalid' fits input_schema"),

@@ -190,6 +190,7 @@ def test_what_cannot_be_bound_is_told_with_a_hint(function: Any, says: str) -> N
         ({"distributions": "openai"}, "not a tuple"),
         ({"retry_policies": (1,)}, "not a tuple of RetryPolicy"),
         ({"id": "my subject"}, "is no id"),
+        ({"style": "asink"}, "style is 'asink'"),
         ({"id": ""}, "is no id"),
     ],
 )

@@ -108,10 +108,11 @@ _Judged = tuple[str, str | None, _Fault | None]
 def _judge_turn(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
     scope = str(cancel.payload.get("scope"))
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[scope]
-    latency_ns = case.trace.header.scenario.provider.latency
-    due_ns = cancel.at_ns + rules.within + 2 * latency_ns
+    due_ns = _due_ns(case, cancel)
     for call in _open_turns(case, cancel):
-        if _is_done(case, call, cancel) or (scope == "stage" and not _in_stage(case, call, cancel)):
+        if _is_done(case, call, cancel, due_ns) or (
+            scope == "stage" and not _in_stage(case, call, cancel)
+        ):
             continue
         expected = f"the turn ends with {pair} by {format_duration(due_ns)}"
         yield expected, call.id, _turn_fault(case, call, cancel, pair, due_ns)
@@ -129,21 +130,38 @@ def _open_turns(case: Case, cancel: TraceEvent) -> Iterator[Call]:
             yield call
 
 
-def _is_done(case: Case, call: Call, cancel: TraceEvent) -> bool:
+def _due_ns(case: Case, cancel: TraceEvent) -> int:
+    """Return by when a turn that is cancelled has to have ended."""
+    rules = case.model.cancellation
+    within_ns = 0 if rules is None else rules.within
+    return cancel.at_ns + within_ns + 2 * case.trace.header.scenario.provider.latency
+
+
+def _is_done(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> bool:
     """Return whether the turn had its last answer, so that only saving it was left.
 
-    It may also have come to its own end at the very instant of the cancel, when something else
-    arrived in that instant.
+    Then it ends by `due_ns`, or as soon as the store lets it. It may also have come to its own end
+    at the very instant of the cancel, when something else arrived in that instant.
     """
     last = call.attempts[-1] if call.attempts else None
-    if last is not None and last.outcome == "ok" and not last.tool_calls:
-        return last.known_ns is not None and last.known_ns <= cancel.at_ns
     end = call.end
+    if last is not None and last.outcome == "ok" and not last.tool_calls:
+        prompt = end is not None and end.at_ns <= due_ns
+        answered = last.known_ns is not None and last.known_ns <= cancel.at_ns
+        return answered and (prompt or _is_saving(case, call, cancel))
     if end is None or end.at_ns != cancel.at_ns:
         return False
     return any(
         event.at_ns == cancel.at_ns and event.payload.get("call") in (call.id, None)
         for event in case.trace.of_kind(*_ARRIVALS)
+    )
+
+
+def _is_saving(case: Case, call: Call, cancel: TraceEvent) -> bool:
+    """Return whether the store was asked for the turn after the cancel, or had not answered."""
+    return any(
+        event.seq > cancel.seq and event.payload.get("call") == call.id
+        for event in case.trace.of_kind("store.asked", "store.answered")
     )
 
 
@@ -295,8 +313,12 @@ def _hit_calls(case: Case, cancel: TraceEvent) -> Iterator[Call]:
         ]
         calls = [case.call(item.call) for item in hit if item.end is not None]
     else:
-        calls = [call for call in _open_turns(case, cancel) if call.raised]
-        calls = [call for call in calls if call is not None and not _is_done(case, call, cancel)]
+        due_ns = _due_ns(case, cancel)
+        calls = [
+            call
+            for call in _open_turns(case, cancel)
+            if call.raised and not _is_done(case, call, cancel, due_ns)
+        ]
     yield from {call.id: call for call in calls if call is not None}.values()
 
 

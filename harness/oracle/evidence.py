@@ -22,7 +22,7 @@ __all__ = ["CHECKS", "SPOILING"]
 #: Endings by force or by our own fault: what the subject would have done next is not known.
 _CUT_SHORT = {
     "watchdog": "the watchdog ended the run in real time",
-    "harness_error": "Faultclock itself failed",
+    "harness_error": "the run came to no result",
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",
 }

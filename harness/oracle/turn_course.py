@@ -208,6 +208,7 @@ def _go_on(case: Case) -> Outcome:
             *requirements,
         )
     _judge_starts(case, outcome)
+    _judge_closes(case, outcome)
     return outcome
 
 
@@ -278,6 +279,32 @@ def _judge_starts(case: Case, outcome: Outcome) -> None:
                     expected="a new session opens: nothing had failed",
                     observed=f"it was refused with {_said(start.end)}",
                     events=(start.start.seq, start.end.seq),
+                )
+            )
+
+
+def _judge_closes(case: Case, outcome: Outcome) -> None:
+    """Judge that a session is closed without an error where nothing is in the way of it."""
+    requirements = also(case.model, "turns.go-on.close")
+    for call in case.calls:
+        if call.do != "close" or call.end is None or call.stop is not None:
+            continue
+        store = any(not item.ok and item.life == call.life for item in case.store_operations)
+        phases = any(not event.payload.get("ok") for event in case.trace.of_kind("extension.phase"))
+        opened = any(
+            item.do == "start" and item.life == call.life and item.returned for item in case.calls
+        )
+        if store or phases or not opened or any(case.trace.of_kind("cancel.requested")):
+            continue
+        outcome.looked_at(*requirements)
+        if call.raised:
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    call=call.id,
+                    expected="the session is closed: nothing had failed",
+                    observed=f"it ended with {_said(call.end)}",
+                    events=(call.start.seq, call.end.seq),
                 )
             )
 

@@ -1,4 +1,4 @@
-"""What was attached to a runtime and never asked: then nothing was shown about it.
+"""What was attached to a runtime and never asked, or that it cannot be asked: nothing was shown.
 
 A runtime that knows no extensions, and no state machine, does nothing wrong with them. A pass
 would say that it does everything right.
@@ -26,6 +26,22 @@ def untouched(case: Case) -> Iterator[Violation]:
         yield from _state_machine(case, life)
     if not any(life.crash for life in case.lives):
         yield from _failures(case)
+    yield from _questions(case)
+
+
+def _questions(case: Case) -> Iterator[Violation]:
+    """Yield each question that the runtime was to ask the person, and has no method for."""
+    asks = {task.id for task in case.trace.header.scenario.tasks if task.do == "ask"}
+    for event in case.trace.of_kind("call.skipped"):
+        if event.payload.get("task") in asks and "has no ask" in str(event.payload.get("why")):
+            yield Violation(
+                requirement=None,
+                call=str(event.payload.get("call")),
+                expected="the runtime asks the person",
+                observed="it has no method `ask`, so it was never asked to",
+                events=(event.seq,),
+                inconclusive=True,
+            )
 
 
 def _extensions(case: Case, life: Life) -> Iterator[Violation]:

@@ -259,3 +259,39 @@ def test_a_leak_counts_where_the_audience_is_not_declared(model: ErrorModel) -> 
     built.event("subject", "declared.user_message", call="ask/1", message=f"see {path}")
     found = bad(model, built.ends().build(), "audience.user")
     assert [item.verdict for item in found] == [Verdict.FAIL]
+
+
+# What ends a call.
+
+
+@pytest.mark.parametrize(("after", "ends"), [("100ms", True), ("50s", False)])
+def test_a_turn_with_its_last_answer_may_finish_and_may_not_go_on(
+    model: ErrorModel, after: str, ends: bool
+) -> None:
+    """A cancel that comes after the last answer leaves time for saving it, and for nothing else."""
+    built = TurnBuilder(cancels=[{"id": "stop", "scope": "turn", "when": {"at": "1s"}}]).turn()
+    trace = built.says().after("1s").cancels("turn").after(after).ends().build()
+    found = bad(model, trace, "cancel.outcome")
+    assert [item.observed for item in found] == (
+        [] if ends else ["it returned, as if nothing had been said"]
+    )
+
+
+@pytest.mark.parametrize("chain", [(), ("ExtensionHost/LifecycleFailure",)])
+def test_a_session_is_closed_without_an_error(model: ErrorModel, chain: tuple[str, ...]) -> None:
+    """Nothing had failed, so nothing is in the way of closing."""
+    trace = TurnBuilder().turn().says().ends().begins("close/1", "close").ends(*chain).build()
+    found = bad(model, trace, "turns.go-on")
+    assert [item.call for item in found] == (["close/1"] if chain else [])
+
+
+def test_a_question_that_the_runtime_cannot_be_asked_shows_nothing(model: ErrorModel) -> None:
+    """A runtime without `ask` is never asked, which is no way to pass."""
+    tasks = ({"id": "which", "do": "ask", "question": {"kind": "Ask"}},)
+    built = TurnBuilder(tasks=tasks).opens()
+    built.event(
+        "harness", "call.skipped", call="which/1", task="which", why="the runtime has no ask"
+    )
+    (finding,) = bad(model, built.build(), "evidence.exercised")
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "has no method `ask`" in finding.observed

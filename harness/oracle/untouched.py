@@ -27,6 +27,29 @@ def untouched(case: Case) -> Iterator[Violation]:
     if not any(life.crash for life in case.lives):
         yield from _failures(case)
     yield from _questions(case)
+    yield from _left_running(case)
+
+
+def _left_running(case: Case) -> Iterator[Violation]:
+    """Yield what still sleeps, and so will act again, in a process whose session was closed."""
+    closed = next((call for call in reversed(case.calls) if call.do == "close"), None)
+    if closed is None or closed.end is None or not closed.returned:
+        return
+    asleep = [
+        event
+        for event in case.trace.of_kind("sleep")
+        if event.seq > closed.end.seq and int(event.payload.get("delay_ns", 0)) > 0
+    ]
+    if asleep and closed is case.calls[-1]:
+        yield Violation(
+            requirement=None,
+            call=str(asleep[0].payload.get("call") or closed.id),
+            expected="nothing is left running when the session is closed",
+            observed=f"something slept {len(asleep)} times more after that",
+            events=(closed.end.seq, asleep[0].seq),
+            hint="A thread that is not ended keeps the process alive: end it in `close`.",
+            inconclusive=True,
+        )
 
 
 def _questions(case: Case) -> Iterator[Violation]:

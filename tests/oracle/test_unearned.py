@@ -295,3 +295,13 @@ def test_a_question_that_the_runtime_cannot_be_asked_shows_nothing(model: ErrorM
     (finding,) = bad(model, built.build(), "evidence.exercised")
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "has no method `ask`" in finding.observed
+
+
+@pytest.mark.parametrize("asleep", [True, False])
+def test_a_closed_session_leaves_nothing_running(model: ErrorModel, asleep: bool) -> None:
+    """A thread that sleeps on for ever keeps the process alive, and may act at any time."""
+    built = TurnBuilder().turn().says().ends().begins("close/1", "close").ends()
+    if asleep:
+        built.after("1s").event("subject", "sleep", delay_ns=1_000_000_000, call="ask/1")
+    found = bad(model, built.build(), "evidence.exercised")
+    assert [item.verdict for item in found] == ([Verdict.INCONCLUSIVE] if asleep else [])

@@ -178,7 +178,7 @@ def _request(
     found = find_scenarios(selectors)
     shipped = set(shipped_scenarios().values())
 
-    from harness.cli.selection import crashed_at, fitting, of_variant
+    from harness.cli.selection import crashed_at, fitting, of_variant, without_root
     from harness.run.prepare import prepare
     from harness.run.suite import SuiteRequest
 
@@ -188,12 +188,14 @@ def _request(
     return SuiteRequest(
         scenarios=crashed_at(runnable, crash_at_event),
         binding=binding,
-        subject_spec=subject,
+        subject_spec=without_root(subject),
         model=error_model,
         readings=readings,
         **options,
         # A person's own file is run again by its path: no id leads to it.
-        selectors={item.scenario.id: item.path for item in found if item.path not in shipped},
+        selectors={
+            item.scenario.id: without_root(item.path) for item in found if item.path not in shipped
+        },
         crossings=tuple(item.crossing for item in fits if item.crossing is not None),
     )
 

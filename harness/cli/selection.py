@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import InputError, UnknownNameError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from harness.model.scenario import Scenario
     from harness.subjects.binding import Binding
 
-__all__ = ["crashed_at", "fitting", "of_variant"]
+__all__ = ["crashed_at", "fitting", "of_variant", "without_root"]
 
 
 def fitting(
@@ -70,6 +71,15 @@ def crashed_at(scenarios: Sequence[Scenario], seq: int | None) -> tuple[Scenario
     from harness.run.expand import crash_after
 
     return tuple(scenarios if seq is None else (crash_after(item, seq) for item in scenarios))
+
+
+def without_root(path: str) -> str:
+    """Return a path as it is written from the working folder: a report names no absolute one.
+
+    Of `FILE:NAME` the file is rewritten, and what is no absolute path stays as it is.
+    """
+    file, colon, name = path.rpartition(":") if ":" in path else (path, "", "")
+    return f"{os.path.relpath(file)}{colon}{name}" if Path(file).is_absolute() else path
 
 
 def _is_named(item: LoadedScenario, selectors: Iterable[str]) -> bool:

@@ -191,7 +191,8 @@ def _crossings(report: Report) -> Iterator[str]:
 
 
 def _sweeps(report: Report) -> list[str]:
-    swept = [run for run in report.runs if run.crash_point is not None]
+    # A crash point that the run never came to is an unmet fault, and no point.
+    swept = [run for run in report.runs if run.crash_point is not None and run.resumes]
     if not swept:
         return []
     resumes = sum(run.resumes for run in swept)

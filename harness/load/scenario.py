@@ -19,6 +19,7 @@ from harness.errors import InputError, Problem, SourceError, UnknownNameError
 from harness.load.matrix import Crossing, expand
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
+from harness.load.scenario_names import unknown_names
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document, read_document
 from harness.model.scenario import Scenario
@@ -79,6 +80,7 @@ def checked_scenario(document: Document) -> Scenario:
         *_misplaced(document, scenario),
         *_unknown_payloads(document, scenario),
         *_made_up_variant(document, scenario),
+        *unknown_names(document, scenario),
     ]
     if problems:
         raise SourceError(tuple(problems))

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from harness.model._base import Value
 from harness.model.duration import DurationNs
+from harness.model.interaction_script import InteractionKind
 from harness.model.retry_policy import Backoff, Jitter
 
 __all__ = [
@@ -109,7 +110,7 @@ class SessionScript(Value):
     """There is nobody to ask, whatever interactors exist."""
     resume: bool = False
     """Whether the first life resumes a stored session."""
-    deadlines: dict[str, DurationNs] = {}
+    deadlines: dict[InteractionKind, DurationNs] = {}
     """Interaction kind to a deadline other than the runtime's default."""
     budgets: Budgets = Budgets()
     entry_stage: str | None = None

@@ -157,8 +157,7 @@ class Fakes:
             allowlist=session.allowlist,
             headless=session.headless,
             deadlines_s={
-                kind: deadline_ns / SECOND_NS  # type: ignore[misc]  # the model checks no names
-                for kind, deadline_ns in session.deadlines.items()
+                kind: deadline_ns / SECOND_NS for kind, deadline_ns in session.deadlines.items()
             },
             limits=Limits(
                 steps_max=budgets.steps_max,

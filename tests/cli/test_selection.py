@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.cli.selection import crashed_at, fitting, of_variant
+from harness.cli.selection import crashed_at, fitting, of_variant, without_root
 from harness.errors import InputError, UnknownNameError
 from harness.load.scenario import LoadedScenario
 from harness.model.scenario import Scenario
@@ -77,3 +78,21 @@ def test_a_crash_can_be_put_after_an_event() -> None:
     assert crashed.variant == "crash after event 17"
     with pytest.raises(InputError, match="can be killed"):
         crashed_at(scenarios, 17)
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("{here}/agent.py:subject", "agent.py:subject"),
+        ("{here}/deep/mine.yaml", "deep/mine.yaml"),
+        ("agent.py:subject", "agent.py:subject"),
+        ("package.module:subject", "package.module:subject"),
+        ("reference-runtime", "reference-runtime"),
+    ],
+)
+def test_a_report_names_files_from_the_working_folder(
+    given: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An absolute path holds a user's or a machine's name."""
+    monkeypatch.chdir(tmp_path)
+    assert without_root(given.format(here=tmp_path)) == written

@@ -1,0 +1,74 @@
+"""A name that leads nowhere is told with its place, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import SourceError
+from harness.load.scenario import load_scenario
+
+HEAD = "id: mine/one\ntitle: A title\nwhy: A reason\n"
+RUNTIME = HEAD + "role: runtime\ntools: [{name: write_file, gated: true}]\n"
+
+
+def problem(tmp_path: Path, text: str) -> str:
+    """Return the one problem of a file with `text`."""
+    file = tmp_path / "one.yaml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(SourceError) as caught:
+        load_scenario(file)
+    (found,) = caught.value.problems
+    return str(found).partition(".yaml:")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "interactors: [{rules: [{id: a, when: {tool: write_fil}, then: {kind: never}}]}]",
+            "there is no tool 'write_fil'",
+        ),
+        ("session: {mode: allowlist, allowlist: [read]}", "there is no tool 'read'"),
+        (
+            "session: {entry_stage: a, stages: [{id: a, allowed_tools: [x]}]}",
+            "there is no tool 'x'",
+        ),
+        (
+            "store: {rules: [{id: a, when: {task: nope}, then: {kind: unavailable}}]}",
+            "there is no task 'nope'",
+        ),
+        ("cancels: [{id: a, scope: tool, target: x, when: {at: 1s}}]", "there is no tool 'x'"),
+        ("cancels: [{id: a, scope: stage, target: x, when: {at: 1s}}]", "there is no stage 'x'"),
+    ],
+)
+def test_a_runtime_is_told_of_nothing_that_is_not_there(
+    line: str, words: str, tmp_path: Path
+) -> None:
+    """A rule that could never be met would only show as an inconclusive run."""
+    told = problem(tmp_path, RUNTIME + line + "\n")
+    assert told.startswith("6:")
+    assert words in told
+
+
+@pytest.mark.parametrize("role", ["tool", "extension"])
+def test_a_section_of_another_role_is_refused(role: str, tmp_path: Path) -> None:
+    """What says nothing must not look as if it did."""
+    told = problem(tmp_path, HEAD + f"role: {role}\nsession: {{mode: yolo}}\n")
+    assert told.startswith("5:")
+    assert f"`session` says nothing to a subject of role {role}" in told
+
+
+def test_a_near_miss_has_a_suggestion(tmp_path: Path) -> None:
+    """The usual mistake is a typo."""
+    line = "cancels: [{id: a, scope: tool, target: write_fiel, when: {at: 1s}}]\n"
+    assert "did you mean `write_file`?" in problem(tmp_path, RUNTIME + line)
+
+
+def test_a_tool_call_may_be_named_by_the_id_that_the_provider_gives(tmp_path: Path) -> None:
+    """Such an id is not in the file."""
+    file = tmp_path / "one.yaml"
+    cancel = "cancels: [{id: a, scope: tool, target: call_1, when: {at: 1s}}]\n"
+    file.write_text(RUNTIME + cancel, "utf-8")
+    assert load_scenario(file).cancels[0].target == "call_1"

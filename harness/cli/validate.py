@@ -69,6 +69,7 @@ def _expanded(paths: tuple[str, ...]) -> Iterator[str]:
 def _checked(path: str) -> str:
     """Load the file, and return what it is."""
     from harness.load.error_model import check_error_model
+    from harness.load.matrix import expand
     from harness.load.scenario import checked_scenario
     from harness.load.trace_file import read_trace
     from harness.load.yaml_file import read_document
@@ -81,4 +82,8 @@ def _checked(path: str) -> str:
         model = check_error_model(path)
         readings = sum(len(switch.options) for switch in model.switches)
         return f"error model {model.id}, right under each of its {readings} readings"
-    return f"scenario {checked_scenario(document).id}"
+    scenario = checked_scenario(document)
+    if scenario.matrix is None:
+        return f"scenario {scenario.id}"
+    _, crossing = expand(document, scenario)
+    return f"scenario {scenario.id}, {crossing.run} of {crossing.cells} combinations"

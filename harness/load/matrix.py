@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,13 @@ from harness.model.matrix import Matrix
 from harness.model.scenario import Scenario
 
 __all__ = ["Crossing", "expand", "merged", "variant_name"]
+
+#: What stands for a definition; any other text with a dollar sign is a text.
+_NAME = re.compile(r"\$[a-z][a-z0-9-]*")
+
+
+class _UndefinedError(Exception):
+    """A choice names what nothing defines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +67,12 @@ def expand(document: Document, scenario: Scenario) -> tuple[tuple[Scenario, ...]
         if because is not None:
             omitted.append((name, because))
             continue
-        data = {**_combined(base, matrix, cell), "variant": name}
+        try:
+            data = {**_combined(base, matrix, cell), "variant": name}
+        except _UndefinedError as error:
+            message = f"with {name}: nothing defines `{error}`"
+            hint = "a choice of this combination, or the matrix, has to `define` it"
+            raise SourceError((document.problem(("matrix", "axes"), message, hint),)) from None
         try:
             scenarios.append(Scenario.model_validate_json(json.dumps(data), strict=True))
         except ValidationError as error:
@@ -109,7 +122,9 @@ def _filled(value: Any, defined: dict[str, Any]) -> Any:
         return {key: _filled(item, defined) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, defined) for item in value]
-    if isinstance(value, str) and value.startswith("$") and value[1:] in defined:
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        if value[1:] not in defined:
+            raise _UndefinedError(value)
         # A definition may name others, but never itself: so filling in always ends.
         others = {name: item for name, item in defined.items() if name != value[1:]}
         return _filled(defined[value[1:]], others)

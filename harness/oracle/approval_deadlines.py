@@ -63,7 +63,7 @@ def _wanted_ns(case: Case, prompt: Prompt, default_ns: int | None) -> int | None
     task = None if call is None or call.do != "ask" else tasks.get(call.task)
     if task is not None and task.question is not None and task.question.deadline is not None:
         return task.question.deadline
-    configured: dict[str, int] = {**case.session.deadlines}
+    configured = {str(kind): deadline for kind, deadline in case.session.deadlines.items()}
     return configured.get(prompt.kind, default_ns)
 
 

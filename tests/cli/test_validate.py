@@ -46,3 +46,14 @@ def test_an_empty_folder_is_not_valid(tmp_path: Path) -> None:
     result = faultclock("validate", str(tmp_path))
     assert result.exit_code == 2
     assert "lies below this folder" in result.stderr
+
+
+def test_every_combination_of_a_matrix_is_looked_at(tmp_path: Path) -> None:
+    """A combination that is no scenario would show only in the run otherwise."""
+    matrix = "matrix: {axes: {a: {x: {merge: {seeds: %s}}, y: {}}, b: {z: {}}}}\n"
+    (tmp_path / "right.yaml").write_text(GOOD + matrix % "2")
+    (tmp_path / "wrong.yaml").write_text(GOOD + matrix % "0")
+    result = faultclock("validate", str(tmp_path))
+    assert result.exit_code == 2
+    assert "scenario mine/one, 2 of 2 combinations" in result.stdout
+    assert "wrong.yaml:4:16: with a=x, b=z: seeds" in result.stderr

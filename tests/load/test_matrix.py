@@ -107,6 +107,19 @@ def test_a_file_cannot_call_itself_a_variant(tmp_path: Path) -> None:
     assert "`variant` is given to what" in problem(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("running: {define: {now: {kind: tool.called}}}", "running: {}"),
+        ("define: {now: {kind: tool.called}}", "define: {now: $then, then: $now}"),
+    ],
+)
+def test_a_name_that_nothing_defines_is_told(tmp_path: Path, old: str, new: str) -> None:
+    """Left as it is, it would be taken for a text; and no definition may lead back to itself."""
+    told = problem(tmp_path, BASE.replace(old, new))
+    assert "with state=running, event=cancel: nothing defines `$now`" in told
+
+
 _JSON = st.recursive(
     st.none() | st.integers() | st.text(max_size=3),
     lambda inner: (

@@ -36,6 +36,9 @@ __all__ = ["Binding", "Declares", "Options", "bind", "provider_adapter"]
 #: What a binding can express; checks that need more do not apply to it.
 Declares = Literal["errors", "audit", "events", "user", "model"]
 
+#: The options that a person may give to the decorator of any role.
+_OPTIONS = ("id", "title", "classify", "declares", "inline", "warm_in_place", "distributions")
+
 _EXAMPLE = "put @{0} on `async def subject({1})` or `def subject({1})`"
 
 
@@ -183,6 +186,7 @@ def bind(
     inline: bool = False,
     warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
+    **unknown: object,
 ) -> Binding:
     """Bind `function` in a role. The decorator of each role calls this; it has all checks.
 
@@ -196,6 +200,10 @@ def bind(
     if isinstance(function, Binding):
         raise SubjectError(
             f"{function.id!r} is bound already", hint=f"use @{role} once per function"
+        )
+    for option in unknown:
+        raise SubjectError(
+            f"@{role} has no option {option!r}", hint=f"known: {', '.join(_OPTIONS)}"
         )
     _check_options(open, classify, declares, retry_policies, distributions)
     _check_function(function, role=role, takes=takes, takes_client=open is not None)

@@ -226,3 +226,10 @@ def test_the_trace_is_told_what_the_binding_says() -> None:
     missing = provider_adapter(distributions=("no-such-library",))(lambda request: "")
     with pytest.raises(SubjectError, match="not installed"):
         missing.info()
+
+
+def test_an_option_that_is_none_is_refused_by_name() -> None:
+    """A typo in an option would otherwise surface as an error of ours."""
+    options: dict[str, Any] = {"inlin": True}
+    with pytest.raises(SubjectError, match="@provider_adapter has no option 'inlin'"):
+        provider_adapter(**options)(lambda request: "")

@@ -12,7 +12,9 @@ from harness.errors import Problem
 from harness.load.known_keys import Location
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document
+from harness.model.event_kinds import EVENT_KINDS
 from harness.model.scenario import Role, Scenario
+from harness.model.trigger import EventTrigger
 
 __all__ = ["unknown_names"]
 
@@ -34,6 +36,10 @@ def unknown_names(document: Document, scenario: Scenario) -> Iterator[Problem]:
         if name in document.data:
             message = f"`{name}` says nothing to a subject of role {scenario.role}"
             yield document.problem((name,), message, "take it out, or write another `role`")
+    for location, trigger in _triggers(scenario):
+        if trigger.kind is not None and trigger.kind not in EVENT_KINDS:
+            message = f"no event has the kind {trigger.kind!r}"
+            yield document.problem(location, message, did_you_mean(trigger.kind, _KINDS))
     if scenario.role != "runtime":
         return
     tools = [tool.name for tool in scenario.tools]
@@ -44,6 +50,16 @@ def unknown_names(document: Document, scenario: Scenario) -> Iterator[Problem]:
             yield document.problem(location, message, hint)
 
 
+def _triggers(scenario: Scenario) -> Iterator[tuple[Location, EventTrigger]]:
+    for number, cancel in enumerate(scenario.cancels):
+        if cancel.when.on is not None:
+            yield ("cancels", number, "when", "on", "kind"), cancel.when.on
+    for number, crash in enumerate(scenario.crashes):
+        if crash.on is not None:
+            yield ("crashes", number, "on", "kind"), crash.on
+
+
+_KINDS = tuple(sorted(EVENT_KINDS))
 _Named = tuple[Location, str, str, Iterable[str]]
 
 

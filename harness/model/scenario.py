@@ -201,8 +201,9 @@ class Scenario(SparseValue):
             if rule.when.task is not None and rule.when.task not in ids:
                 raise ValueError(f"fault {rule.id!r} names the unknown task {rule.when.task!r}")
         for what, names in self._names():
-            if len(set(names)) != len(names):
-                raise ValueError(f"two {what} have the same name")
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise ValueError(f"two {what} have the same name {twice!r}")
         if self.role == "provider_adapter":
             self._only_a_provider()
         if self.disk is not None and self.role != "session_store":

@@ -60,6 +60,21 @@ def test_a_section_of_another_role_is_refused(role: str, tmp_path: Path) -> None
     assert f"`session` says nothing to a subject of role {role}" in told
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cancels: [{id: a, scope: turn, when: {on: {kind: tool.caled}}}]",
+        "crashes: [{id: a, on: {kind: tool.caled}}]",
+    ],
+)
+def test_a_trigger_waits_for_an_event_that_there_is(line: str, tmp_path: Path) -> None:
+    """A kind that no event has would never come."""
+    told = problem(tmp_path, RUNTIME + line + "\n")
+    assert told.startswith("6:")
+    assert "no event has the kind 'tool.caled'" in told
+    assert "did you mean `tool.called`?" in told
+
+
 def test_a_near_miss_has_a_suggestion(tmp_path: Path) -> None:
     """The usual mistake is a typo."""
     line = "cancels: [{id: a, scope: tool, target: write_fiel, when: {at: 1s}}]\n"

@@ -1,0 +1,45 @@
+"""The canonical kinds of trace events: what a trigger of a scenario may wait for.
+
+What a subject says of itself comes as the `declared.*` kinds; everything else the world observed
+or did.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EVENT_KINDS"]
+
+_BY_GROUP: dict[str, tuple[str, ...]] = {
+    "call": ("crashed", "raised", "returned", "skipped", "started"),
+    "cancel": ("raised", "requested", "unsupported"),
+    "contract": ("declared",),
+    "declared": ("audit", "audit_event", "event", "model_message", "user_message"),
+    "disk": ("acted", "edited", "read", "survived"),
+    "extension": ("capabilities", "phase", "residue", "slot_decided", "slot_delivered"),
+    "fault": ("fired", "unmet"),
+    "http": ("exchange_ended", "malformed", "request", "response", "stream_error"),
+    "interaction": ("answered", "broken", "dismissed", "shown"),
+    "net": (
+        "closed",
+        "connect",
+        "connect_failed",
+        "connected",
+        "delivered",
+        "eof",
+        "reset",
+        "resolve",
+        "resolving",
+        "sent",
+    ),
+    "process": ("crashed", "started"),
+    "run": ("started",),
+    "stage": ("asked",),
+    "store": ("answered", "asked", "durable", "edited"),
+    "tool": ("called", "effect", "raised", "replied", "stopped", "unfinished"),
+    "world": ("touched",),
+}
+
+#: Every kind that a trace may hold.
+EVENT_KINDS = frozenset(
+    {f"{group}.{name}" for group, names in _BY_GROUP.items() for name in names}
+    | {"entropy", "leak", "sleep"}
+)

@@ -6,16 +6,20 @@ import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
-from harness.load.scenario import load_scenario, shipped_scenarios
+from harness.load.scenario import find_scenarios, load_scenario, shipped_scenarios
 from harness.load.schema import scenario_schema
 from harness.model.fault import Fault, FaultRule, HttpDate, HttpError, OkWithErrorBody, StreamError
+from harness.model.interaction_script import InteractionKind, InteractorAnswer
+from harness.model.mishap import CancelScope
 from harness.model.scenario import Scenario
+from harness.model.store_script import StoreFault
+from harness.model.tool_script import ToolFault
 
 #: Family to the least number of scenarios that it needs to say something.
 FAMILIES = {
@@ -122,6 +126,31 @@ def test_every_kind_of_fault_is_used() -> None:
     union = get_args(get_args(Fault)[0])
     kinds = {get_args(member.model_fields["kind"].annotation)[0] for member in union}
     assert {rule.then.kind for rule in _rules()} == kinds
+
+
+def _kinds(union: Any) -> set[str]:
+    return {
+        get_args(member.model_fields["kind"].annotation)[0]
+        for member in get_args(get_args(union)[0])
+    }
+
+
+def test_everything_that_can_befall_an_agent_is_used() -> None:
+    """What a tool replies, a person answers and a store does; what is asked, killed, cancelled."""
+    runs = [scenario for item in find_scenarios() for scenario in item.runnable]
+    tools = [rule.then for run in runs for tool in run.tools for rule in tool.rules]
+    assert {outcome.fault.kind for outcome in tools} == _kinds(ToolFault)
+    assert {outcome.effect for outcome in tools} == {"none", "committed", "late"}
+    people = [rule for run in runs for person in run.interactors for rule in person.rules]
+    assert {rule.then.kind for rule in people} == _kinds(InteractorAnswer)
+    stores = [rule for run in runs if run.store is not None for rule in run.store.rules]
+    assert {rule.then.kind for rule in stores} == _kinds(StoreFault)
+    asked = {task.question.kind for run in runs for task in run.tasks if task.question}
+    # An Approve and a Confirm are asked by the runtime itself, about a tool.
+    assert asked == set(get_args(InteractionKind)) - {"Approve", "Confirm"}
+    assert {cancel.scope for run in runs for cancel in run.cancels} == set(get_args(CancelScope))
+    for moment in ("at", "on", "write"):
+        assert any(getattr(crash, moment) is not None for run in runs for crash in run.crashes)
 
 
 def test_every_condition_of_a_trigger_is_used() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -24,8 +24,12 @@ _TEXT_MAX = 4_000
 _INT_END = 1 << 63
 
 
-def plain(value: object, depth: int = 0) -> Any:
-    """Return a copy of `value` as JSON data without secrets, and with floats as texts."""
+def plain(value: object, clean: Callable[[str], str] = without_secrets, depth: int = 0) -> Any:
+    """Return a copy of `value` as JSON data, with floats as texts.
+
+    Args:
+        clean: takes out of each text what may stand in no trace.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -34,13 +38,16 @@ def plain(value: object, depth: int = 0) -> Any:
     if isinstance(value, float):
         return float.__repr__(value)
     if isinstance(value, str):
-        return _text(value)
+        return _text(value, clean)
     if depth < _DEPTH_MAX:
         if isinstance(value, Mapping):
             items = islice(value.items(), _ITEMS_MAX)
-            return {str(plain(key, depth + 1)): plain(item, depth + 1) for key, item in items}
+            return {
+                str(plain(key, clean, depth + 1)): plain(item, clean, depth + 1)
+                for key, item in items
+            }
         if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-            return [plain(item, depth + 1) for item in islice(value, _ITEMS_MAX)]
+            return [plain(item, clean, depth + 1) for item in islice(value, _ITEMS_MAX)]
     return f"<{type(value).__name__}>"
 
 
@@ -68,7 +75,7 @@ def _dumped(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _text(value: str) -> str:
+def _text(value: str, clean: Callable[[str], str]) -> str:
     whole = str.__str__(value)
-    text = without_secrets(whole[:_TEXT_MAX])
+    text = clean(whole[:_TEXT_MAX])
     return text if len(whole) <= _TEXT_MAX else f"{text}…"

@@ -7,6 +7,7 @@ event, amortized: a queue gives up each event once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -61,7 +62,7 @@ class Fault:
 
 
 @dataclass(slots=True, kw_only=True)
-class Stretch:
+class Stretch(ABC):
     """One stretch of one key.
 
     Attributes:
@@ -76,11 +77,11 @@ class Stretch:
     judged: int = 0
     fault: Fault | None = None
 
+    @abstractmethod
     def feed(self, event: TraceEvent, roles: int) -> None:
         """Take in the next event."""
-        raise NotImplementedError
 
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
         """Settle what its end decides; `forgiven` when what was still due is not to be asked."""
 
     def blame(self, fault: Fault) -> None:
@@ -112,7 +113,7 @@ class _Existence(Stretch):
         if roles & EVENT and len(self.found) < 2:
             self.found.append(event)
 
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
         if self.found or not forgiven:
             self.judged = 1
         if not self.found and not forgiven:
@@ -121,7 +122,7 @@ class _Existence(Stretch):
 
 
 class _ExactlyOne(_Existence):
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
         _Existence.conclude(self, forgiven=forgiven)
         if len(self.found) > 1:
             first, second = self.found
@@ -208,7 +209,7 @@ class _Response(Stretch):
         if roles & EVENT:
             self.pending.append(event)
 
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
         if not self.pending or forgiven:
             return
         self.judged += len(self.pending)
@@ -245,7 +246,7 @@ class _Last(Stretch):
             if roles & EVENT:
                 self.found = event
 
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
         if self.latest is None or forgiven:
             return
         self.judged = 1

@@ -21,6 +21,7 @@ from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.conversation import first_missing, said_in, said_in_turn
 from harness.oracle.extension_set import set_faults
 from harness.oracle.opening import opening_of
+from harness.oracle.session_bounds import judge_bounds, said_of
 from harness.oracle.stored_state import conditions_of
 from harness.oracle.tool_fates import Fate, arguments_of, fate_of
 from harness.oracle.tool_messages import messages_of
@@ -207,8 +208,7 @@ def _go_on(case: Case) -> Outcome:
             ),
             *requirements,
         )
-    _judge_starts(case, outcome)
-    _judge_closes(case, outcome)
+    judge_bounds(case, outcome)
     return outcome
 
 
@@ -223,7 +223,7 @@ def _judge_refused(case: Case, call: Call, outcome: Outcome) -> None:
             requirement=next(iter(requirements), None),
             call=call.id,
             expected="the turn asks the model: nothing had failed",
-            observed=f"it ended with {_said(call.end)}",
+            observed=f"it ended with {said_of(call.end)}",
             events=(call.start.seq, call.end.seq),
         )
     )
@@ -253,60 +253,6 @@ def _is_in_the_way(case: Case, call: Call) -> bool:
         conditions_of(case, life) if life.resumes and opening_of(case, life.number) is call else ()
     )
     return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
-
-
-def _judge_starts(case: Case, outcome: Outcome) -> None:
-    """Judge that a new session opens where nothing is in its way."""
-    requirements = also(case.model, "turns.go-on.start")
-    for life in case.lives:
-        start = opening_of(case, life.number)
-        if start is None or start.end is None or start.stop is not None or life.resumes:
-            continue
-        busy = any(not item.ok for item in case.store_operations if item.call == start.id)
-        phases = [
-            event
-            for event in case.trace.of_kind("extension.phase")
-            if int(event.payload.get("life", 1)) == life.number and not event.payload.get("ok")
-        ]
-        if busy or phases or set_faults(case, start) or start.is_turn:
-            continue
-        outcome.looked_at(*requirements)
-        if start.raised:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=start.id,
-                    expected="a new session opens: nothing had failed",
-                    observed=f"it was refused with {_said(start.end)}",
-                    events=(start.start.seq, start.end.seq),
-                )
-            )
-
-
-def _judge_closes(case: Case, outcome: Outcome) -> None:
-    """Judge that a session is closed without an error where nothing is in the way of it."""
-    requirements = also(case.model, "turns.go-on.close")
-    for call in case.calls:
-        if call.do != "close" or call.end is None or call.stop is not None:
-            continue
-        store = any(not item.ok and item.life == call.life for item in case.store_operations)
-        phases = any(not event.payload.get("ok") for event in case.trace.of_kind("extension.phase"))
-        opened = any(
-            item.do == "start" and item.life == call.life and item.returned for item in case.calls
-        )
-        if store or phases or not opened or any(case.trace.of_kind("cancel.requested")):
-            continue
-        outcome.looked_at(*requirements)
-        if call.raised:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected="the session is closed: nothing had failed",
-                    observed=f"it ended with {_said(call.end)}",
-                    events=(call.start.seq, call.end.seq),
-                )
-            )
 
 
 def _is_excused(case: Case, call: Call) -> bool:
@@ -370,7 +316,7 @@ def _stuck(call: Call, answer: Answer | None, failed: list[tuple[ToolCall, Fate]
     if answer is not None and any(arguments_of(item) is None for item in answer.tool_calls):
         # Whether the answer as a whole is malformed, the documents do not agree on.
         return None
-    said = _said(call.end)
+    said = said_of(call.end)
     if call.raised and failed:
         item, fate = failed[0]
         what = fate.pair or fate.kind.replace("_", " ")
@@ -399,14 +345,6 @@ def _stuck(call: Call, answer: Answer | None, failed: list[tuple[ToolCall, Fate]
 def _all_good(answer: Answer) -> bool:
     ends = [item.executions[-1].is_good for item in answer.tool_calls if item.executions]
     return len(ends) == len(answer.tool_calls) and all(ends)
-
-
-def _said(end: TraceEvent | None) -> str:
-    chain = [] if end is None else list(end.payload.get("chain") or [])
-    named = typed(origin(chain))
-    if named is not None:
-        return "/".join(named)
-    return str(chain[0].get("type")) if chain else "an error"
 
 
 # ---------------------------------------------------------------------- saved

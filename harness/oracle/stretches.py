@@ -113,7 +113,7 @@ class _Existence(Stretch):
         if roles & EVENT and len(self.found) < 2:
             self.found.append(event)
 
-    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
+    def conclude(self, *, forgiven: bool) -> None:
         if self.found or not forgiven:
             self.judged = 1
         if not self.found and not forgiven:
@@ -122,7 +122,7 @@ class _Existence(Stretch):
 
 
 class _ExactlyOne(_Existence):
-    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
+    def conclude(self, *, forgiven: bool) -> None:
         _Existence.conclude(self, forgiven=forgiven)
         if len(self.found) > 1:
             first, second = self.found
@@ -209,7 +209,7 @@ class _Response(Stretch):
         if roles & EVENT:
             self.pending.append(event)
 
-    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
+    def conclude(self, *, forgiven: bool) -> None:
         if not self.pending or forgiven:
             return
         self.judged += len(self.pending)
@@ -246,7 +246,7 @@ class _Last(Stretch):
             if roles & EVENT:
                 self.found = event
 
-    def conclude(self, *, forgiven: bool) -> None:  # noqa: B027 - many need no end
+    def conclude(self, *, forgiven: bool) -> None:
         if self.latest is None or forgiven:
             return
         self.judged = 1

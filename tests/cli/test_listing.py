@@ -66,3 +66,15 @@ def test_requirements_are_of_the_model_that_is_asked_for() -> None:
     result = faultclock("list", "requirements", "--model", "stud-cly")
     assert result.exit_code == 2
     assert "did you mean 'stud-cli'" in result.stderr
+
+
+def test_a_check_names_its_level_its_sentences_and_what_is_made_to_fail_it() -> None:
+    """The kill matrix is read here, and only the evidence has no sentence that asks for it."""
+    checks = {entry["id"]: entry for entry in listed("checks")}
+    told = checks["approvals.respected"]
+    assert told["level"] == "MUST"
+    assert told["requirements"]
+    assert "mini-runtime-one-yes-for-all" in told["miniatures"]
+    assert checks["evidence.no-leaks"]["level"] is None
+    bare = [name for name, entry in checks.items() if not entry["miniatures"]]
+    assert bare == ["evidence.whole"]

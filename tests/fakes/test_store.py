@@ -412,3 +412,12 @@ def test_a_fact_that_ends_the_life_is_the_last_one() -> None:
     life.run(write({"a": 1}), read)
     assert (life.out, life.times()[-1][1]) == ([], "store.durable")
     assert Life(script(), life.state, life=2).run(read).out == [{"a": 1}]
+
+
+@pytest.mark.parametrize(("task", "fails"), [("ask", True), ("other", False)])
+def test_a_rule_for_one_task_leaves_the_others_alone(task: str, fails: bool) -> None:
+    """The first write of a session belongs to its start; the fault is meant for a turn."""
+    down = {"when": {"operation": "write", "task": task}, "then": {"kind": "unavailable"}}
+    life = Life(script(down)).run(write({"n": 1}))
+    assert isinstance(life.out[0], TypedError) is fails
+    assert bool(life.facts("fault.unmet")) is not fails

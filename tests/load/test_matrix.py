@@ -137,3 +137,10 @@ def test_merging_changes_neither_side(base: Any, change: Any) -> None:
     assert (repr(base), repr(change)) == before
     if isinstance(both, dict) and isinstance(base, dict) and isinstance(change, dict):
         assert both.keys() == base.keys() | change.keys()
+
+
+def test_a_mapping_inside_a_mapping_is_merged_and_a_list_is_added_to() -> None:
+    """A choice that changes one field of the provider leaves the others as they are."""
+    base = {"provider": {"reply": "yes", "faults": [1]}, "seeds": 1}
+    change = {"provider": {"faults": [2]}, "seeds": 2}
+    assert merged(base, change) == {"provider": {"reply": "yes", "faults": [1, 2]}, "seeds": 2}

@@ -283,3 +283,15 @@ def test_a_wait_where_no_retry_was_legal_has_no_interval(model: ErrorModel) -> N
     (wait,) = judge(model, TraceBuilder().start().fails(401).wait("1s").good().build()).waits
     assert (wait.low_ns, wait.high_ns, wait.legal) == (None, None, False)
     assert "unmapped" in wait.basis
+
+
+def test_a_finding_says_whose_words_its_sentence_is_in(model: ErrorModel) -> None:
+    """A paraphrase must not be shown as a quotation, nor without the page that it is about."""
+    findings = [item for name in TURNS for item in judge(model, TURNS[name][1]()).findings]
+    wording = {item.id: item for item in model.requirements}
+    cited = [item for item in findings if item.requirement is not None]
+    assert {item.paraphrased for item in cited} == {True, False}
+    for item in cited:
+        source = wording[item.requirement or ""]
+        assert item.paraphrased is (source.wording == "paraphrased")
+        assert item.document == source.document

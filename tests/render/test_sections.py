@@ -210,3 +210,4 @@ def test_checks_that_had_nothing_to_judge_are_told_together_by_reason() -> None:
     told = {line.check for line in section.judged}
     told |= {name for _, names in section.silent for name in names}
     assert told == {line.check for line in section.checks}
+    assert not {"storage.a", "storage.b"} & {line.check for line in section.judged}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.errors import InputError
+from harness.load.matrix import Crossing
 from harness.model.error_model import ErrorModel
 from harness.model.finding import Report, Verdict
 from harness.run.suite import SuiteRequest, run_suite
@@ -155,3 +156,22 @@ def test_coverage_tells_tested_failed_excluded_and_not_exercised_apart(
     assert status["STUD-RATE-01"] == "tested"
     assert status["STUD-RATE-03"] == "not exercised"
     assert status["STUD-CLASS-01"] == "excluded"
+
+
+def test_a_crossing_counts_the_variants_that_were_run(
+    bound: Callable[[str], Binding], model: ErrorModel
+) -> None:
+    """What was chosen out of it is counted, and not what the file could have come to."""
+    crossing = Crossing(scenario="tests/crossed", cells=3, omitted=(("c", "it cannot be"),))
+    scenario = small().model_copy(update={"id": "tests/crossed", "variant": "a"})
+    report = run_suite(
+        SuiteRequest(
+            scenarios=(scenario,),
+            binding=bound("reference"),
+            subject_spec="reference",
+            model=model,
+            crossings=(crossing,),
+        )
+    )
+    (told,) = report.crossings
+    assert (told.cells, told.run, told.omitted) == (3, 1, {"it cannot be": ("c",)})

@@ -12,6 +12,16 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from harness.model._base import Value
+from harness.model.failure_rules import (
+    AmplificationRule,
+    BreakerRules,
+    ChainRules,
+    Consequence,
+    JoinRule,
+    KeptRule,
+    LimitRule,
+    TellingRule,
+)
 from harness.model.ordering import EventPattern, OrderingRule, Scope, unknown_event
 from harness.model.retry_policy import RetryPolicy
 from harness.model.role_rules import ExtensionRules, ToolRules
@@ -30,6 +40,7 @@ __all__ = [
     "ErrorClass",
     "ErrorModel",
     "EventPattern",
+    "FailureKind",
     "Level",
     "OrderingRule",
     "Requirement",
@@ -66,6 +77,45 @@ SignalKind = Literal[
     "connection_reset",
     "connection_closed",
     "deadline",
+]
+#: Failures of anything but a request to the model, as the world can see them.
+FailureKind = Literal[
+    "tool_input_invalid",
+    "tool_exception",
+    "tool_timeout",
+    "tool_failed",
+    "tool_partial",
+    "tool_output_malformed",
+    "tool_denied_by_policy",
+    "tool_denied_by_user",
+    "tool_denial_loop",
+    "tool_unknown",
+    "tool_unavailable",
+    "tool_cancelled",
+    "approval_timed_out",
+    "subagent_failed",
+    "subagent_timeout",
+    "subagent_denied",
+    "join_violated",
+    "hook_failed",
+    "memory_unavailable",
+    "telemetry_failed",
+    "queue_refused",
+    "program_missing",
+    "program_exit",
+    "program_cut",
+    "program_refused",
+    "program_timeout",
+    "program_denial_loop",
+    "command_failed",
+    "output_not_json",
+    "output_schema_invalid",
+    "content_filtered",
+    "sandbox_failed",
+    "handler_failed",
+    "breaker_open",
+    "limit_reached",
+    "cancelled",
 ]
 
 
@@ -114,13 +164,15 @@ class ErrorClass(Value):
     """Who owns the next move, as the document words it."""
     disposition: Disposition
     codes: tuple[str, ...] = ()
+    dispositions: dict[str, Disposition] = {}
+    """Code to a disposition other than that of the class."""
     requirement: str
 
 
 class SignalPattern(Value):
     """Conditions on a Signal; every one that is given must hold."""
 
-    kinds: tuple[SignalKind, ...] = ()
+    kinds: tuple[SignalKind | FailureKind, ...] = ()
     statuses: tuple[str, ...] = Field(
         default=(), json_schema_extra={"items": {"type": ["integer", "string"]}}
     )
@@ -129,6 +181,11 @@ class SignalPattern(Value):
     """The provider's own `error.code` values."""
     error_types: tuple[str, ...] = ()
     """The provider's own `error.type` values."""
+    causes: tuple[str, ...] = ()
+    """Which sort of its kind: the code that a tool gave, the fault of a sandbox (`syntax`...), the
+    limit (`steps`...), what a program said (`auth`, `network`...)."""
+    roles: tuple[str, ...] = ()
+    """The role of the node of a workflow in which it happened, such as `reviewer`."""
 
     @field_validator("statuses", mode="before")
     @classmethod
@@ -234,6 +291,15 @@ class ErrorModel(Value):
     cancellation: CancellationRules | None = None
     resume: ResumeRules | None = None
     budgets: BudgetRules | None = None
+    consequences: tuple[Consequence, ...] = ()
+    """What becomes of the run after a failure; the first one that covers it decides."""
+    telling: tuple[TellingRule, ...] = ()
+    kept: tuple[KeptRule, ...] = ()
+    chain: ChainRules | None = None
+    breaker: BreakerRules | None = None
+    joins: tuple[JoinRule, ...] = ()
+    limits: tuple[LimitRule, ...] = ()
+    amplification: AmplificationRule | None = None
     extension_set: ExtensionSetRules | None = None
     rules: dict[str, str] = {}
     """Requirement ids of rules that are not policies, by the check's own name for them."""
@@ -257,6 +323,7 @@ class ErrorModel(Value):
             *((rule.id, rule.requirement) for rule in self.tool_signals),
             *((rule.id, rule.requirement) for rule in self.audiences),
             *((rule.id, rule.requirement) for rule in self.ordering),
+            *self._cited_by_failure_rules(),
             *self._cited_by_turn_rules(),
             *self.rules.items(),
         ]
@@ -276,6 +343,22 @@ class ErrorModel(Value):
             if rule.error_class is not None and rule.code not in codes.get(rule.error_class, ()):
                 raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
         return self
+
+    def _cited_by_failure_rules(self) -> list[tuple[str, str]]:
+        cited = [
+            *((rule.id, rule.requirement) for rule in self.consequences),
+            *((rule.id, rule.requirement) for rule in self.telling),
+            *((rule.id, rule.requirement) for rule in self.kept),
+            *((f"joins: {rule.policy}", rule.requirement) for rule in self.joins),
+            *((f"limits: {rule.limit}", rule.requirement) for rule in self.limits),
+        ]
+        if self.chain is not None:
+            cited += [(f"chain: {key}", id_) for key, id_ in self.chain.requirements.items()]
+        if self.breaker is not None:
+            cited += [(f"breaker: {key}", id_) for key, id_ in self.breaker.requirements.items()]
+        if self.amplification is not None:
+            cited.append(("amplification", self.amplification.requirement))
+        return cited
 
     def _cited_by_turn_rules(self) -> list[tuple[str, str]]:
         deadlines = () if self.interactions is None else self.interactions.deadlines

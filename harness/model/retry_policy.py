@@ -72,14 +72,18 @@ class Backoff(Value):
 class Jitter(Value):
     """By how much a wait may differ from its nominal value, and that it must differ."""
 
-    kind: Literal["none", "proportional"] = "none"
+    kind: Literal["none", "proportional", "additive"] = "none"
     percent: int = Field(default=0, ge=0, le=100)
     """Half width: 20 means ±20 %."""
+    up_to: DurationNs | None = None
+    """With `additive`: the most that is added to the nominal wait; nothing is taken away."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Jitter:
-        if (self.kind == "none") != (self.percent == 0):
-            raise ValueError("kind: none has no percent, kind: proportional has one above 0")
+        if (self.kind == "proportional") != (self.percent != 0):
+            raise ValueError("proportional jitter has a percent above 0, and no other has one")
+        if (self.kind == "additive") != (self.up_to is not None):
+            raise ValueError("additive jitter has `up_to`, and no other has it")
         return self
 
 
@@ -100,6 +104,11 @@ class RetryPolicy(Value):
     """`Class/Code`, or `Class/*`."""
     owner: str = "provider adapter"
     layer: str = "transport"
+    """`transport`, `session store`, or what is done again as a whole: `tool`, `node`, `stage`,
+    `queue` or `program`."""
+    attempts_from: Literal["policy", "node", "entry"] = "policy"
+    """Whose the count, the waits and the codes worth a retry are: the policy's own, or those that
+    the node of a workflow (or the entry of a chain) declares; the policy's then stand for none."""
     attempts_max: int = Field(ge=1)
     """Attempts in all, the first try included."""
     backoff: Backoff
@@ -117,6 +126,8 @@ class RetryPolicy(Value):
         """Return the legal wait before retry `retry_number` (1-based)."""
         nominal_ns = self.backoff.nominal_ns(retry_number)
         margin = nominal_ns * self.jitter.percent
+        if self.jitter.up_to is not None:
+            return Interval(low_ns=nominal_ns, high_ns=nominal_ns + self.jitter.up_to)
         # Rounded outwards, so that exactly ±p % is always legal.
         return Interval(
             low_ns=(nominal_ns * 100 - margin) // 100,

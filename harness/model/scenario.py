@@ -19,11 +19,15 @@ from harness.model.fault import FaultRule
 from harness.model.interaction_script import InteractionKind, InteractorScript
 from harness.model.matrix import Matrix
 from harness.model.mishap import CancelRule, CrashRule
+from harness.model.program_script import ProgramScript
+from harness.model.services_script import HookScript, QueueScript, TelemetryScript
 from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
 from harness.model.tool_script import ToolScript
+from harness.model.workflow_script import WorkflowScript
 
 __all__ = [
+    "FallbackProvider",
     "Limits",
     "ProviderReply",
     "ProviderScript",
@@ -91,6 +95,22 @@ class ProviderScript(SparseValue):
         return faults
 
 
+class FallbackProvider(ProviderScript):
+    """A provider that a runtime may ask when the one before it in the chain cannot answer."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    host: str = Field(default="", pattern=r"^[a-z0-9.-]*$")
+    """Name of its host; empty: `<id>.example.com`."""
+    model: str = "fallback-mini"
+    attempts_max: int = Field(default=1, ge=1)
+    """Attempts that the chain grants it, the first included."""
+
+    @property
+    def base_url(self) -> str:
+        """Where its API begins, without a slash at its end."""
+        return f"https://{self.host or f'{self.id}.example.com'}/v1"
+
+
 class Question(Value):
     """What a runtime is told to ask the person."""
 
@@ -153,6 +173,14 @@ class Scenario(SparseValue):
             "cancels",
             "crashes",
             "crash_everywhere",
+            "models",
+            "fallbacks",
+            "attempts_per_provider",
+            "programs",
+            "workflow",
+            "hooks",
+            "telemetry",
+            "queue",
         }
     )
 
@@ -166,6 +194,9 @@ class Scenario(SparseValue):
     """Id of the scenario that plants the opposite defect."""
     origin: str | None = None
     """The public bug or document that the situation comes from."""
+    models: tuple[str, ...] = ()
+    """Ids of the error models that it is written for; empty: any. A run by another model passes it
+    over, unless it is named itself."""
     variant: str | None = None
     """Which of the scenarios that were made from one file this is; never in a file."""
     matrix: Matrix | None = None
@@ -182,6 +213,17 @@ class Scenario(SparseValue):
     cancels: tuple[CancelRule, ...] = ()
     crashes: tuple[CrashRule, ...] = ()
     """In the order in which they happen, one for each life of the subject but the last."""
+    fallbacks: tuple[FallbackProvider, ...] = ()
+    """The chain of providers after `provider`, in the order in which they are to be asked."""
+    attempts_per_provider: int | None = Field(default=None, ge=1)
+    """Attempts that the chain grants `provider` itself; None: as the runtime has it."""
+    programs: tuple[ProgramScript, ...] = ()
+    """What is on the PATH; nothing else is."""
+    workflow: WorkflowScript | None = None
+    """What a turn consists of; None: a conversation with the model."""
+    hooks: tuple[HookScript, ...] = ()
+    telemetry: TelemetryScript | None = None
+    queue: QueueScript | None = None
     crash_everywhere: bool = False
     """Whether it is run once more for each event of its own trace, with a crash right after it."""
     tasks: tuple[Task, ...] = (Task(id="ask"),)
@@ -214,17 +256,27 @@ class Scenario(SparseValue):
 
     def _names(self) -> Iterator[tuple[str, list[str]]]:
         yield "tools", [tool.name for tool in self.tools]
+        yield "fallbacks", [provider.id for provider in self.fallbacks]
+        yield "programs", [program.name for program in self.programs]
+        yield "hooks", [hook.id for hook in self.hooks]
         yield "interactors", [interactor.id for interactor in self.interactors]
         rules = [rule.id for rule in self.provider.faults]
         rules += [rule.id for tool in self.tools for rule in tool.rules]
         rules += [rule.id for interactor in self.interactors for rule in interactor.rules]
         rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
         rules += [rule.id for rule in (self.disk.rules if self.disk is not None else ())]
+        rules += [rule.id for provider in self.fallbacks for rule in provider.faults]
+        rules += [rule.id for program in self.programs for rule in program.rules]
+        rules += [rule.id for hook in self.hooks for rule in hook.rules]
+        rules += [rule.id for rule in (self.telemetry.rules if self.telemetry is not None else ())]
+        rules += [rule.id for rule in (self.queue.rules if self.queue is not None else ())]
+        nodes = self.workflow.nodes if self.workflow is not None else ()
+        rules += [rule.id for node in nodes for rule in node.rules]
         rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
         yield "rules", rules
 
     def _only_a_provider(self) -> None:
-        for name in sorted(self.SPARSE - {"variant", "matrix"}):
+        for name in sorted(self.SPARSE - {"variant", "matrix", "models"}):
             if getattr(self, name):
                 raise ValueError(f"{name} is for another role than provider_adapter")
         for task in self.tasks:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from decimal import Decimal
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from harness.model._base import Value
+from harness.model._base import SparseValue, Value
 from harness.model.duration import DurationNs
 from harness.model.interaction_script import InteractionKind
 from harness.model.retry_policy import Backoff, Jitter
@@ -23,8 +24,10 @@ __all__ = [
 Phase = Literal["init", "activate", "deactivate", "dispose"]
 
 
-class Budgets(Value):
+class Budgets(SparseValue):
     """Limits on one turn. None: no limit."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"cost_max_usd", "usd_per_million_tokens"})
 
     steps_max: int | None = Field(default=None, ge=1)
     """Answers of the provider."""
@@ -33,6 +36,10 @@ class Budgets(Value):
     tokens_max: int | None = Field(default=None, ge=1)
     """Tokens as the provider's usage counts them; a cost limit divided by the price."""
     wall_time: DurationNs | None = None
+    cost_max_usd: Decimal | None = Field(default=None, gt=0)
+    """Money, at `usd_per_million_tokens`."""
+    usd_per_million_tokens: Decimal = Field(default=Decimal(1_000), gt=0)
+    """The price that the runtime is told: a token costs a tenth of a cent."""
 
 
 class StageRetry(Value):
@@ -98,8 +105,10 @@ class ExtensionScript(Value):
     """The lives of the subject (1-based) in which it is installed; empty: all of them."""
 
 
-class SessionScript(Value):
+class SessionScript(SparseValue):
     """What the runtime is configured with."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"policies", "join", "quorum", "denials_max"})
 
     id: str = Field(default="s1", pattern=r"^[a-z0-9][a-z0-9-]*$")
     mode: Literal["ask", "yolo", "allowlist"] = "ask"
@@ -113,6 +122,15 @@ class SessionScript(Value):
     deadlines: dict[InteractionKind, DurationNs] = {}
     """Interaction kind to a deadline other than the runtime's default."""
     budgets: Budgets = Budgets()
+    policies: dict[Literal["llm", "tool", "subagent"], Literal["fail", "degrade", "continue"]] = {}
+    """What the person who set it up wants to become of a run in which that fails; what is missing
+    is as the error model has it by default."""
+    join: Literal["", "all_required", "allow_optional_failures", "first_success", "quorum"] = ""
+    """How a group of subagents is joined; empty: as the error model has it by default."""
+    quorum: int | None = Field(default=None, ge=1)
+    """With `join: quorum`: how many subagents have to succeed."""
+    denials_max: int | None = Field(default=None, ge=1)
+    """Denials of permission in a row after which the run is to stop; None: the model's default."""
     entry_stage: str | None = None
     stages: tuple[StageScript, ...] = ()
     """The state machine; empty: none is attached."""

@@ -5,11 +5,11 @@ Effect and reply are apart: a tool may have done its work and say that it failed
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from harness.model._base import Value
+from harness.model._base import SparseValue, Value
 from harness.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from harness.model.fault import AttemptRange, RangeField
 from harness.model.retry_policy import Backoff, Jitter
@@ -109,6 +109,20 @@ class Hang(Value):
     kind: Literal["hang"]
 
 
+class Logical(Value):
+    """The tool replies that it did not work: the expected kind of failure, `{ok: false}`."""
+
+    kind: Literal["logical"]
+    message: str = "File not found: notes.txt"
+
+
+class CapabilityAbsent(Value):
+    """The host lacks what the tool needs."""
+
+    kind: Literal["capability_absent"]
+    message: str = "no shell on this host"
+
+
 ToolFault = Annotated[
     Partial
     | ExecutionTimeout
@@ -118,7 +132,9 @@ ToolFault = Annotated[
     | Forbidden
     | NotFound
     | ToolException
-    | Hang,
+    | Hang
+    | Logical
+    | CapabilityAbsent,
     Field(discriminator="kind"),
 ]
 
@@ -155,8 +171,10 @@ class ToolRule(Value):
     """Whether a run in which nobody met it is still a valid run."""
 
 
-class ToolScript(Value):
+class ToolScript(SparseValue):
     """A fake tool."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"policy", "required", "idempotent"})
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = "A simulated tool."
@@ -179,6 +197,12 @@ class ToolScript(Value):
     retry: ToolRetry | None = None
     value: Any = {"done": True}
     """The value of a good result."""
+    policy: Literal["", "allow", "deny"] = ""
+    """What the policy engine says of a call; empty: it need not be asked."""
+    required: bool = True
+    """With `agent`: whether a group of subagents needs it to succeed."""
+    idempotent: bool = True
+    """Whether it may be executed twice without harm."""
     lives: tuple[int, ...] = ()
     """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: Class and code of an error, written `Class/Code`.
-Pair = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*/[A-Za-z][A-Za-z0-9]*$")]
+Pair = Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*/[A-Za-z][\w-]*$")]
 
 ResumeCondition = Literal[
     "no_snapshot",

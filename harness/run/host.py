@@ -53,6 +53,12 @@ class RecordingHost:
         """Declare what the user is shown."""
         self._declare("user_message", message=message)
 
+    def show_operator(
+        self, message: str, *, actions: tuple[str, ...] = (), pill: str | None = None
+    ) -> None:
+        """Declare what the operator is shown."""
+        self._declare("operator_message", message=message, actions=list(actions), pill=pill)
+
     def tell_model(self, shape: Mapping[str, Any]) -> None:
         """Declare what the model is told."""
         self._declare("model_message", shape=shape)

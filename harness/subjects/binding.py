@@ -34,7 +34,7 @@ from harness.subjects.ports import ProviderRequest
 __all__ = ["Binding", "Declares", "Options", "bind", "provider_adapter"]
 
 #: What a binding can express; checks that need more do not apply to it.
-Declares = Literal["errors", "audit", "events", "user", "model"]
+Declares = Literal["errors", "audit", "events", "user", "model", "operator"]
 
 #: The options that a person may give to the decorator of any role.
 _OPTIONS = ("id", "title", "classify", "declares", "inline", "warm_in_place", "distributions")

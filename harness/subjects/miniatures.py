@@ -37,10 +37,19 @@ _PROVIDER_5XX = ("ProviderTransient", "Provider5xx")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miniature:
-    """A binding and the id of the check that it is made to fail."""
+    """A binding and the id of the check that it is made to fail.
+
+    Attributes:
+        model: id of the error model by which it fails it.
+        shown_by: id of the scenario that shows it, where that is told here.
+        origin: the public bug that it has, as `owner/name#number`.
+    """
 
     binding: Binding
     fails: str
+    model: str = "stud-cli"
+    shown_by: str | None = None
+    origin: str | None = None
 
 
 MINIATURES: dict[str, Miniature] = {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.model.secrets import SECRET, without_secrets
-from harness.subjects.ports import Reply
+from harness.subjects.ports import Reply, RunResult
 
 __all__ = ["Classify", "describe_exception", "describe_reply", "scrub"]
 
@@ -93,7 +93,9 @@ def describe_exception(
 
 
 def describe_reply(value: Any) -> dict[str, Any]:
-    """Return `text`, `text_sha256` and `tool_calls` of what an adapter returned.
+    """Return `text`, `text_sha256` and `tool_calls` of what an adapter or a runtime returned.
+
+    A RunResult also has `result`: state, class, code and whether the session can go on.
 
     A value that is neither `str` nor `Reply` has no text; its type is told as `type`. Tool calls
     that cannot be read count as none, and `problem` says so.
@@ -108,6 +110,14 @@ def describe_reply(value: Any) -> dict[str, Any]:
         except BaseException as failure:  # noqa: BLE001 - what is handed over may raise anything
             problem = f"the reply cannot be read: {_qualified(type(failure))}"
             return {**_reply(None, []), "type": _qualified(kind), "problem": problem}
+    if issubclass(kind, RunResult) and issubclass(type(value.text), str):
+        result = {
+            "state": str(value.state),
+            "class": None if value.error_class is None else str(value.error_class),
+            "code": None if value.code is None else str(value.code),
+            "recoverable": bool(value.recoverable),
+        }
+        return {**_reply(value.text, []), "result": result}
     return {**_reply(None, []), "type": _qualified(kind)}
 
 

@@ -47,6 +47,9 @@ class SubjectEntry:
         available: whether all of them are installed.
         role: of the scenarios that it can be run through.
         fails: id of the check that a miniature is made to fail.
+        model: id of the error model that it is right by, or made to fail by.
+        shown_by: id of the scenario that shows a miniature, where it says so itself.
+        origin: the public bug that a miniature has.
     """
 
     id: str
@@ -56,6 +59,9 @@ class SubjectEntry:
     needs: tuple[str, ...] = ()
     available: bool = True
     fails: str | None = None
+    model: str = "stud-cli"
+    shown_by: str | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +72,7 @@ class _Shipped:
     kind: Literal["client", "reference"]
     needs: tuple[str, ...] = ()
     role: Role = "provider_adapter"
+    model: str = "stud-cli"
 
 
 #: Titles are repeated from the bindings: a list must not import every runtime.
@@ -88,6 +95,38 @@ _SHIPPED = {
         title="Correct agent runtime of the stud-cli model, async",
         kind="reference",
         role="runtime",
+    ),
+    "reference-relavium": _Shipped(
+        module="harness.subjects.reference_agents.relavium",
+        name="reference_relavium",
+        title="Correct agent runtime of the Relavium model, async",
+        kind="reference",
+        role="runtime",
+        model="relavium",
+    ),
+    "reference-afk": _Shipped(
+        module="harness.subjects.reference_agents.afk",
+        name="reference_afk",
+        title="Correct agent runtime of the AFK model, async",
+        kind="reference",
+        role="runtime",
+        model="afk",
+    ),
+    "reference-kode-sdk": _Shipped(
+        module="harness.subjects.reference_agents.kode",
+        name="reference_kode",
+        title="Correct agent runtime of the KODE SDK model, async",
+        kind="reference",
+        role="runtime",
+        model="kode-sdk",
+    ),
+    "reference-error-matrix": _Shipped(
+        module="harness.subjects.reference_agents.matrix",
+        name="reference_matrix",
+        title="Correct agent runtime of the Error Handling Matrix model, async",
+        kind="reference",
+        role="runtime",
+        model="error-matrix",
     ),
     "reference-tool": _Shipped(
         module="harness.subjects.reference_tool",
@@ -169,6 +208,7 @@ _MINIATURES = {
     "harness.subjects.extension_miniatures": "EXTENSION_MINIATURES",
     "harness.subjects.store_miniatures": "STORE_MINIATURES",
     "harness.subjects.runtime_miniatures": "RUNTIME_MINIATURES",
+    "harness.subjects.agent_miniatures": "AGENT_MINIATURES",
 }
 _MINIATURE_PREFIX = "mini-"
 
@@ -195,6 +235,7 @@ def catalog() -> tuple[SubjectEntry, ...]:
             kind=item.kind,
             role=item.role,
             needs=item.needs,
+            model=item.model,
             available=not _missing(item.needs),
         )
         for id_, item in _SHIPPED.items()
@@ -206,6 +247,9 @@ def catalog() -> tuple[SubjectEntry, ...]:
             kind="miniature",
             role=item.binding.role,
             fails=item.fails,
+            model=item.model,
+            shown_by=item.shown_by,
+            origin=item.origin,
         )
         for id_, item in _miniatures().items()
     )

@@ -6,6 +6,8 @@ interaction     the person, as a runtime sees them
 store           the session store, as a runtime sees it or as a subject
 state_machine   what an attached state machine decides
 extension       the four phases of an extension
+services        policy engine, hooks, telemetry, queue, archive and a chain of providers
+workflow        the nodes or stages of a turn, where it is no conversation
 runtime         a runtime is given Surroundings
 host            what every subject can say of itself
 """
@@ -32,7 +34,22 @@ from harness.subjects.ports.provider import (
     Reply,
     ToolCall,
 )
-from harness.subjects.ports.runtime import CancelScope, Limits, Runtime, Surroundings
+from harness.subjects.ports.runtime import (
+    CancelScope,
+    Limits,
+    RunResult,
+    Runtime,
+    Surroundings,
+)
+from harness.subjects.ports.services import (
+    Archive,
+    Hook,
+    HookSlot,
+    Policy,
+    ProviderTarget,
+    Queue,
+    TelemetrySink,
+)
 from harness.subjects.ports.state_machine import Next, Stage, StateMachine
 from harness.subjects.ports.store import SessionStore, Slot, StoreSurroundings
 from harness.subjects.ports.tool import (
@@ -44,16 +61,20 @@ from harness.subjects.ports.tool import (
     ToolResult,
     ToolRetryRule,
 )
+from harness.subjects.ports.workflow import Node, NodeRetryRule, SandboxError, Workflow
 
 __all__ = [
     "API_KEY",
     "BASE_URL",
     "MODEL",
+    "Archive",
     "CancelScope",
     "CancelSignal",
     "Extension",
     "ExtensionContract",
     "ExtensionHost",
+    "Hook",
+    "HookSlot",
     "Host",
     "InteractionAnswer",
     "InteractionKind",
@@ -61,9 +82,16 @@ __all__ = [
     "Interactor",
     "Limits",
     "Next",
+    "Node",
+    "NodeRetryRule",
+    "Policy",
     "ProviderRequest",
+    "ProviderTarget",
+    "Queue",
     "Reply",
+    "RunResult",
     "Runtime",
+    "SandboxError",
     "SessionStore",
     "Slot",
     "SlotDecision",
@@ -71,6 +99,7 @@ __all__ = [
     "StateMachine",
     "StoreSurroundings",
     "Surroundings",
+    "TelemetrySink",
     "Tool",
     "ToolCall",
     "ToolContract",
@@ -79,4 +108,5 @@ __all__ = [
     "ToolResult",
     "ToolRetryRule",
     "TypedError",
+    "Workflow",
 ]

@@ -35,6 +35,16 @@ class Host(Protocol):
     def show_user(self, message: str) -> None:
         """Show a message, tuned for a person, in the user interface."""
 
+    def show_operator(
+        self, message: str, *, actions: tuple[str, ...] = (), pill: str | None = None
+    ) -> None:
+        """Show the operator of a workflow a message, with what can be done about it.
+
+        Args:
+            actions: labels of the actions that are offered.
+            pill: the status that the stage is shown with.
+        """
+
     def tell_model(self, shape: Mapping[str, Any]) -> None:
         """Hand a typed, JSON-able error shape to the model."""
 

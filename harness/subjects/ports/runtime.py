@@ -9,7 +9,9 @@ life of the process: what it does not find in the store, it has forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, Protocol
 
 from harness.model.mishap import CancelScope
@@ -18,11 +20,20 @@ from harness.subjects.ports.extension import Extension
 from harness.subjects.ports.host import Host
 from harness.subjects.ports.interaction import InteractionKind, Interactor
 from harness.subjects.ports.provider import API_KEY, BASE_URL, MODEL
+from harness.subjects.ports.services import (
+    Archive,
+    Hook,
+    Policy,
+    ProviderTarget,
+    Queue,
+    TelemetrySink,
+)
 from harness.subjects.ports.state_machine import StateMachine
 from harness.subjects.ports.store import SessionStore
 from harness.subjects.ports.tool import Tool
+from harness.subjects.ports.workflow import Workflow
 
-__all__ = ["CancelScope", "Limits", "Runtime", "Surroundings"]
+__all__ = ["CancelScope", "Limits", "RunResult", "Runtime", "Surroundings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +45,31 @@ class Limits:
         tool_calls_max: executions of tools.
         tokens_max: tokens, as the provider's `usage` counts them.
         wall_time_s: from the turn's start.
+        cost_max_usd: money, at `usd_per_million_tokens`.
     """
 
     steps_max: int | None = None
     tool_calls_max: int | None = None
     tokens_max: int | None = None
     wall_time_s: float | None = None
+    cost_max_usd: Decimal | None = None
+    usd_per_million_tokens: Decimal = Decimal(1_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a turn ended, for a runtime whose turns end in states; others return a text or raise.
+
+    Attributes:
+        error_class, code: of the error that it ended with; None where it ended well.
+        recoverable: whether the session can go on after it.
+    """
+
+    text: str = ""
+    state: Literal["completed", "degraded", "failed", "interrupted", "cancelled"] = "completed"
+    error_class: str | None = None
+    code: str | None = None
+    recoverable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +86,16 @@ class Surroundings:
         deadlines_s: interaction kind to a deadline other than the default, in seconds.
         state_machine: None where none is attached.
         extensions: all that are installed, in no particular order.
+        fallbacks: providers to ask after the first one, in their order.
+        attempts_per_provider: attempts that the chain grants the first one; None: as the runtime
+            has it.
+        policy: asked before each execution of a tool; None: there is none.
+        policies: `llm`, `tool`, `subagent` to `fail`, `degrade` or `continue`: what is to become
+            of a turn in which that fails; what is missing is the runtime's own default.
+        join: how a group of subagents is joined, with `quorum`; empty: the runtime's default.
+        denials_max: denials of permission in a row after which to stop; None: the default.
+        workflow: what a turn consists of; None: a conversation with the model.
+        archive: keeps files of each stage.
     """
 
     host: Host
@@ -75,6 +115,18 @@ class Surroundings:
     base_url: str = BASE_URL
     api_key: str = field(default=API_KEY, repr=False)
     timeout_s: float = 30.0
+    fallbacks: tuple[ProviderTarget, ...] = ()
+    attempts_per_provider: int | None = None
+    policy: Policy | None = None
+    policies: Mapping[str, str] = field(default_factory=dict)
+    join: str = ""
+    quorum: int | None = None
+    denials_max: int | None = None
+    workflow: Workflow | None = None
+    hooks: tuple[Hook, ...] = ()
+    telemetry: TelemetrySink | None = None
+    queue: Queue | None = None
+    archive: Archive | None = None
 
 
 class Runtime(Protocol):
@@ -89,7 +141,7 @@ class Runtime(Protocol):
         ...
 
     def run_turn(self, text: str) -> Any:
-        """Let the agent answer one message of the user; return its last text.
+        """Let the agent answer one message of the user; return its last text, or a RunResult.
 
         Raises:
             Exception: the turn ended with an error, or was cancelled.

@@ -87,7 +87,8 @@ class ToolContract:
         gated: whether a call needs an approval; `destructive`, whether that is a Confirm.
         timeout_s: how long one execution may take, from its start.
         retry: None: a failed call is not tried again.
-        agent: whether it is a subagent.
+        agent: whether it is a subagent; `required`, whether a group of them needs it to succeed.
+        idempotent: whether it may be executed twice without harm.
         fixtures: arguments by name: `valid`, `invalid` (the schema refuses them), `batch` (they
             make the tool ask its service several times).
         service: what the service behind a tool under test answers when all is well; None for
@@ -103,6 +104,8 @@ class ToolContract:
     timeout_s: float = 30.0
     retry: ToolRetryRule | None = None
     agent: bool = False
+    required: bool = True
+    idempotent: bool = True
     fixtures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     service: Any = None
 

@@ -1,0 +1,545 @@
+"""A turn of an agent: the conversation with the model, with a step for every decision.
+
+`Agent` is the part that the models agree on: ask the model, execute what it asks for, tell it the
+results, until it has its last word. A model is a subclass that fills in the steps:
+
+    classify           what a failed attempt at a provider is
+    after_failure      what to do about it: wait and ask again, ask the next provider, or end
+    classify_tool      what a failed tool call is
+    after_tool         what to do about it: tell the model, execute again, or end the turn
+    content            what the model is told of a call
+    moments            everything from `turn_started` on: events, audit, messages
+
+Nothing here knows a schedule, a wait or an event name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.subjects.ports import (
+    CancelScope,
+    Hook,
+    HookSlot,
+    ProviderTarget,
+    Reply,
+    RunResult,
+    Surroundings,
+)
+from harness.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
+from harness.subjects.reference_agents.person import Decision, approval_of
+from harness.subjects.reference_agents.wire import AttemptFailed, ask_once, request_to
+
+__all__ = ["Agent", "Ended", "Next", "Pair", "State", "Turn"]
+
+Pair = tuple[str, str]
+Message = dict[str, Any]
+State = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
+
+
+class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the program
+    """Ends a turn before the model's last word.
+
+    Attributes:
+        pair: class and code that the turn ends with; None where the model has none.
+        text: what there is to show.
+    """
+
+    def __init__(
+        self, state: State, pair: Pair | None, message: str, *, text: str = "", target: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.state: State = state
+        self.pair = pair
+        self.text = text
+        self.target = target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What to do about a failure.
+
+    Attributes:
+        act: `again` (after `wait_s`), `advance` to the next provider, `end` the turn, or, for a
+            tool call, `tell` the model.
+        state: with `end`: how the turn ends.
+    """
+
+    act: Literal["again", "advance", "end", "tell"]
+    wait_s: float = 0.0
+    state: State = "failed"
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What a turn has used up so far.
+
+    Attributes:
+        number: 1-based, within this process.
+        steps: answers of the model; `executions`: of tools; `tokens`: as the provider counts.
+        denials: denials of permission in a row.
+    """
+
+    number: int
+    text: str
+    started_s: float
+    messages: list[Message]
+    steps: int = 0
+    executions: int = 0
+    tokens: int = 0
+    denials: int = 0
+    degraded: bool = False
+
+
+class Agent:
+    """A runtime for one life of the process. Turns run one after the other.
+
+    Attributes:
+        approval_s: how long an approval stays open where nothing else is said, in seconds.
+        hook_s: how long a hook, the telemetry sink and the queue are waited for, in seconds.
+    """
+
+    approval_s = 120.0
+    hook_s = 5.0
+    stream = True
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.world = surroundings
+        self.host = surroundings.host
+        self.history: list[Message] = []
+        self.turns = 0
+        self.running: asyncio.Task[RunResult] | None = None
+        self._queue = asyncio.Lock()
+
+    # ------------------------------------------------------------------ what is asked
+
+    async def start(self) -> None:
+        """Open the session."""
+
+    async def run_turn(self, text: str) -> RunResult:
+        """Answer one message of the user; whatever happens, the turn ends in a state."""
+        async with self._queue:
+            self.turns += 1
+            turn = Turn(number=self.turns, text=text, started_s=time.monotonic(), messages=[])
+            self.running = asyncio.ensure_future(self.whole_turn(turn))
+            try:
+                return await self.running
+            finally:
+                self.running = None
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:  # noqa: ARG002
+        """Cancel the turn that runs; to cancel twice is to cancel once."""
+        if self.running is not None:
+            self.running.cancel()
+
+    async def close(self) -> None:
+        """Let everything go."""
+
+    # ------------------------------------------------------------------ a turn
+
+    async def whole_turn(self, turn: Turn) -> RunResult:
+        """Do the work of a turn and bring it to its one end."""
+        try:
+            self.turn_started(turn)
+            text = await self.in_time(turn, self.work(turn))
+            end = Ended("degraded" if turn.degraded else "completed", None, "", text=text)
+        except Ended as ended:
+            end = ended
+        except asyncio.CancelledError:
+            end = self.cancelled(turn)
+        except Exception as error:  # noqa: BLE001 - a turn never ends without an end
+            end = self.unexpected(turn, error)
+        self.remember(turn, end)
+        await self.turn_over(turn, end)
+        return self.result(turn, end)
+
+    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+        """Await `work`, for no longer than the turn's wall time."""
+        limit_s = self.world.limits.wall_time_s
+        if limit_s is None:
+            return await work
+        try:
+            async with asyncio.timeout(limit_s) as timer:
+                return await work
+        except TimeoutError:
+            if not timer.expired():
+                raise
+        raise self.at_limit(turn, "wall_time")
+
+    async def work(self, turn: Turn) -> str:
+        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
+        return await self.converse(turn, turn.text)
+
+    async def converse(self, turn: Turn, prompt: str) -> str:
+        """Ask the model until it has its last word."""
+        turn.messages.append({"role": "user", "content": prompt})
+        while True:
+            self.check_steps(turn)
+            reply = await self.answer(turn, [*self.history, *turn.messages])
+            turn.steps += 1
+            turn.tokens += reply.tokens
+            self.answered(turn, reply)
+            turn.messages.append(_assistant(reply))
+            if not reply.tool_calls:
+                self.check_spent(turn)
+                return reply.text
+            await self.use_tools(turn, reply)
+            self.check_spent(turn)
+
+    def remember(self, turn: Turn, end: Ended) -> None:
+        """Keep the conversation for the next turn, if it can be gone on with."""
+        if end.state in ("completed", "degraded"):
+            self.history += turn.messages
+
+    def result(self, turn: Turn, end: Ended) -> RunResult:  # noqa: ARG002
+        """Return the turn's end as the port has it."""
+        error_class, code = end.pair or (None, None)
+        return RunResult(text=end.text, state=end.state, error_class=error_class, code=code)
+
+    # ------------------------------------------------------------------ limits
+
+    def check_steps(self, turn: Turn) -> None:
+        """Check that the model may be asked once more.
+
+        Raises:
+            Ended: it may not.
+        """
+        limit = self.world.limits.steps_max
+        if limit is not None and turn.steps >= limit:
+            raise self.at_limit(turn, "steps")
+
+    def check_spent(self, turn: Turn) -> None:
+        """Check what the turn has cost; what is exactly used up is not exceeded.
+
+        Raises:
+            Ended: it has cost too much.
+        """
+        limits = self.world.limits
+        if limits.tokens_max is not None and turn.tokens > limits.tokens_max:
+            raise self.at_limit(turn, "tokens")
+        price = limits.usd_per_million_tokens
+        if (
+            limits.cost_max_usd is not None
+            and turn.tokens * price > limits.cost_max_usd * 1_000_000
+        ):
+            raise self.at_limit(turn, "cost")
+
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
+        """Return the end of a turn that has reached one of its limits."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ the model
+
+    @property
+    def targets(self) -> tuple[ProviderTarget, ...]:
+        """The providers, in the order in which they are asked."""
+        first = ProviderTarget(
+            id="",
+            base_url=self.world.base_url,
+            model=self.world.model,
+            attempts_max=self.world.attempts_per_provider,
+        )
+        return (first, *self.world.fallbacks)
+
+    async def answer(self, turn: Turn, messages: Sequence[Message]) -> Reply:
+        """Return the model's answer, from the first provider of the chain that has one.
+
+        Raises:
+            Ended: there is none.
+        """
+        await self.run_hooks("pre_model", {"messages": len(messages)})
+        reply = await self.ask_chain(turn, messages)
+        await self.run_hooks("post_model", {"tool_calls": len(reply.tool_calls)})
+        return reply
+
+    async def ask_chain(self, turn: Turn, messages: Sequence[Message]) -> Reply:
+        """Ask the providers of the chain, each as often as `after_failure` says."""
+        targets = self.available(turn)
+        for index, target in enumerate(targets):
+            attempt = 0
+            while True:
+                attempt += 1
+                self.asking(turn, target, attempt)
+                request = request_to(
+                    self.world, target, messages, self.world.tools, stream=self.stream
+                )
+                try:
+                    reply = await ask_once(request)
+                except AttemptFailed as failed:
+                    pair = self.classify(failed)
+                    last = index == len(targets) - 1
+                    step = self.after_failure(turn, target, attempt, failed, pair, last=last)
+                    self.attempt_failed(turn, target, attempt, failed, pair, step)
+                    if step.act == "end":
+                        raise Ended(step.state, self.run_pair(pair), str(failed)) from failed
+                    if step.act == "advance":
+                        break
+                    await asyncio.sleep(step.wait_s)
+                else:
+                    self.attempt_good(turn, target, attempt)
+                    return reply
+        raise self.nobody_left(turn)
+
+    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:  # noqa: ARG002
+        """Return the providers that may be asked now."""
+        return self.targets
+
+    def classify(self, failed: AttemptFailed) -> Pair | None:
+        """Return class and code of a failed attempt, None where the model has none."""
+        raise NotImplementedError
+
+    def after_failure(
+        self,
+        turn: Turn,
+        target: ProviderTarget,
+        attempt: int,
+        failed: AttemptFailed,
+        pair: Pair | None,
+        *,
+        last: bool,
+    ) -> Next:
+        """Return what to do about a failed attempt; `last` says that no provider is left."""
+        raise NotImplementedError
+
+    def run_pair(self, pair: Pair | None) -> Pair | None:
+        """Return what a run ends with whose provider failed with `pair`."""
+        return pair
+
+    def nobody_left(self, turn: Turn) -> Ended:
+        """Return the end of a turn for which no provider is left to be asked."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ tools
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        """Carry out the tool calls of an answer at the same time, and tell the model in order."""
+        calls = proposed(reply, self.world.tools)
+        cleared = [await self.cleared(turn, call) for call in calls]
+        results = await _all(
+            [
+                self.tool(turn, call) if refusal is None else _now(refusal)
+                for call, refusal in zip(calls, cleared, strict=True)
+            ]
+        )
+        for call, outcome in zip(calls, results, strict=True):
+            turn.messages.append(
+                {
+                    "role": "tool",
+                    "tool_call_id": call.id,
+                    "content": json.dumps(self.content(call, outcome), ensure_ascii=False),
+                }
+            )
+
+    async def cleared(self, turn: Turn, call: Call) -> Outcome | None:
+        """Return why a call is not executed, None if it is: input, policy, person, limits.
+
+        Raises:
+            Ended: the turn ends by it.
+        """
+        self.call_proposed(turn, call)
+        refusal = await self.refusal(call)
+        if refusal is None:
+            turn.denials = 0
+            limit = self.world.limits.tool_calls_max
+            if limit is not None and turn.executions >= limit:
+                raise self.at_limit(turn, "tool_calls")
+            turn.executions += 1
+            return None
+        denied = refusal.kind in ("denied_by_policy", "denied_by_user", "approval_timed_out")
+        turn.denials = turn.denials + 1 if denied else 0
+        step = self.after_tool(turn, call, 1, refusal)
+        self.call_refused(turn, call, refusal, step)
+        if step.act == "end":
+            raise Ended(
+                step.state, self.run_pair(self.classify_tool(call, refusal)), refusal.message
+            )
+        return refusal
+
+    async def refusal(self, call: Call) -> Outcome | None:
+        """Return why a call must not be executed, None if it may."""
+        if call.tool is None:
+            return Outcome(kind="unknown", message=f"there is no tool {call.name}")
+        if call.misfit is not None:
+            return Outcome(kind="input_invalid", message=call.misfit)
+        policy = self.world.policy
+        if policy is not None:
+            decision = policy.decide(call.name, call.arguments, call_id=call.id)
+            self.policy_decided(call, decision)
+            if decision == "deny":
+                return Outcome(kind="denied_by_policy", message=f"policy denies {call.name}")
+        if not call.tool.contract.gated or self.world.mode == "yolo":
+            return None
+        if self.world.mode == "allowlist" and call.name in self.world.allowlist:
+            return None
+        self.approval_asked(call)
+        approval = await approval_of(self.world, call, deadline_s=self.approval_s)
+        self.approval_decided(call, approval)
+        if approval == "approved":
+            return None
+        kind: Literal["approval_timed_out", "denied_by_user"] = (
+            "approval_timed_out" if approval == "timeout" else "denied_by_user"
+        )
+        return Outcome(kind=kind, message=f"{call.name} was not approved")
+
+    async def tool(self, turn: Turn, call: Call) -> Outcome:
+        """Execute a call, again where `after_tool` says so.
+
+        Raises:
+            Ended: the turn ends by it.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            await self.run_hooks("pre_tool", {"tool": call.name, "tool_call": call.id})
+            self.call_started(turn, call, attempt)
+            outcome = await execute_once(call)
+            if outcome.ok:
+                self.call_ended(turn, call, attempt, outcome, None)
+                await self.run_hooks("post_tool", {"tool": call.name, "ok": True})
+                return outcome
+            step = self.after_tool(turn, call, attempt, outcome)
+            self.call_ended(turn, call, attempt, outcome, step)
+            await self.run_hooks("post_tool", {"tool": call.name, "ok": False})
+            if step.act == "end":
+                pair = self.run_pair(self.classify_tool(call, outcome))
+                raise Ended(step.state, pair, outcome.message, target=call.id)
+            if step.act == "tell":
+                return outcome
+            await asyncio.sleep(step.wait_s)
+
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
+        """Return class and code of a call that is not good."""
+        raise NotImplementedError
+
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
+        """Return what to do about a call that is not good."""
+        raise NotImplementedError
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        """Return what the model is told of a call."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ services
+
+    async def run_hooks(self, slot: HookSlot, payload: Mapping[str, Any]) -> None:
+        """Call the hooks of a slot; what they do wrong is `hook_failed`'s affair."""
+        for hook in self.world.hooks:
+            if hook.slot != slot:
+                continue
+            try:
+                async with asyncio.timeout(self.hook_s):
+                    await hook.run(payload)
+            except Exception as error:  # noqa: BLE001 - it is somebody else's code
+                self.hook_failed(hook, error)
+
+    async def export(self, name: str, **fields: Any) -> None:
+        """Hand something to the telemetry sink; whether that works makes no difference."""
+        if self.world.telemetry is None:
+            return
+        try:
+            async with asyncio.timeout(self.hook_s):
+                await self.world.telemetry.export(name, fields)
+        except Exception as error:  # noqa: BLE001 - telemetry must not be felt
+            self.telemetry_failed(name, error)
+
+    # ------------------------------------------------------------------ ends
+
+    def cancelled(self, turn: Turn) -> Ended:
+        """Return the end of a turn that was cancelled."""
+        raise NotImplementedError
+
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
+        """Return the end of a turn in which something happened that nobody thought of."""
+        raise NotImplementedError
+
+    async def turn_over(self, turn: Turn, end: Ended) -> None:
+        """Tell everyone how the turn ended."""
+
+    # ------------------------------------------------------------------ moments
+
+    def turn_started(self, turn: Turn) -> None:
+        """A turn begins."""
+
+    def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
+        """A provider is about to be asked (`attempt` is 1-based)."""
+
+    def attempt_good(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
+        """A provider has answered."""
+
+    def attempt_failed(
+        self,
+        turn: Turn,
+        target: ProviderTarget,
+        attempt: int,
+        failed: AttemptFailed,
+        pair: Pair | None,
+        step: Next,
+    ) -> None:
+        """An attempt has failed, and `step` is what comes next."""
+
+    def answered(self, turn: Turn, reply: Reply) -> None:
+        """The model's answer is whole."""
+
+    def call_proposed(self, turn: Turn, call: Call) -> None:
+        """The model has asked for a tool."""
+
+    def policy_decided(self, call: Call, decision: Literal["allow", "deny"]) -> None:
+        """The policy engine has said what it thinks of a call."""
+
+    def approval_asked(self, call: Call) -> None:
+        """The person is about to be asked."""
+
+    def approval_decided(self, call: Call, decision: Decision) -> None:
+        """The person has answered, or not in time."""
+
+    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
+        """A call is not executed."""
+
+    def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
+        """A tool is about to be executed."""
+
+    def call_ended(
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
+    ) -> None:
+        """A tool was executed; `step` is what comes next where that was not good."""
+
+    def hook_failed(self, hook: Hook, error: Exception) -> None:
+        """A hook has raised, or has not come back in time."""
+
+    def telemetry_failed(self, name: str, error: Exception) -> None:
+        """The telemetry sink has raised, or has not come back in time."""
+
+
+def _assistant(reply: Reply) -> Message:
+    message: Message = {"role": "assistant", "content": reply.text or None}
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id or f"call-{number}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for number, call in enumerate(reply.tool_calls, start=1)
+        ]
+    return message
+
+
+async def _now(outcome: Outcome) -> Outcome:
+    return outcome
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Await all; when one ends the turn, the others are told to stop, and are waited for."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -58,6 +58,7 @@ def _scenarios(_: str) -> list[Entry]:
             "id": item.scenario.id,
             "family": item.scenario.family,
             "role": item.scenario.role,
+            "models": list(item.scenario.models),
             "title": item.scenario.title,
             "why": item.scenario.why.strip(),
             "pair": item.scenario.pair,

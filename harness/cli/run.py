@@ -183,7 +183,7 @@ def _request(
     from harness.run.suite import SuiteRequest
 
     binding = prepare(subject, load_payloads("openai-chat"))
-    fits = fitting(found, selectors, binding)
+    fits = fitting(found, selectors, binding, error_model.id)
     runnable = of_variant([scenario for item in fits for scenario in item.runnable], variant)
     return SuiteRequest(
         scenarios=crashed_at(runnable, crash_at_event),

@@ -18,13 +18,14 @@ __all__ = ["crashed_at", "fitting", "of_variant", "without_root"]
 
 
 def fitting(
-    found: Sequence[LoadedScenario], selectors: Sequence[str], binding: Binding
+    found: Sequence[LoadedScenario], selectors: Sequence[str], binding: Binding, model_id: str
 ) -> tuple[LoadedScenario, ...]:
-    """Return those of `found` that are for subjects of the role that this one has.
+    """Return those of `found` that are for this subject's role and for this error model.
 
     Args:
         selectors: what a person named. A family, a pattern or a folder may hold scenarios for
-            other roles, which are passed over; a single scenario must fit.
+            other roles, which are passed over; a single scenario must fit. What is written for
+            other error models is passed over likewise, but for what is named by itself.
 
     Raises:
         InputError: one that was named by itself does not fit, or none does.
@@ -44,7 +45,20 @@ def fitting(
             f"no scenario fits: {subject}",
             hint=f"selected were scenarios for {' and '.join(_roles(found)) or 'no role'}",
         )
-    return fits
+    chosen = tuple(
+        item
+        for item in fits
+        if not item.scenario.models
+        or model_id in item.scenario.models
+        or _is_named(item, selectors)
+    )
+    if not chosen:
+        others = sorted({name for item in fits for name in item.scenario.models})
+        raise InputError(
+            f"no scenario fits: those selected are not written for the error model {model_id}",
+            hint=f"they are for {' and '.join(others)}: choose with --model, or name one by its id",
+        )
+    return chosen
 
 
 def of_variant(scenarios: Sequence[Scenario], variant: str | None) -> tuple[Scenario, ...]:

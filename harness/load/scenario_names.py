@@ -18,12 +18,14 @@ from harness.model.trigger import EventTrigger
 
 __all__ = ["unknown_names"]
 
-_COMMON = {"variant", "matrix"}
+_COMMON = {"variant", "matrix", "models"}
 #: Role to the sections that mean something for it, beside those that every scenario has.
 _SECTIONS: dict[Role, set[str]] = {
     "provider_adapter": _COMMON,
     "runtime": _COMMON
-    | {"session", "tools", "interactors", "store", "cancels", "crashes", "crash_everywhere"},
+    | {"session", "tools", "interactors", "store", "cancels", "crashes", "crash_everywhere"}
+    | {"fallbacks", "attempts_per_provider", "programs", "workflow"}
+    | {"hooks", "telemetry", "queue"},
     "tool": _COMMON | {"cancels"},
     "session_store": _COMMON | {"disk", "crashes", "crash_everywhere"},
     "extension": _COMMON | {"cancels"},

@@ -16,12 +16,15 @@ _LEVELS: tuple[Level, ...] = ("MUST", "SHOULD", "MAY")
 def check_entries(model: ErrorModel) -> tuple[CheckEntry, ...]:
     """Return every check that judges by `model`, with the shipped miniatures that fail it.
 
-    The level is None for a check of the evidence itself, which no sentence asks for.
+    A miniature fails its check by one model: by another, it may be right. By a model of
+    somebody's own, those of all models are named. The level is None for a check of the evidence
+    itself, which no sentence asks for.
     """
     fails: dict[str, list[str]] = {}
-    for entry in catalog():
-        if entry.fails is not None:
-            fails.setdefault(entry.fails, []).append(entry.id)
+    entries = [entry for entry in catalog() if entry.fails is not None]
+    own = [entry for entry in entries if entry.model == model.id] or entries
+    for entry in own:
+        fails.setdefault(str(entry.fails), []).append(entry.id)
     levels = {requirement.id: requirement.level for requirement in model.requirements}
     return tuple(
         CheckEntry(

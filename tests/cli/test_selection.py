@@ -43,21 +43,37 @@ def ids(found: tuple[LoadedScenario, ...]) -> list[str]:
 @pytest.mark.parametrize("selectors", [(), ("*",), ("limits", "turns"), ("scenarios",)])
 def test_many_scenarios_are_those_of_the_role(selectors: tuple[str, ...]) -> None:
     """What is for other subjects is passed over."""
-    assert ids(fitting(FOUND, selectors, agent())) == ["turns/one", "turns/two"]
-    assert ids(fitting(FOUND, selectors, adapter())) == ["limits/one"]
+    assert ids(fitting(FOUND, selectors, agent(), "stud-cli")) == ["turns/one", "turns/two"]
+    assert ids(fitting(FOUND, selectors, adapter(), "stud-cli")) == ["limits/one"]
 
 
 @pytest.mark.parametrize("selector", ["limits/one", "scenarios/limits/one.yaml"])
 def test_a_single_scenario_must_fit(selector: str) -> None:
     """Named by its id or its file, it is refused and not passed over."""
     with pytest.raises(InputError, match="limits/one is a scenario for role provider_adapter"):
-        fitting(FOUND, ("turns", selector), agent())
+        fitting(FOUND, ("turns", selector), agent(), "stud-cli")
+
+
+def test_what_is_written_for_other_error_models_is_passed_over() -> None:
+    """A scenario without a list is for every model; one that is named itself is run by any."""
+    found = (loaded("turns/one", models=("afk",)), loaded("turns/two"))
+    assert ids(fitting(found, ("turns",), agent(), "afk")) == ["turns/one", "turns/two"]
+    assert ids(fitting(found, ("turns",), agent(), "stud-cli")) == ["turns/two"]
+    assert ids(fitting(found, ("turns/one",), agent(), "stud-cli")) == ["turns/one", "turns/two"]
+
+
+def test_a_selection_that_no_scenario_is_written_for_is_refused() -> None:
+    """With the models that they are for."""
+    found = (loaded("turns/one", models=("afk", "relavium")),)
+    with pytest.raises(InputError, match="not written for the error model stud-cli") as caught:
+        fitting(found, ("turns",), agent(), "stud-cli")
+    assert "afk and relavium" in (caught.value.hint or "")
 
 
 def test_a_selection_in_which_nothing_fits_is_refused() -> None:
     """With what it had instead."""
     with pytest.raises(InputError, match="no scenario fits: the subject agent") as caught:
-        fitting(FOUND[:1], ("limits",), agent())
+        fitting(FOUND[:1], ("limits",), agent(), "stud-cli")
     assert caught.value.hint == "selected were scenarios for provider_adapter"
 
 

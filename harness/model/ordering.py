@@ -38,6 +38,7 @@ Pattern = Literal[
     "exactly_one",
     "last",
     "sequence",
+    "increasing",
 ]
 
 #: Patterns that speak of a second set of events, and those that speak of a wider one.
@@ -106,7 +107,8 @@ class OrderingRule(Value):
     universality: every event of the scope that `among` matches also matches `event` ·
     precedence: before each `event` there was an `other` · response: after each `event`
     there is an `other` · last: of the events that `among` matches, `event` is the last ·
-    sequence: no event of one of the `steps` comes after one of a later step.
+    sequence: no event of one of the `steps` comes after one of a later step ·
+    increasing: the number in the field `by` of each `event` is greater than that of the one before
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -116,6 +118,10 @@ class OrderingRule(Value):
     among: EventRef | None = None
     steps: tuple[EventRef, ...] = ()
     """For `sequence`, the sets of events in their order; any of them may be left out."""
+    by: str | None = None
+    """For `increasing`: the payload field (dotted) that holds a number."""
+    gap_free: bool = False
+    """For `increasing`: whether each number is the one before plus one."""
     scope: Scope = Scope()
     per: str | tuple[str, ...] | None = "call"
     """Payload field that correlates events, or several of which the first that is there counts;
@@ -166,6 +172,10 @@ class OrderingRule(Value):
                 raise ValueError(f"{self.id}: {self.pattern} knows no `{name}`")
         if len(self.steps) == 1:
             raise ValueError(f"{self.id}: one step has no order")
+        if (self.pattern == "increasing") != (self.by is not None):
+            raise ValueError(f"{self.id}: `by` goes with increasing, and increasing with `by`")
+        if self.gap_free and self.by is None:
+            raise ValueError(f"{self.id}: gap_free goes with increasing")
         if self.pattern not in _WITH_OTHER and (self.within, self.no_sooner) != (None, None):
             raise ValueError(f"{self.id}: within and no_sooner go with precedence and response")
         if None not in (self.within, self.no_sooner) and self.no_sooner > self.within:  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The eight patterns, each as what it keeps in mind while one stretch of a trace goes by.
+"""The nine patterns, each as what it keeps in mind while one stretch of a trace goes by.
 
 A stretch is fed the events that its rule speaks of, in order, with the roles that they play. At
 its end it says what it judged and the first thing that was wrong. Each takes constant time per
@@ -15,7 +15,7 @@ from harness.model.duration import format_duration
 from harness.model.finding import OrderStep
 from harness.model.ordering import OrderingRule, Pattern
 from harness.model.trace import TraceEvent
-from harness.oracle.event_match import described
+from harness.oracle.event_match import described, field_of
 
 __all__ = [
     "AFTER",
@@ -300,6 +300,47 @@ class _Sequence(Stretch):
         )
 
 
+@dataclass(slots=True, kw_only=True)
+class _Increasing(Stretch):
+    latest: TraceEvent | None = None
+
+    def feed(self, event: TraceEvent, roles: int) -> None:
+        if not roles & EVENT:
+            return
+        before, self.latest = self.latest, event
+        number = self._number(event)
+        if number is None:
+            self.judged += 1
+            self.blame(self._fault(event, None, f"{described(event)} has no number"))
+            return
+        if before is None:
+            return
+        last = self._number(before)
+        if last is None:
+            return
+        self.judged += 1
+        if number <= last or (self.rule.gap_free and number != last + 1):
+            self.blame(self._fault(event, before, f"{number} came after {last}"))
+
+    def _number(self, event: TraceEvent) -> int | float | None:
+        value = field_of(event.payload, self.rule.by or "")
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return value if is_number else None  # type: ignore[return-value]
+
+    def _fault(self, event: TraceEvent, before: TraceEvent | None, observed: str) -> Fault:
+        field_name = (self.rule.by or "").rpartition(".")[2]
+        wanted = f"the next {field_name}" if self.rule.gap_free else f"a greater {field_name}"
+        earlier = () if before is None else (before,)
+        return Fault(
+            observed=observed,
+            proof=(*earlier, event),
+            order=(
+                *(_agrees(self.words.event, each) for each in earlier),
+                _differs(f"{self.words.event} with {wanted}", event),
+            ),
+        )
+
+
 _STRETCHES: dict[Pattern, type[Stretch]] = {
     "absence": _Absence,
     "existence": _Existence,
@@ -309,6 +350,7 @@ _STRETCHES: dict[Pattern, type[Stretch]] = {
     "exactly_one": _ExactlyOne,
     "last": _Last,
     "sequence": _Sequence,
+    "increasing": _Increasing,
 }
 
 

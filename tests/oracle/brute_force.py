@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Any
 
 from harness.model.ordering import EventPattern, EventRef, Events, OrderingRule
@@ -190,6 +191,12 @@ class _Spec:
                 steps = [self._step(event) for event in events]
                 taken = [step for step in steps if step is not None]
                 return taken == sorted(taken)
+            case "increasing":
+                numbers = [field_of(events[index], str(rule.by)) for index in hits]
+                if any(type(number) not in (int, float) for number in numbers):
+                    return False
+                rises = [later - earlier for earlier, later in pairwise(numbers)]
+                return all(rise == 1 if rule.gap_free else rise > 0 for rise in rises)
 
     def _apart(self, earlier: TraceEvent, later: TraceEvent) -> bool:
         apart_ns = later.at_ns - earlier.at_ns

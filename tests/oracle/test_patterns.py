@@ -27,6 +27,7 @@ PATTERNS = (
     "response",
     "last",
     "sequence",
+    "increasing",
 )
 
 
@@ -37,6 +38,8 @@ def rule(pattern: str, **changes: Any) -> OrderingRule:
         values["steps"] = [{"kinds": ["a"]}, {"kinds": ["b"]}, {"kinds": ["c"]}]
     else:
         values["event"] = {"kinds": ["a"]}
+    if pattern == "increasing":
+        values["by"] = "number"
     if pattern in ("precedence", "response"):
         values["other"] = {"kinds": ["b"]}
     if pattern in ("universality", "last"):
@@ -106,6 +109,8 @@ def rules(draw: st.DrawFn, *, bounds: Any) -> OrderingRule:
         changes["within"] = draw(st.sampled_from([None, "2ns", "4ns"]))
     if pattern in ("universality", "last"):
         changes["among"] = draw(SETS)
+    if pattern == "increasing":
+        changes["gap_free"] = draw(st.booleans())
     return rule(pattern, **changes)
 
 
@@ -127,6 +132,7 @@ def traces(draw: st.DrawFn) -> list[TraceEvent]:
         else:
             payload["mark"] = draw(st.sampled_from([True, 1, None]))
             payload["word"] = draw(st.sampled_from([None, "sm:1:x", "y"]))
+            payload["number"] = draw(st.sampled_from([1, 2, 3, 4, 4.5, None]))
             payload |= draw(st.sampled_from([{}, {}, {"other_id": "3"}, {"call": None}]))
         events.append(TraceEvent(len(events) + 1, at_ns, "x", kind, payload))
     return events
@@ -194,6 +200,27 @@ def test_the_proof_of_each_pattern(
     witnesses = evaluate(rule(pattern, per=None), events).witnesses
     assert [event.seq for witness in witnesses for event in witness.events] == proof
     assert [event.seq for witness in witnesses for event in witness.near] == near
+
+
+@pytest.mark.parametrize(
+    ("gap_free", "numbers", "proof"),
+    [
+        (False, [1, 5, 5], [2, 3]),
+        (False, [1, 5, 9], []),
+        (True, [0, 1, 3], [2, 3]),
+        (True, [7, 8, 9], []),
+        (False, [1, None, 0], [2]),
+        (False, [True], [1]),
+    ],
+)
+def test_numbers_have_to_rise(gap_free: bool, numbers: list[Any], proof: list[int]) -> None:
+    """By more than nothing, or by exactly one; what is no number cannot rise."""
+    events = [
+        TraceEvent(seq, 0, "x", "a", {"number": number})
+        for seq, number in enumerate(numbers, start=1)
+    ]
+    witnesses = evaluate(rule("increasing", per=None, gap_free=gap_free), events).witnesses
+    assert [event.seq for witness in witnesses for event in witness.events] == proof
 
 
 def test_a_late_answer_is_shown_beside_the_proof() -> None:

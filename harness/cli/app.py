@@ -20,6 +20,7 @@ __all__ = ["app"]
 #: Name to module and to the line in the list; the modules are imported when called.
 _COMMANDS = {
     "run": ("run", "Run scenarios against a subject and judge what it did."),
+    "judge": ("judge", "Judge stored traces, or the event logs of other systems."),
     "list": ("listing", "List scenarios, models, subjects, checks or requirements."),
     "validate": ("validate", "Check scenario, error model and trace files."),
     "replay": ("replay", "Run a stored trace again and compare every event."),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.model.finding import Report
+
 __all__ = [
     "INCONCLUSIVE",
     "INTERNAL",
@@ -10,6 +15,7 @@ __all__ = [
     "OK",
     "OUTPUT_CLOSED",
     "USAGE",
+    "exit_code_of",
 ]
 
 OK = 0
@@ -26,3 +32,12 @@ INTERRUPTED = 130
 #: As shells report a process that SIGPIPE ended: whoever read the output went away. Not 0, since
 #: the verdict may have been in the part that nobody read.
 OUTPUT_CLOSED = 141
+
+
+def exit_code_of(report: Report) -> int:
+    """Return what a command exits with that made this report: a warning changes nothing."""
+    # Imported here: whoever only asks for help pays for no model.
+    from harness.model.finding import Verdict
+
+    codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK, Verdict.WARN: OK}
+    return codes.get(report.verdict, INCONCLUSIVE)

@@ -14,6 +14,7 @@ __all__ = [
     "inline_option",
     "model_option",
     "parse_readings",
+    "readings_option",
     "require_subject",
     "wall_limit_option",
 ]
@@ -31,6 +32,17 @@ def model_option(function: FunctionT) -> FunctionT:
         show_default=True,
         metavar="ID|FILE",
         help="Error model to judge by.",
+    )(function)
+
+
+def readings_option(function: FunctionT) -> FunctionT:
+    """Add `--reading`, for `parse_readings`."""
+    return click.option(
+        "--reading",
+        "readings",
+        multiple=True,
+        metavar="SWITCH=OPTION",
+        help="Read a point where the model's document is silent or contradicts itself in this way.",
     )(function)
 
 

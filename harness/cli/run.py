@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
+from harness.cli.exits import exit_code_of
 from harness.cli.options import (
     inline_option,
     model_option,
     parse_readings,
+    readings_option,
     require_subject,
     wall_limit_option,
 )
@@ -52,13 +53,7 @@ but something is inconclusive. A warning (a SHOULD) does not change the code.
     help="Code under test: a shipped subject, or yours as path/to/file.py:name.",
 )
 @model_option
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="SWITCH=OPTION",
-    help="Read a point where the model's document is silent or contradicts itself in this way.",
-)
+@readings_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -156,7 +151,7 @@ def command(
         quiet=quiet,
         out=sys.stderr if outputs.takes_stdout else sys.stdout,
     )
-    return _exit_code(report)
+    return exit_code_of(report)
 
 
 def _request(
@@ -209,10 +204,3 @@ def _run(request: SuiteRequest, outputs: Outputs, quiet: bool) -> Report:
     )
     with progress(total, quiet=quiet) as on_run:
         return run_suite(request, on_run=on_run, on_trace=outputs.trace_writer())
-
-
-def _exit_code(report: Report) -> int:
-    from harness.model.finding import Verdict
-
-    codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK, Verdict.WARN: OK}
-    return codes.get(report.verdict, INCONCLUSIVE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import harness
 from harness.errors import InputError
 
-__all__ = ["error_models_root", "fixtures_root", "scenarios_root"]
+__all__ = ["error_models_root", "fixtures_root", "foreign_maps_root", "scenarios_root"]
 
 _PACKAGE = Path(harness.__file__).resolve().parent
 
@@ -37,6 +37,11 @@ def fixtures_root() -> Path:
 def error_models_root() -> Path:
     """Return the folder of the reference error models."""
     return _PACKAGE / "error_models"
+
+
+def foreign_maps_root() -> Path:
+    """Return the folder of the maps of other systems' logs."""
+    return _PACKAGE / "foreign_maps"
 
 
 def _shipped(name: str, package: Path) -> Path:

@@ -42,7 +42,7 @@ _BY_GROUP: dict[str, tuple[str, ...]] = {
     "node": ("called", "replied"),
     "policy": ("decided",),
     "process": ("crashed", "started"),
-    "program": ("ended", "missing", "signalled", "started", "wrote"),
+    "program": ("ended", "left_running", "missing", "signalled", "started", "wrote"),
     "queue": ("answered", "asked"),
     "run": ("started",),
     "stage": ("asked",),

@@ -24,6 +24,7 @@ __all__ = [
     "Verdict",
     "WaitMark",
     "overall",
+    "verdict_of",
 ]
 
 
@@ -47,6 +48,18 @@ def overall(verdicts: tuple[Verdict, ...]) -> Verdict:
         if verdict in verdicts:
             return verdict
     return Verdict.PASS if Verdict.PASS in verdicts else Verdict.INCONCLUSIVE
+
+
+def verdict_of(findings: tuple[Finding, ...]) -> Verdict:
+    """Return the verdict of one run: NOT_APPLICABLE where no sentence of the model was judged.
+
+    That the evidence is whole earns no pass by itself.
+    """
+    verdict = overall(tuple(finding.verdict for finding in findings))
+    judged = any(
+        finding.verdict is Verdict.PASS and finding.requirement is not None for finding in findings
+    )
+    return Verdict.NOT_APPLICABLE if verdict is Verdict.PASS and not judged else verdict
 
 
 class OrderStep(Value):

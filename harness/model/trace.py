@@ -11,12 +11,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from harness.model._base import Value
+from harness.model._base import SparseValue, Value
 from harness.model.error_model import RetryPolicy
+from harness.model.foreign_map import ForeignLog
 from harness.model.scenario import Scenario
 
 __all__ = [
@@ -46,6 +47,7 @@ EndingReason = Literal[
     "escape",
     "watchdog",
     "harness_error",
+    "log_cut",
 ]
 
 
@@ -86,8 +88,10 @@ class SubjectInfo(Value):
     """Versions of the libraries that the subject names, such as `{"openai": "3.52.0"}`."""
 
 
-class TraceHeader(Value):
+class TraceHeader(SparseValue):
     """The first line: everything that is needed to run it again."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"foreign"})
 
     format: int = FORMAT
     scenario: Scenario
@@ -96,6 +100,8 @@ class TraceHeader(Value):
     seed: int
     versions: dict[str, str] = {}
     """Versions of Faultclock, Python and the libraries that shape a trace."""
+    foreign: ForeignLog | None = None
+    """Set where it is the log of another system, which cannot be run again."""
 
 
 class TraceFooter(Value):

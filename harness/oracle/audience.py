@@ -18,7 +18,7 @@ from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Request
 from harness.oracle.check import Case, Check, Outcome, Violation
 
-__all__ = ["checks", "leaks"]
+__all__ = ["channel_kind", "checks", "leaks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,12 @@ _CHANNELS = {
     ),
     "model": _Channel(
         declares="model", kind="declared.model_message", field="shape", title="What the model sees"
+    ),
+    "operator": _Channel(
+        declares="operator",
+        kind="declared.operator_message",
+        field="message",
+        title="What the operator sees",
     ),
     "audit": _Channel(
         declares="audit", kind="declared.audit", field="record", title="What the audit trail has"
@@ -71,6 +77,11 @@ _NAMES = {
 def leaks(rule: AudienceRule, text: str) -> tuple[str, ...]:
     """Return in words what `text` holds that `rule` says this audience must never see."""
     return tuple(_NAMES[name] for name in rule.never if _SHAPES[name].search(text))
+
+
+def channel_kind(audience: str) -> str:
+    """Return the kind of the events that this audience is told by."""
+    return _CHANNELS[audience].kind
 
 
 def checks(model: ErrorModel) -> tuple[Check, ...]:

@@ -25,6 +25,7 @@ _CUT_SHORT = {
     "harness_error": "the run came to no result",
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",
+    "log_cut": "the log ends before its run does",
 }
 #: Endings that are the subject's own doing, when a call is what did not end.
 _HANGS = ("deadlock", "livelock", "virtual_time_limit")
@@ -59,7 +60,7 @@ def _gaps(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
         detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
         yield f"{_CUT_SHORT[footer.ending]}{detail}", ()
     yield from ((problem, ()) for problem in _inconsistencies(trace))
-    if footer.ending == "completed":
+    if footer.ending == "completed" and trace.header.foreign is None:
         yield from ((gap, ()) for gap in _unasked(case))
     if case.observation.problems:
         yield "; ".join(case.observation.problems), case.observation.problem_events
@@ -149,6 +150,12 @@ def _plans_faults(scenario: Scenario) -> bool:
             scenario.disk is not None and scenario.disk.rules,
             any(tool.rules for tool in scenario.tools),
             any(interactor.rules for interactor in scenario.interactors),
+            any(provider.faults for provider in scenario.fallbacks),
+            any(program.rules for program in scenario.programs),
+            any(hook.rules for hook in scenario.hooks),
+            scenario.telemetry is not None and scenario.telemetry.rules,
+            scenario.queue is not None and scenario.queue.rules,
+            scenario.workflow is not None and any(node.rules for node in scenario.workflow.nodes),
         )
     )
 
@@ -167,6 +174,12 @@ def _unmet(event: TraceEvent) -> str:
             return f"no request to the {event.payload['of']} met it"
         case "store":
             return "no operation of the store met it"
+        case "node" | "program":
+            return f"no execution of {event.payload['of']} met it"
+        case "hook":
+            return f"no call of {event.payload['of']} met it"
+        case "telemetry" | "queue" as of:
+            return f"nothing that was given to the {of} met it"
         case "disk":
             return "no act on the disk met it"
     return "no request met it, so the situation never came about"

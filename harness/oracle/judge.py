@@ -14,6 +14,7 @@ from harness.oracle import (
     audience,
     backoff,
     classification,
+    declared_waits,
     evidence,
     extension_role,
     jitter,
@@ -25,6 +26,7 @@ from harness.oracle import (
     wrapping,
 )
 from harness.oracle.check import Case, Check, Outcome, case_of
+from harness.oracle.foreign import cannot_judge
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
 
@@ -36,6 +38,7 @@ CHECKS: tuple[Check, ...] = (
     classification.DISPOSITION,
     *backoff.CHECKS,
     *jitter.CHECKS,
+    *declared_waits.CHECKS,
     *swallow.CHECKS,
     classification.DECLARED,
     *wrapping.CHECKS,
@@ -113,6 +116,9 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
 
 def _run(check: Check, case: Case) -> Outcome:
     role = case.trace.header.subject.role
+    log = case.trace.header.foreign
+    if log is not None and (reason := cannot_judge(check.id, case.model, log)):
+        return Outcome(reason=reason)
     if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
         return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
     return check.run(case)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.model.cross_table import Cell, Difference
 from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict, overall
+from harness.model.finding import Finding, Verdict, verdict_of
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
@@ -54,7 +54,7 @@ def _cell(binding: Binding, model: ErrorModel, traces: Sequence[Trace]) -> Cell:
         if scenario.models and model.id not in scenario.models:
             continue
         findings = judge(model, trace).findings
-        totals[overall(tuple(finding.verdict for finding in findings))] += 1
+        totals[verdict_of(findings)] += 1
         against += [
             (scenario.id, finding)
             for finding in findings

@@ -17,6 +17,7 @@ from harness.model.finding import (
     RunReport,
     Verdict,
     overall,
+    verdict_of,
 )
 from harness.model.scenario import Scenario
 from harness.model.trace import SubjectInfo, Trace
@@ -61,7 +62,7 @@ def run_report(
     """Return the report of one run."""
     scenario = trace.header.scenario
     crash_point = crash_event(scenario)
-    verdict = overall(tuple(finding.verdict for finding in judgement.findings))
+    verdict = verdict_of(judgement.findings)
     marks, cut = timeline(trace, _cited(judgement))
     if crash_point is not None and verdict is Verdict.PASS:
         # A sweep has hundreds of these, all alike: their events are in the traces.

@@ -1,0 +1,131 @@
+"""`faultclock judge`: judge stored traces, ours or the event logs of other systems."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.exits import exit_code_of
+from harness.cli.options import parse_readings, readings_option
+from harness.cli.outputs import Outputs
+from harness.errors import InputError
+
+if TYPE_CHECKING:
+    from harness.model.error_model import ErrorModel
+    from harness.model.finding import RunReport
+    from harness.model.trace import Trace
+
+__all__ = ["command"]
+
+_EPILOG = """\
+TRACE is a trace of Faultclock, or, with --map, the event log of another system as JSON Lines. A map
+says in a YAML file which event of the log is which event of the error model, and where the log has
+its times, errors and messages; `docs/foreign-traces.md` shows how to write one. Maps that are
+shipped: afk, error-matrix, kode-sdk, relavium, stud-cli.
+
+What such a log cannot show is NOT APPLICABLE, with the reason. A log that ends before its run
+does proves nothing.
+
+\b
+Examples:
+  faultclock judge traces/rate-limits/retry-after-integer.seed-0.jsonl --model relavium
+  faultclock judge run-events.jsonl --map afk
+  faultclock judge production.jsonl --map my-map.yaml --model my-model.yaml --html report.html
+
+\b
+Exit codes: 0 conforms, 1 something fails, 2 wrong usage or a file that cannot be read,
+3 nothing fails but something is inconclusive, or nothing could be judged.
+"""
+
+
+@click.command(name="judge", epilog=_EPILOG)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option(
+    "--model",
+    metavar="ID|FILE",
+    help="Error model to judge by. The default is the map's own, or stud-cli.",
+)
+@click.option("--map", "map_", metavar="ID|FILE", help="How the log of another system is read.")
+@readings_option
+@click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
+@click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
+@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the totals: no table.")
+def command(
+    traces: tuple[str, ...],
+    model: str | None,
+    map_: str | None,
+    readings: tuple[str, ...],
+    html: str | None,
+    json: str | None,
+    junit: str | None,
+    quiet: bool,
+) -> int:
+    """Judge traces that were stored, by any error model, without running anything."""
+    outputs = Outputs(html=html, json=json, junit=junit)
+    outputs.check()
+    chosen = parse_readings(readings)
+    started_s = time.perf_counter()
+    error_model, read = _read(traces, model, map_, chosen)
+
+    from harness.cli.selection import without_root
+    from harness.run.report import assemble, run_report
+
+    runs: list[RunReport] = []
+    for path, trace in zip(traces, read, strict=True):
+        from harness.oracle.judge import judge
+
+        again = ["faultclock", "judge", without_root(path), "--model", without_root(error_model.id)]
+        again += ["--map", without_root(map_)] if map_ is not None else []
+        again += [word for pair in sorted(chosen.items()) for word in ("--reading", "=".join(pair))]
+        judgement = judge(error_model, trace)
+        runs.append(run_report(trace, judgement, replay=shlex.join(again), trace_file=None))
+    report = assemble(
+        model=error_model,
+        readings=chosen,
+        subject=read[0].header.subject,
+        runs=tuple(runs),
+        seeds_findings=(),
+    )
+    wall_s = time.perf_counter() - started_s
+    written = outputs.write(report)
+
+    from harness.cli.summary import write_summary
+
+    write_summary(
+        report,
+        written=written,
+        wall_s=wall_s,
+        quiet=quiet,
+        out=sys.stderr if outputs.takes_stdout else sys.stdout,
+    )
+    return exit_code_of(report)
+
+
+def _read(
+    paths: tuple[str, ...], model: str | None, map_: str | None, readings: dict[str, str]
+) -> tuple[ErrorModel, tuple[Trace, ...]]:
+    from harness.cli.options import DEFAULT_MODEL
+    from harness.load.error_model import load_error_model
+    from harness.load.foreign_log import load_foreign_map, read_foreign_log
+    from harness.load.trace_file import read_trace
+
+    if map_ is None:
+        error_model = load_error_model(model or DEFAULT_MODEL, readings)
+        traces = tuple(read_trace(path) for path in paths)
+    else:
+        foreign = load_foreign_map(map_)
+        error_model = load_error_model(model or foreign.model, readings)
+        traces = tuple(read_foreign_log(path, foreign) for path in paths)
+    first = traces[0].header.subject.id
+    for path, trace in zip(paths, traces, strict=True):
+        if trace.header.subject.id != first:
+            raise InputError(
+                f"{path}: the trace is of {trace.header.subject.id}, and the first one of {first}",
+                hint="a report is about one subject: judge the others in a command of their own",
+            )
+    return error_model, traces

@@ -10,13 +10,29 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
 
+from harness.load.error_model import load_error_model, model_ids
 from harness.load.scenario import find_scenarios
 
+#: Subjects that conform: id, role, and the model by which they do.
+REFERENCES = [
+    ("reference", "provider_adapter", "stud-cli"),
+    ("reference-runtime", "runtime", "stud-cli"),
+    ("reference-tool", "tool", "stud-cli"),
+    ("reference-extension", "extension", "stud-cli"),
+    ("reference-store", "session_store", "stud-cli"),
+    ("reference-relavium", "runtime", "relavium"),
+    ("reference-afk", "runtime", "afk"),
+    ("reference-kode-sdk", "runtime", "kode-sdk"),
+    ("reference-error-matrix", "runtime", "error-matrix"),
+]
 
+
+@cache
 def _report(subject: str, *words: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "harness.cli", "run", *words, "--subject", subject]
     done = subprocess.run(
@@ -30,25 +46,34 @@ def _report(subject: str, *words: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize(
-    ("subject", "role"),
-    [
-        ("reference", "provider_adapter"),
-        ("reference-runtime", "runtime"),
-        ("reference-tool", "tool"),
-        ("reference-extension", "extension"),
-    ],
-)
+@pytest.mark.parametrize(("subject", "role", "model"), REFERENCES)
 def test_what_follows_the_document_passes_every_scenario_of_its_role(
-    subject: str, role: str
+    subject: str, role: str, model: str
 ) -> None:
     """No scenario asks for more than the document, and each fault of each of them is met."""
-    report = _report(subject, "--no-crash-everywhere")
+    report = _report(subject, "--no-crash-everywhere", "--model", model)
     bad = {run["scenario"]: run["verdict"] for run in report["runs"] if run["verdict"] != "PASS"}
     assert bad == {}
     assert report["verdict"] == "PASS"
-    of_the_role = {item.scenario.id for item in find_scenarios() if item.scenario.role == role}
-    assert {run["scenario"] for run in report["runs"]} == of_the_role
+    wanted = {
+        item.scenario.id
+        for item in find_scenarios()
+        if item.scenario.role == role and model in (item.scenario.models or (model,))
+    }
+    assert {run["scenario"] for run in report["runs"]} == wanted
+
+
+@pytest.mark.parametrize("model", model_ids())
+def test_every_sentence_that_has_checks_is_exercised_by_a_scenario(model: str) -> None:
+    """A requirement that no shipped scenario reaches could be broken by everyone."""
+    statuses: dict[str, set[str]] = {}
+    for subject, _, own in REFERENCES:
+        if own == model:
+            report = _report(subject, "--no-crash-everywhere", "--model", model)
+            for item in report["coverage"]:
+                statuses.setdefault(item["id"], set()).add(item["status"])
+    wanted = {item.id for item in load_error_model(model).requirements if item.checks}
+    assert sorted(id_ for id_ in wanted if "tested" not in statuses[id_]) == []
 
 
 @pytest.mark.parametrize("subject", ["openai-async", "openai-sync"])

@@ -24,16 +24,17 @@ __all__ = ["command"]
 _EPILOG = """\
 TRACE is a trace of Faultclock, or, with --map, the event log of another system as JSON Lines. A map
 says in a YAML file which event of the log is which event of the error model, and where the log has
-its times, errors and messages; `docs/foreign-traces.md` shows how to write one. Maps that are
-shipped: afk, error-matrix, kode-sdk, relavium, stud-cli.
+its times, errors and messages; `docs/foreign-traces.md` shows how to write one, and
+`faultclock list maps` has those that are shipped.
 
-What such a log cannot show is NOT APPLICABLE, with the reason. A log that ends before its run
-does proves nothing.
+What such a log cannot show is NOT APPLICABLE, with the reason. A log in which a run lacks its
+beginning or its end may have been cut, and proves nothing; with --complete you vouch that it is
+whole, and what is missing is for the error model to judge.
 
 \b
 Examples:
   faultclock judge traces/rate-limits/retry-after-integer.seed-0.jsonl --model relavium
-  faultclock judge run-events.jsonl --map afk
+  faultclock judge run-events.jsonl --map afk --complete
   faultclock judge production.jsonl --map my-map.yaml --model my-model.yaml --html report.html
 
 \b
@@ -50,6 +51,7 @@ Exit codes: 0 conforms, 1 something fails, 2 wrong usage or a file that cannot b
     help="Error model to judge by. The default is the map's own, or stud-cli.",
 )
 @click.option("--map", "map_", metavar="ID|FILE", help="How the log of another system is read.")
+@click.option("--complete", is_flag=True, help="The log is whole: nothing was cut off.")
 @readings_option
 @click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
 @click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
@@ -59,6 +61,7 @@ def command(
     traces: tuple[str, ...],
     model: str | None,
     map_: str | None,
+    complete: bool,
     readings: tuple[str, ...],
     html: str | None,
     json: str | None,
@@ -70,20 +73,23 @@ def command(
     outputs.check()
     chosen = parse_readings(readings)
     started_s = time.perf_counter()
-    error_model, read = _read(traces, model, map_, chosen)
+    if complete and map_ is None:
+        raise click.UsageError("--complete goes with --map: a trace of ours says itself that it is")
+    error_model, model_spec, read = _read(traces, model, map_, chosen, complete=complete)
 
     from harness.cli.selection import without_root
+    from harness.oracle.judge import judge
     from harness.run.report import assemble, run_report
 
+    again = ["--model", without_root(model_spec)]
+    again += ["--map", without_root(map_)] if map_ is not None else []
+    again += ["--complete"] if complete else []
+    again += [word for pair in sorted(chosen.items()) for word in ("--reading", "=".join(pair))]
     runs: list[RunReport] = []
     for path, trace in zip(traces, read, strict=True):
-        from harness.oracle.judge import judge
-
-        again = ["faultclock", "judge", without_root(path), "--model", without_root(error_model.id)]
-        again += ["--map", without_root(map_)] if map_ is not None else []
-        again += [word for pair in sorted(chosen.items()) for word in ("--reading", "=".join(pair))]
+        replay = shlex.join(["faultclock", "judge", without_root(path), *again])
         judgement = judge(error_model, trace)
-        runs.append(run_report(trace, judgement, replay=shlex.join(again), trace_file=None))
+        runs.append(run_report(trace, judgement, replay=replay, trace_file=None))
     report = assemble(
         model=error_model,
         readings=chosen,
@@ -107,20 +113,29 @@ def command(
 
 
 def _read(
-    paths: tuple[str, ...], model: str | None, map_: str | None, readings: dict[str, str]
-) -> tuple[ErrorModel, tuple[Trace, ...]]:
+    paths: tuple[str, ...],
+    model: str | None,
+    map_: str | None,
+    readings: dict[str, str],
+    *,
+    complete: bool,
+) -> tuple[ErrorModel, str, tuple[Trace, ...]]:
+    """Return the error model, what it was loaded by, and the traces."""
     from harness.cli.options import DEFAULT_MODEL
     from harness.load.error_model import load_error_model
-    from harness.load.foreign_log import load_foreign_map, read_foreign_log
+    from harness.load.foreign_log import read_foreign_log
+    from harness.load.foreign_map import load_foreign_map
     from harness.load.trace_file import read_trace
 
     if map_ is None:
-        error_model = load_error_model(model or DEFAULT_MODEL, readings)
+        spec = model or DEFAULT_MODEL
+        error_model = load_error_model(spec, readings)
         traces = tuple(read_trace(path) for path in paths)
     else:
         foreign = load_foreign_map(map_)
-        error_model = load_error_model(model or foreign.model, readings)
-        traces = tuple(read_foreign_log(path, foreign) for path in paths)
+        spec = model or foreign.model
+        error_model = load_error_model(spec, readings)
+        traces = tuple(read_foreign_log(path, foreign, complete=complete) for path in paths)
     first = traces[0].header.subject.id
     for path, trace in zip(paths, traces, strict=True):
         if trace.header.subject.id != first:
@@ -128,4 +143,4 @@ def _read(
                 f"{path}: the trace is of {trace.header.subject.id}, and the first one of {first}",
                 hint="a report is about one subject: judge the others in a command of their own",
             )
-    return error_model, traces
+    return error_model, spec, traces

@@ -10,7 +10,13 @@ What a runtime is given are objects:
     interactors    a person at a user interface
     store          the session store;  stored_session  what of it is durable
     state_machine  stages, as the script has them;  extensions  four phases and a slot
+    services       hooks, a telemetry sink, a queue;  uses  how one use of them goes
+    workflow       expressions and handlers of a workflow
+    policy         allows or denies a call of a tool;  archive  keeps files
     rules          what the rules of all of them have in common
+
+`providers` puts several providers into one world, each at a host of its own; `programs` are
+what a subject may start, as it would start real ones.
 
 A fake lives for one life of the subject. What outlives it is its State, plain data.
 

@@ -107,6 +107,7 @@ class ProviderConnection:
             connection=self._endpoint.connection_id,
             call=self._endpoint.last_call_id,
             reason=bad.reason,
+            **self._provider.mark,
         )
         if self._send(bad.answer):
             self._endpoint.close()
@@ -156,6 +157,7 @@ class ProviderConnection:
             headers=scrubbed(shown),
             retry_after=shown.get("retry-after"),
             error=None if answer.error is None else _told(answer.error),
+            **self._provider.mark,
         )
         self._out += self._http.start(answer.status, headers)
 
@@ -167,6 +169,7 @@ class ProviderConnection:
             connection=self._endpoint.connection_id,
             call=exchange.call,
             error=_told(step.error),
+            **self._provider.mark,
         )
         self._out += self._http.data(step.data)
 
@@ -217,6 +220,7 @@ class ProviderConnection:
             finish_reason=finish_reason,
             text_sha256=None if text is None else hashlib.sha256(text.encode()).hexdigest(),
             **self._observed(finish_reason),
+            **self._provider.mark,
         )
 
     def _observed(self, finish_reason: str | None) -> dict[str, Any]:

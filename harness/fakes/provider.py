@@ -62,10 +62,22 @@ if TYPE_CHECKING:
     from harness.sim.net.endpoint import Endpoint
     from harness.sim.world import World
 
-__all__ = ["DIALECTS", "FakeProvider", "PlannedExchange", "ProviderState"]
+__all__ = ["DIALECTS", "ExchangeNumbers", "FakeProvider", "PlannedExchange", "ProviderState"]
 
 #: The APIs that can be spoken, by the name that scenarios use.
 DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (OpenAIChat(), HttpJson())}
+
+
+@dataclass(slots=True)
+class ExchangeNumbers:
+    """Numbers the requests to all providers of a run; they are called "x1", "x2"..."""
+
+    last: int = 0
+
+    def next(self) -> int:
+        """Return the number of one more request, 1-based."""
+        self.last += 1
+        return self.last
 
 
 @dataclass(slots=True)
@@ -74,11 +86,11 @@ class ProviderState:
 
     Attributes:
         injector: the fold over the fault plan.
-        exchanges: requests so far; they are called "x1", "x2"...
+        numbers: of the requests; providers of one run share it.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
-    exchanges: int = 0
+    numbers: ExchangeNumbers = field(default_factory=ExchangeNumbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +124,7 @@ class FakeProvider:
         wall_epoch_ns: wall-clock instant of virtual time 0, in nanoseconds since 1970.
         state: of the run, when its subject has several lives; it is changed in place.
         observant: also record what requests tell the model, and what answers ask it for.
+        id: of a fallback, which is then told by each fact about it; empty for the first provider.
 
     Raises:
         UnknownNameError: the script names a dialect or payload that does not exist.
@@ -127,6 +140,7 @@ class FakeProvider:
         *,
         state: ProviderState | None = None,
         observant: bool = False,
+        id: str = "",
     ) -> None:
         if script.dialect not in DIALECTS:
             raise UnknownNameError("dialect", script.dialect, tuple(DIALECTS))
@@ -139,6 +153,8 @@ class FakeProvider:
         self._tempo = Tempo(think_ns=script.think_time, chunk_interval_ns=script.chunk_interval)
         self._state = state or ProviderState()
         self.observant = observant
+        #: What tells the facts of a fallback from those of the first provider.
+        self.mark: Mapping[str, str] = {"provider": id} if id else {}
         self._kernel: Kernel | None = None
 
     @property
@@ -147,16 +163,22 @@ class FakeProvider:
         assert self._kernel is not None, "mount the provider first"
         return self._kernel
 
-    def mount(self, world: World) -> None:
-        """Serve every host and port of `world` that nobody else serves, and its lookups."""
+    def mount(self, world: World, host: str | None = None) -> None:
+        """Serve every port of `host` in `world`, and the lookups.
+
+        Args:
+            host: None for every host that nobody else serves.
+        """
         self._kernel = world.kernel
         world.network.policy = self
-        world.network.listen(None, None, self.accept)
+        world.network.listen(host, None, self.accept)
 
     def seal(self) -> None:
         """Record every rule of the plan that nobody met. Call it once, after the run."""
         for rule in unmet(self._script.faults, self._state.injector):
-            self.kernel.record("provider", "fault.unmet", fault=rule.id, optional=rule.optional)
+            self.kernel.record(
+                "provider", "fault.unmet", fault=rule.id, optional=rule.optional, **self.mark
+            )
 
     # ------------------------------------------------------------------ for the network
 
@@ -201,8 +223,7 @@ class FakeProvider:
 
     def plan(self, request: HttpRequest, connection: str, call: str | None) -> PlannedExchange:
         """Record `request`, and return what is to be done about it."""
-        self._state.exchanges += 1
-        number = self._state.exchanges
+        number = self._state.numbers.next()
         exchange_id = f"x{number}"
         now_ns = self.kernel.now_ns
         exchange = Exchange(
@@ -290,6 +311,7 @@ class FakeProvider:
             model=None if asked.model is None else without_secrets(asked.model),
             stream=asked.stream,
             **({"messages": self._dialect.messages(asked)} if self.observant else {}),
+            **self.mark,
         )
 
     def _record_fired(
@@ -303,4 +325,5 @@ class FakeProvider:
             call=call,
             attempt=attempt,
             exchange=exchange,
+            **self.mark,
         )

@@ -27,6 +27,8 @@ _PROBLEMS: Mapping[str, tuple[str, str]] = {
     "input_rejected": ("ToolTerminal", "InputInvalid"),
     "forbidden": ("ToolTerminal", "Forbidden"),
     "not_found": ("ToolTerminal", "NotFound"),
+    "logical": ("Tool", "Logical"),
+    "capability_absent": ("Tool", "CapabilityAbsent"),
 }
 _MISSING = object()
 

@@ -8,86 +8,68 @@ not made up: the trace says which kinds of facts it can show, and the oracle kee
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from harness.errors import Problem, SourceError, UnknownNameError
-from harness.load.resources import foreign_maps_root
-from harness.load.yaml_file import load_yaml, read_bytes
-from harness.model.foreign_map import ForeignEvent, ForeignLog, ForeignMap
-from harness.model.scenario import Scenario, Task, scenario_digest
-from harness.model.secrets import without_secrets
-from harness.model.trace import (
-    EndingReason,
-    SubjectInfo,
-    Trace,
-    TraceEvent,
-    TraceFooter,
-    TraceHeader,
-    trace_digest,
-)
+from harness.errors import SourceError
+from harness.load.foreign_lines import Line, lines_of, refused
+from harness.load.foreign_trace import foreign_header
+from harness.load.foreign_values import ABSENT, at, cleaned, duration_ns, instant_ns, label, value
+from harness.load.foreign_values import number as number_of
+from harness.load.yaml_file import read_bytes
+from harness.model.foreign_map import ForeignError, ForeignEvent, ForeignMap, ForeignRetry
+from harness.model.trace import EndingReason, Trace, TraceEvent, TraceFooter, trace_digest
 
-__all__ = ["foreign_map_ids", "foreign_trace", "load_foreign_map", "read_foreign_log"]
+__all__ = ["foreign_trace", "read_foreign_log"]
 
 #: A day of a busy production log.
 _BYTES_MAX = 200_000_000
-_UNIT_NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_TEXT_MAX = 4_000
-_ABSENT: Any = object()
+_ENDS = {"returned": "call.returned", "raised": "call.raised"}
+#: How many runs that are not whole are named.
+_NAMED_MAX = 5
 
 
-def foreign_map_ids() -> tuple[str, ...]:
-    """Return the ids of the shipped maps, sorted."""
-    return tuple(sorted(path.stem for path in foreign_maps_root().glob("*.yaml")))
-
-
-def load_foreign_map(id_or_path: str) -> ForeignMap:
-    """Return a shipped map by its id, or the one in a file.
-
-    Raises:
-        UnknownNameError: there is no such map.
-        InputError: the file cannot be read, or holds no map; with every problem in it.
-    """
-    if id_or_path in foreign_map_ids():
-        return load_yaml(foreign_maps_root() / f"{id_or_path}.yaml", ForeignMap)
-    if not (id_or_path.endswith((".yaml", ".yml")) or Path(id_or_path).is_file()):
-        raise UnknownNameError("map", id_or_path, foreign_map_ids())
-    return load_yaml(id_or_path, ForeignMap)
-
-
-def read_foreign_log(path: str | os.PathLike[str], map_: ForeignMap) -> Trace:
-    """Return the log in the file at `path` as a trace.
+def read_foreign_log(
+    path: str | os.PathLike[str], map_: ForeignMap, *, complete: bool = False
+) -> Trace:
+    """Return the log in the file at `path` as a trace; see `foreign_trace`.
 
     Raises:
         InputError: the file cannot be read.
         SourceError: a line of it cannot; with its place.
     """
-    return foreign_trace(read_bytes(path, bytes_max=_BYTES_MAX), os.fspath(path), map_)
+    content = read_bytes(path, bytes_max=_BYTES_MAX)
+    return foreign_trace(content, os.fspath(path), map_, complete=complete)
 
 
-def foreign_trace(content: bytes, path: str, map_: ForeignMap) -> Trace:
+def foreign_trace(content: bytes, path: str, map_: ForeignMap, *, complete: bool = False) -> Trace:
     """Return the log in `content` as a trace; `path` is for messages.
 
-    A log in which a run begins and never ends, or no run ends at all, was cut: the trace says so,
-    and proves nothing. A log whose runs end without a word is for its own model to judge, which
-    needs the end of the process; it is to be closed with an event that `map_` names.
+    A run that begins before the log does, or that has not ended where the log ends, may have been
+    cut off: then the trace says so, and proves nothing. With `complete` a person vouches that
+    nothing is missing, and that a run has no beginning or no end is for the rules to judge.
 
     Raises:
         SourceError: with the first problem.
     """
     reader = _Reader(map_, path)
-    for number, line in enumerate(content.decode("utf-8", "surrogateescape").split("\n"), start=1):
-        if line.strip():
-            reader.read(line, number)
-    if not reader.lines:
-        raise reader.refused(1, "the log holds no event", "give its whole file")
-    return reader.trace(hashlib.sha256(content).hexdigest())
+    for line in lines_of(content, path):
+        reader.read(line)
+    reader.check()
+    return reader.trace(hashlib.sha256(content).hexdigest(), complete=complete)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """One run of the log."""
+
+    call: str
+    copy: int
+    ended: bool = False
+    #: Whether something happened in it before the event that begins one.
+    headless: bool = False
 
 
 @dataclass(slots=True)
@@ -98,263 +80,237 @@ class _Reader:
     path: str
     lines: int = 0
     events: list[TraceEvent] = field(default_factory=list)
-    #: The runs that have begun and not ended, in order, and all that have ended.
-    open: dict[str, int] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
+    #: By the id that the log gives them: the latest of that id, and those before it.
+    runs: dict[str, _Run] = field(default_factory=dict)
+    earlier: list[_Run] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    records: set[str] = field(default_factory=set)
     first_ns: int | None = None
     at_ns: int = 0
 
-    def read(self, text: str, number: int) -> None:
+    def read(self, line: Line) -> None:
         """Take in one line."""
-        line = self._parsed(text, number)
-        name = _at(line, self.map.name)
-        if not isinstance(name, str):
+        name = at(line.data, self.map.name)
+        if not isinstance(name, str) or not name:
             message = f"the event has no name at `{self.map.name}`"
-            raise self.refused(number, message, "is this the log that the map is for?")
+            raise self.refused(line, message, "is this the log that the map is for?")
         self.lines += 1
         if name in self.map.skip:
             return
-        self._advance(line, number)
-        entry = self._entry(name, line)
-        call = self._call(line)
-        if entry.call == "begins" or (call not in self.open and call not in self.ended):
-            self._begin(call)
-        self._tell(entry, line, call)
-        self._record("event" if not entry.audited else "audit_event", call, self._said(entry, line))
-        if entry.call in ("returned", "raised"):
-            self._end(entry, line, call)
+        self._advance(line)
+        entry = self._entry(name, line.data)
+        run = self._run(line, name, entry)
+        call = None if run is None else run.call
+        self._record(line, name, entry, call)
+        if run is not None and entry.call in _ENDS and not run.ended:
+            # A second end is the log's affair: the event is there for the rules to see.
+            run.ended = True
+            self._end(line.data, entry, run)
 
-    def _parsed(self, text: str, number: int) -> Mapping[str, Any]:
-        try:
-            line = json.loads(text, parse_float=Decimal)
-        except ValueError as error:
-            hint = "a log has one JSON object in each line"
-            column = getattr(error, "colno", 1)
-            raise self.refused(number, "this line is not JSON", hint, column=column) from None
-        if not isinstance(line, dict):
-            raise self.refused(number, "this line is no JSON object", "an event is one")
-        return line
+    def check(self) -> None:
+        """Refuse a log in which there was nothing to read.
 
-    def _advance(self, line: Mapping[str, Any], number: int) -> None:
+        Raises:
+            SourceError: it has no event, or none that belongs to a run.
+        """
+        if not self.lines:
+            raise refused(self.path, 1, "the log holds no event", "give its whole file")
+        if not self.runs:
+            fields = " or ".join(f"`{item}`" for item in self.map.run_fields)
+            message = f"no event says which run it belongs to: none has {fields or 'a name'}"
+            raise refused(self.path, 1, message, "correct `run` or `skip` of the map")
+
+    def refused(self, line: Line, message: str, hint: str) -> SourceError:
+        """Return what says that an event cannot be read."""
+        column = len(line.text) - len(line.text.lstrip()) + 1
+        return refused(self.path, line.number, message, hint, column=column)
+
+    def _advance(self, line: Line) -> None:
         if self.map.time is None:
             return
-        stamp = _at(line, self.map.time.field)
-        at_ns = _instant_ns(stamp, self.map.time.unit)
+        stamp = at(line.data, self.map.time.field)
+        at_ns = instant_ns(stamp, self.map.time.unit)
         if at_ns is None:
-            message = f"`{self.map.time.field}` is no time in {self.map.time.unit}"
-            raise self.refused(number, message, "correct the map's `time`, or leave it out")
+            missing = stamp is ABSENT
+            said = "is missing" if missing else f"is no time in {self.map.time.unit}"
+            hint = "correct the map's `time`, or leave it out"
+            if self.map.time.unit == "iso8601" and not missing:
+                hint = "write it as 2026-11-21T09:30:00.125Z, with its zone, or correct the map"
+            raise self.refused(line, f"`{self.map.time.field}` {said}", hint)
         if self.first_ns is None:
             self.first_ns = at_ns
         if at_ns - self.first_ns < self.at_ns:
             message = "this event is earlier than the one before it"
             hint = "a log is in the order in which it was written: sort it by its sequence"
-            raise self.refused(number, message, hint)
+            raise self.refused(line, message, hint)
         self.at_ns = at_ns - self.first_ns
 
-    def refused(self, line: int, message: str, hint: str, *, column: int = 1) -> SourceError:
-        """Return what says that a line (1-based) cannot be read."""
-        problem = Problem(path=self.path, line=line, column=column, message=message, hint=hint)
-        return SourceError((problem,))
-
-    def _entry(self, name: str, line: Mapping[str, Any]) -> ForeignEvent:
-        found = self.map.events.get(name, ForeignEvent())
+    def _entry(self, name: str, data: Mapping[str, Any]) -> ForeignEvent:
+        found = self.map.events.get(name, _AS_IT_IS)
         for entry in found if isinstance(found, tuple) else (found,):
-            if all(_is_one(_at(line, path), wanted) for path, wanted in entry.where.items()):
-                return entry if entry.name is not None else entry.model_copy(update={"name": name})
-        return ForeignEvent(name=name)
+            if all(_is_one(at(data, path), wanted) for path, wanted in entry.where.items()):
+                return entry
+        return _AS_IT_IS
 
-    def _call(self, line: Mapping[str, Any]) -> str:
-        run = _ABSENT if self.map.run is None else _at(line, self.map.run)
-        return "run/1" if run is _ABSENT or run is None else f"run/{_scrubbed(run)}"
+    def _run(self, line: Line, name: str, entry: ForeignEvent) -> _Run | None:
+        id_ = self._run_id(line, name, entry)
+        if id_ is None:
+            return None
+        run = self.runs.get(id_)
+        if run is not None and run.ended and entry.call == "begins" and self.map.repeats:
+            self.earlier.append(run)
+            return self._begin(id_, run.copy + 1)
+        if run is None:
+            run = self._begin(id_, 1)
+            run.headless = entry.call != "begins" and bool(self.map.begins)
+        return run
 
-    def _begin(self, call: str) -> None:
-        self.open[call] = len(self.events)
-        self._add("harness", "call.started", call, {"task": "log", "copy": 1, "do": "turn"})
+    def _run_id(self, line: Line, name: str, entry: ForeignEvent) -> str | None:
+        if not self.map.run_fields:
+            return "1"
+        for path in self.map.run_fields:
+            found = at(line.data, path)
+            if found is ABSENT or found is None:
+                continue
+            if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+                raise self.refused(line, f"`{path}` is no id of a run", "an id is a text")
+            return label(found)
+        if entry.call:
+            fields = " or ".join(f"`{item}`" for item in self.map.run_fields)
+            does = "begins" if entry.call == "begins" else "ends"
+            message = f"'{label(name)}' {does} a run, and the event does not say which"
+            raise self.refused(line, message, f"it has no {fields}")
+        return None
 
-    def _end(self, entry: ForeignEvent, line: Mapping[str, Any], call: str) -> None:
-        if self.open.pop(call, None) is None:
-            # A second end is the log's affair: the event is there for the rules to see.
-            return
-        self.ended.add(call)
-        if entry.call == "returned":
-            self._add("harness", "call.returned", call, {"text": None, "tool_calls": []})
-            return
-        link = self._error(entry, line)
-        chain = [{"type": "error", "link": "outer", **link}]
-        self._add("harness", "call.raised", call, {"chain": chain})
+    def _begin(self, id_: str, copy: int) -> _Run:
+        call = f"run/{id_}" if copy == 1 else f"run/{id_}.{copy}"
+        self.runs[id_] = run = _Run(call=call, copy=copy)
+        started = {"task": "log", "copy": len(self.runs) + len(self.earlier), "do": "turn"}
+        self._add("harness", "call.started", call, started)
+        return run
 
-    def _error(self, entry: ForeignEvent, line: Mapping[str, Any]) -> dict[str, Any]:
-        error = entry.error
-        values = {} if error is None else {name: getattr(error, name) for name in _ERROR_FIELDS}
-        found = {name: _value(line, path) for name, path in values.items()}
-        return {
-            "class": _text(found.get("error_class")),
-            "code": _text(found.get("code")),
-            "message": _text(found.get("message")) or "",
-        }
-
-    def _said(self, entry: ForeignEvent, line: Mapping[str, Any]) -> dict[str, Any]:
-        fields = {str(name): value for name, value in line.items()}
-        fields |= {name: _value(line, path) for name, path in entry.fields.items()}
-        return {"name": entry.name, "fields": _scrubbed(fields)}
-
-    def _tell(self, entry: ForeignEvent, line: Mapping[str, Any], call: str) -> None:
-        for audience, path in entry.tells.items():
-            told = _scrubbed(_value(line, path))
-            if told is not None:
-                key = "shape" if audience == "model" else "message"
-                message = told if audience == "model" and isinstance(told, dict) else str(told)
-                self._record(f"{audience}_message", call, {key: message})
+    def _record(self, line: Line, name: str, entry: ForeignEvent, call: str | None) -> None:
+        data = line.data
+        fields = dict(data)
+        body = None if self.map.body is None else at(data, self.map.body)
+        fields |= body if isinstance(body, dict) else {}
+        fields |= {key: value(data, path) for key, path in entry.fields.items()}
+        said = {"name": label(entry.name or name), "fields": cleaned(fields)}
+        (self.records if entry.audited else self.names).add(said["name"])
         if entry.error is not None:
-            record = {**self._error(entry, line), "context": {}}
-            message = record.pop("message")
-            record["context"] = {"message": _scrubbed(message)}
-            attempt = _value(line, entry.error.attempt)
-            record["attempt"] = int(attempt) if isinstance(attempt, (int, Decimal)) else None
-            self._record("audit", call, {"record": record})
+            self._error(data, entry.error, call)
+        self._declare("audit_event" if entry.audited else "event", call, said)
+        for audience, path in entry.tells.items():
+            told = cleaned(value(data, path))
+            if told is not None and audience == "model":
+                self._declare("model_message", call, {"shape": told})
+            elif told is not None:
+                self._declare(f"{audience}_message", call, {"message": told})
         if entry.retry is not None:
-            self._record("retry", call, self._retry(entry, line))
+            self._declare("retry", call, self._retry(line, entry.retry))
+        for kind in entry.signs:
+            self._declare("sign", call, {"of": kind})
 
-    def _retry(self, entry: ForeignEvent, line: Mapping[str, Any]) -> dict[str, Any]:
-        retry = entry.retry
-        assert retry is not None
-        delay = _value(line, retry.delay)
-        number = _value(line, retry.retry_number)
+    def _error(self, data: Mapping[str, Any], error: ForeignError, call: str | None) -> None:
+        named = _pair(data, error) | {"message": cleaned(value(data, error.message))}
+        if named["class"] is not None or named["code"] is not None:
+            self._declare("error", call, named)
+        if error.audited:
+            context = cleaned(value(data, error.context))
+            record = named | {"context": context if isinstance(context, dict) else {}}
+            attempt = number_of(value(data, error.attempt))
+            whole = attempt is not None and attempt == attempt.to_integral_value()
+            record["attempt"] = int(attempt) if attempt is not None and whole else None
+            self._declare("audit", call, {"record": record})
+
+    def _retry(self, line: Line, retry: ForeignRetry) -> dict[str, Any]:
+        said = value(line.data, retry.delay)
+        delay_ns = duration_ns(said, retry.unit)
+        if (said is not None and delay_ns is None) or (delay_ns is not None and delay_ns < 0):
+            message = f"`{retry.delay}` is no delay in {retry.unit}"
+            raise self.refused(line, message, "correct `retry` of the map")
+        number = number_of(value(line.data, retry.retry_number))
+        whole = number is not None and number == number.to_integral_value()
         return {
-            "class": _text(_value(line, retry.error_class)),
-            "code": _text(_value(line, retry.code)),
-            "retry_number": int(number) if _is_number(number) else None,
-            "delay_ns": int(Decimal(delay) * _UNIT_NS[retry.unit]) if _is_number(delay) else None,
+            "class": _text(value(line.data, retry.error_class)),
+            "code": _text(value(line.data, retry.code)),
+            "retry_number": int(number) if number is not None and whole else None,
+            "delay_ns": delay_ns,
         }
 
-    def _record(self, what: str, call: str, payload: dict[str, Any]) -> None:
+    def _end(self, data: Mapping[str, Any], entry: ForeignEvent, run: _Run) -> None:
+        payload: dict[str, Any] = {"task": "log", "do": "turn"}
+        if entry.call == "returned":
+            payload |= {"text": None, "tool_calls": []}
+            if (result := entry.result) is not None:
+                state = _text(value(data, result.state))
+                payload["result"] = {"state": state, **_pair(data, result)}
+        else:
+            error = entry.error or ForeignError()
+            link = {"type": "error", "link": "outer", **_pair(data, error)}
+            message = cleaned(value(data, error.message))
+            payload["chain"] = [link | {"message": message if isinstance(message, str) else ""}]
+        self._add("harness", _ENDS[entry.call], run.call, payload)
+
+    def _declare(self, what: str, call: str | None, payload: dict[str, Any]) -> None:
         self._add("subject", f"declared.{what}", call, payload)
 
-    def _add(self, actor: str, kind: str, call: str, payload: dict[str, Any]) -> None:
+    def _add(self, actor: str, kind: str, call: str | None, payload: dict[str, Any]) -> None:
         event = TraceEvent(
             len(self.events) + 1, self.at_ns, actor, kind, {"call": call, "life": 1, **payload}
         )
         self.events.append(event)
 
-    def trace(self, log_sha256: str) -> Trace:
+    def trace(self, log_sha256: str, *, complete: bool) -> Trace:
         """Return the trace of all lines."""
-        scenario = Scenario(
-            id=f"foreign/{self.map.id}",
-            title=self.map.title,
-            why="It was recorded elsewhere, and is judged here.",
-            role="runtime",
-            tasks=(Task(id="log", copies=max(1, len(self.open) + len(self.ended))),),
+        header = foreign_header(
+            self.map,
+            log_sha256=log_sha256,
+            lines=self.lines,
+            names=self.names,
+            records=self.records,
+            complete=complete,
         )
-        header = TraceHeader(
-            scenario=scenario,
-            scenario_digest=scenario_digest(scenario),
-            subject=SubjectInfo(
-                id=self.map.id, role="runtime", style="async", declares=_declares(self.map)
-            ),
-            seed=0,
-            foreign=ForeignLog(
-                map=self.map.id,
-                log_sha256=log_sha256,
-                lines=self.lines,
-                kinds=_kinds(self.map),
-                timed=self.map.time is not None,
-            ),
-        )
+        cut = () if complete else tuple(self._cut())
+        ending: EndingReason = "log_cut" if cut else "completed"
         events = tuple(self.events)
-        ending: EndingReason = "log_cut" if self.open or not self.ended else "completed"
-        ends = " or ".join(self.map.ends)
-        detail = tuple(f"{call} never comes to {ends}" for call in self.open)
         footer = TraceFooter(
             events=len(events),
             ended_at_ns=self.at_ns,
             ending=ending,
-            detail=detail[:5],
+            detail=(*cut[:_NAMED_MAX], *((f"{len(cut)} in all",) if len(cut) > _NAMED_MAX else ())),
             digest=trace_digest(header, events),
         )
         return Trace(header=header, events=events, footer=footer)
 
-
-_ERROR_FIELDS = ("error_class", "code", "message")
-
-
-def _kinds(map_: ForeignMap) -> tuple[str, ...]:
-    entries = [entry for _, entry in map_.entries()]
-    kinds = {"call.started", "call.returned", "call.raised", "call.crashed", "declared.event"}
-    kinds |= {f"declared.{audience}_message" for entry in entries for audience in entry.tells}
-    kinds |= {"declared.audit" for entry in entries if entry.error is not None}
-    kinds |= {"declared.audit_event" for entry in entries if entry.audited}
-    kinds |= {"declared.retry" for entry in entries if entry.retry is not None}
-    return tuple(sorted(kinds))
+    def _cut(self) -> list[str]:
+        """Return in words the runs that may have been cut off."""
+        runs = (*self.earlier, *self.runs.values())
+        begins, ends = (" or ".join(names) for names in (self.map.begins, self.map.ends))
+        said = [f"{run.call} has no {begins} at its beginning" for run in runs if run.headless]
+        return said + [f"{run.call} never comes to {ends}" for run in runs if not run.ended]
 
 
-def _declares(map_: ForeignMap) -> tuple[str, ...]:
-    names = {"declared.audit": "audit", "declared.audit_event": "audit"}
-    names |= {f"declared.{name}_message": name for name in ("user", "model", "operator")}
-    shown = {names[kind] for kind in _kinds(map_) if kind in names}
-    return tuple(sorted({"events", "errors", *shown}))
+#: What an event is of which the map says nothing.
+_AS_IT_IS = ForeignEvent()
 
 
-def _at(line: Any, path: str) -> Any:
-    """Return what stands at a dotted path, or _ABSENT."""
-    value = line
-    for part in path.split("."):
-        if isinstance(value, list):
-            value = value[int(part)] if part.isdigit() and int(part) < len(value) else _ABSENT
-        else:
-            value = value.get(part, _ABSENT) if isinstance(value, dict) else _ABSENT
-    return value
+def _pair(data: Mapping[str, Any], said: Any) -> dict[str, Any]:
+    return {
+        "class": _text(value(data, said.error_class)),
+        "code": _text(value(data, said.code)),
+    }
 
 
-def _value(line: Mapping[str, Any], path: str | None) -> Any:
-    if path is None:
-        return None
-    if path.startswith("="):
-        return path[1:]
-    found = _at(line, path)
-    return None if found is _ABSENT else found
+def _text(said: Any) -> str | None:
+    return label(said) if isinstance(said, str) else None
 
 
-def _is_one(value: Any, wanted: Any) -> bool:
+def _is_one(found: Any, wanted: Any) -> bool:
     choices = wanted if isinstance(wanted, tuple) else (wanted,)
-    if value is _ABSENT:
+    if found is ABSENT:
         return None in choices
     return any(
-        value == choice and isinstance(value, bool) == isinstance(choice, bool)
+        found == choice and isinstance(found, bool) == isinstance(choice, bool)
         for choice in choices
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, Decimal)) and not isinstance(value, bool)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _instant_ns(stamp: Any, unit: str) -> int | None:
-    if unit == "iso8601":
-        try:
-            moment = datetime.fromisoformat(stamp)
-        except (TypeError, ValueError):
-            return None
-        if moment.tzinfo is None:
-            return None
-        # A float of seconds would lose the microseconds.
-        whole = int(moment.replace(microsecond=0).timestamp())
-        return whole * 1_000_000_000 + moment.microsecond * 1_000
-    return int(Decimal(stamp) * _UNIT_NS[unit]) if _is_number(stamp) else None
-
-
-def _scrubbed(value: Any) -> Any:
-    """Return JSON data without secrets; a fraction becomes its text, as in every trace.
-
-    Paths stay: whether they were told to somebody is what the audience checks look for.
-    """
-    if isinstance(value, Mapping):
-        return {str(name): _scrubbed(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_scrubbed(item) for item in value]
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else str(value)
-    return without_secrets(value)[:_TEXT_MAX] if isinstance(value, str) else value

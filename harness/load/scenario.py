@@ -16,13 +16,14 @@ from functools import cache
 from pathlib import Path
 
 from harness.errors import InputError, Problem, SourceError, UnknownNameError
+from harness.load.known_keys import Location
 from harness.load.matrix import Crossing, expand
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
 from harness.load.scenario_names import unknown_names
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document, read_document
-from harness.model.scenario import Scenario
+from harness.model.scenario import ProviderScript, Scenario
 
 __all__ = [
     "LoadedScenario",
@@ -157,15 +158,20 @@ def _made_up_variant(document: Document, scenario: Scenario) -> Iterator[Problem
 
 
 def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Problem]:
-    for index, rule in enumerate(scenario.provider.faults):
-        name = getattr(rule.then, "error", None)
-        known = _payload_names(scenario.provider.dialect)
-        if name is not None and name not in known:
-            yield document.problem(
-                ("provider", "faults", index, "then", "error"),
-                f"{scenario.provider.dialect} has no error payload {name!r}",
-                did_you_mean(name, known),
-            )
+    providers: list[tuple[Location, ProviderScript]] = [(("provider",), scenario.provider)]
+    providers += [
+        (("fallbacks", number), script) for number, script in enumerate(scenario.fallbacks)
+    ]
+    for where, script in providers:
+        known = _payload_names(script.dialect)
+        for index, rule in enumerate(script.faults):
+            name = getattr(rule.then, "error", None)
+            if name is not None and name not in known:
+                yield document.problem(
+                    (*where, "faults", index, "then", "error"),
+                    f"{script.dialect} has no error payload {name!r}",
+                    did_you_mean(name, known),
+                )
 
 
 @cache

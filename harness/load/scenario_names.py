@@ -13,7 +13,7 @@ from harness.load.known_keys import Location
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document
 from harness.model.event_kinds import EVENT_KINDS
-from harness.model.scenario import Role, Scenario
+from harness.model.scenario import RUNTIME_ONLY, Role, Scenario
 from harness.model.trigger import EventTrigger
 
 __all__ = ["unknown_names"]
@@ -24,8 +24,7 @@ _SECTIONS: dict[Role, set[str]] = {
     "provider_adapter": _COMMON,
     "runtime": _COMMON
     | {"session", "tools", "interactors", "store", "cancels", "crashes", "crash_everywhere"}
-    | {"fallbacks", "attempts_per_provider", "programs", "workflow"}
-    | {"hooks", "telemetry", "queue"},
+    | RUNTIME_ONLY,
     "tool": _COMMON | {"cancels"},
     "session_store": _COMMON | {"disk", "crashes", "crash_everywhere"},
     "extension": _COMMON | {"cancels"},
@@ -45,10 +44,12 @@ def unknown_names(document: Document, scenario: Scenario) -> Iterator[Problem]:
     if scenario.role != "runtime":
         return
     tools = [tool.name for tool in scenario.tools]
-    for location, name, what, known in _named(scenario, tools):
+    for location, name, what, known in (*_named(scenario, tools), *_of_nodes(scenario, tools)):
         if name not in known:
             message = f"there is no {what} {name!r}"
             hint = did_you_mean(name, tuple(known)) or "none is declared in this file"
+            if what == "program":
+                hint += "; one that is not to be there has `good: {missing: true}`"
             yield document.problem(location, message, hint)
 
 
@@ -63,6 +64,15 @@ def _triggers(scenario: Scenario) -> Iterator[tuple[Location, EventTrigger]]:
 
 _KINDS = tuple(sorted(EVENT_KINDS))
 _Named = tuple[Location, str, str, Iterable[str]]
+
+
+def _of_nodes(scenario: Scenario, tools: list[str]) -> Iterator[_Named]:
+    programs = [program.name for program in scenario.programs]
+    for number, node in enumerate(scenario.workflow.nodes if scenario.workflow else ()):
+        if node.tool is not None:
+            yield ("workflow", "nodes", number, "tool"), node.tool, "tool", tools
+        if node.argv:
+            yield ("workflow", "nodes", number, "argv", 0), node.argv[0], "program", programs
 
 
 def _named(scenario: Scenario, tools: list[str]) -> Iterator[_Named]:
@@ -86,6 +96,7 @@ def _named(scenario: Scenario, tools: list[str]) -> Iterator[_Named]:
                 where = ("store", "rules", number, "when", "task")
                 yield where, store_rule.when.task, "task", [*tasks, "start", "close"]
     stages = [stage.id for stage in scenario.session.stages] if scenario.session else []
+    stages += [node.id for node in scenario.workflow.nodes] if scenario.workflow else []
     for number, cancel in enumerate(scenario.cancels):
         if cancel.target is not None and cancel.scope == "stage":
             yield ("cancels", number, "target"), cancel.target, "stage", stages

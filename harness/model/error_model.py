@@ -21,6 +21,7 @@ from harness.model.failure_rules import (
     KeptRule,
     LimitRule,
     TellingRule,
+    Where,
 )
 from harness.model.ordering import EventPattern, OrderingRule, Scope, unknown_event
 from harness.model.retry_policy import RetryPolicy
@@ -186,6 +187,8 @@ class SignalPattern(Value):
     limit (`steps`...), what a program said (`auth`, `network`...)."""
     roles: tuple[str, ...] = ()
     """The role of the node of a workflow in which it happened, such as `reviewer`."""
+    where: Where = {}
+    """Settings of the run, such as `node.idempotent: false`."""
 
     @field_validator("statuses", mode="before")
     @classmethod
@@ -282,6 +285,9 @@ class ErrorModel(Value):
     """Whether failures of different policies are counted apart or together within one call."""
     declared_policies: Literal["allowed", "refused"] = "refused"
     """Whether an adapter may declare a retry policy of its own."""
+    adapter_retries: Literal["allowed", "forbidden"] = "allowed"
+    """`forbidden`: a runner owns the retries, and an adapter by itself ends a call with its first
+    failure."""
     audiences: tuple[AudienceRule, ...] = ()
     events: dict[str, EventPattern] = {}
     """The document's own names for events, each as the canonical facts that show it."""
@@ -344,6 +350,41 @@ class ErrorModel(Value):
                 raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
         return self
 
+    @model_validator(mode="after")
+    def _rules_are_judged(self) -> ErrorModel:
+        """Refuse a rule whose sentence does not name the check that would judge it."""
+        by_id = {requirement.id: requirement for requirement in self.requirements}
+        rules = [
+            *(
+                (f"ordering {item.id}", item.requirement, f"ordering.{item.id}")
+                for item in self.ordering
+            ),
+            *(
+                (f"audiences {item.id}", item.requirement, f"audience.{item.id}")
+                for item in self.audiences
+            ),
+            *(
+                (f"consequences {item.id}", item.requirement, "failures.outcome")
+                for item in self.consequences
+                if item.run != "not_judged"
+            ),
+            *(
+                (f"telling {item.id}", item.requirement, f"failures.told-{item.audience}")
+                for item in self.telling
+            ),
+            *((f"kept {item.id}", item.requirement, "failures.kept") for item in self.kept),
+            *((f"joins {item.policy}", item.requirement, "joins.held") for item in self.joins),
+            *((f"limits {item.limit}", item.requirement, "limits.ends") for item in self.limits),
+        ]
+        for rule, cited, check in rules:
+            requirement = by_id.get(cited)
+            if requirement is not None and check not in requirement.checks:
+                raise ValueError(
+                    f"{rule}: {cited} does not name {check} among its checks, so nothing would"
+                    " judge the rule"
+                )
+        return self
+
     def _cited_by_failure_rules(self) -> list[tuple[str, str]]:
         cited = [
             *((rule.id, rule.requirement) for rule in self.consequences),
@@ -389,6 +430,12 @@ class ErrorModel(Value):
                 return requirement
         raise KeyError(id_)
 
-    def policy_for(self, class_name: str, code: str) -> RetryPolicy | None:
-        """Return the retry policy of `class_name`/`code`; None: it is not retried."""
-        return next((item for item in self.policies if item.covers(class_name, code)), None)
+    def policy_for(
+        self, class_name: str, code: str, *, layer: str | None = None
+    ) -> RetryPolicy | None:
+        """Return the retry policy of `class_name`/`code`, in any layer or in that one.
+
+        None: it is not retried.
+        """
+        policies = (item for item in self.policies if layer in (None, item.layer))
+        return next((item for item in policies if item.covers(class_name, code)), None)

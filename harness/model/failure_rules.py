@@ -8,15 +8,16 @@ names what it is for by class and code, and no rule knows a model.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from harness.model._base import Value
 from harness.model.duration import DurationNs
 from harness.model.turn_rules import Pair
 
 __all__ = [
+    "SETTINGS",
     "AmplificationRule",
     "BreakerRules",
     "ChainRules",
@@ -35,9 +36,36 @@ __all__ = [
 RunState = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
 #: `Class/Code` texts, or `Class/*` for every code of a class.
 Pairs = tuple[str, ...]
-#: Setting of the run to the value, or the list of values, that it must have for a rule to apply:
-#: `policies.tool`, `node.role`, `node.idempotent`, `node.strict`, `join`, `chain` and so on.
-Where = dict[str, str | bool | int | tuple[str, ...]]
+#: What a rule may make its application depend on; `harness.oracle` says what each one is.
+SETTINGS = frozenset(
+    {
+        "policies.llm",
+        "policies.tool",
+        "policies.subagent",
+        "join",
+        "node.role",
+        "node.idempotent",
+        "node.strict",
+        "node.do",
+        "tool.idempotent",
+        "tool.required",
+        "tool.agent",
+        "chain",
+        "workflow",
+        "headless",
+        "mode",
+    }
+)
+
+
+def _known(where: dict[str, str | bool | int | tuple[str, ...]]) -> dict[str, Any]:
+    if unknown := sorted(set(where) - SETTINGS):
+        raise ValueError(f"there is no setting {unknown[0]!r}, only {', '.join(sorted(SETTINGS))}")
+    return where
+
+
+#: Setting of the run to the value, or the list of values, that it must have for a rule to apply.
+Where = Annotated[dict[str, str | bool | int | tuple[str, ...]], AfterValidator(_known)]
 
 
 class Consequence(Value):
@@ -63,10 +91,13 @@ class FieldRule(Value):
     """What one field of a message to an audience must hold. Give exactly one."""
 
     equals: Any = None
-    holds: Literal["", "text", "list", "class", "code", "retryable", "message"] = ""
-    """`text`: some text. `list`: at least one text. `class`, `code`: those of the failure.
-    `retryable`: whether its disposition is retry, or what the rule's `retryable` says.
-    `message`: the text that the failing part gave."""
+    holds: Literal["", "text", "list", "class", "code", "retryable", "message", "retries"] = ""
+    """`text`: some text, or a number. `list`: at least one text. `class`, `code`: those of the
+    failure. `retryable`: whether its disposition is retry, or what the rule's `retryable` says.
+    `message`: the text that the failing part gave. `retries`: how often it was done again."""
+    differs_by: tuple[Literal["code", "tool"], ...] = ()
+    """What the model is told must not be the same for two failures of a run that differ in this:
+    in their code, or in their tool."""
 
     @model_validator(mode="after")
     def _one(self) -> FieldRule:
@@ -83,12 +114,15 @@ class TellingRule(Value):
     applies_to: Pairs = Field(min_length=1)
     where: Where = {}
     fields: dict[str, FieldRule] = {}
-    """For the model: dotted field of the JSON result of the tool call to what it must hold."""
+    """Dotted field to what it must hold: for the model of the JSON result of the tool call, for
+    the others of what they are shown (`message`, `actions`, `pill`)."""
     retryable: dict[str, bool] = {}
     """Code to the flag that `retryable` must have; a code that is missing has the flag of its
     disposition."""
     text: str | None = None
-    """For operator and user: a text that the message contains, as the document has it."""
+    """For operator and user: a text that the message contains, as the document has it. `{target}`
+    stands for the name of what failed, `{command}` for its command line, `{stderr}` for the last
+    line that it wrote there, `{message}` for the text that it gave."""
     actions: tuple[str, ...] = ()
     """For the operator: actions that are offered with it."""
     pill: str | None = None

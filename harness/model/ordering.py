@@ -24,6 +24,7 @@ __all__ = [
     "Pattern",
     "Scope",
     "event_refs",
+    "kinds_of",
     "resolved",
     "unknown_event",
 ]
@@ -191,6 +192,16 @@ def event_refs(rule: OrderingRule) -> Iterator[EventRef]:
     for ref in (*refs, rule.scope.after, rule.scope.before, rule.when, rule.unless):
         if ref is not None:
             yield ref
+
+
+def kinds_of(rule: OrderingRule, events: Events) -> frozenset[str]:
+    """Return every canonical kind that `rule` speaks of; its names are all in `events`."""
+    return frozenset(
+        kind
+        for ref in event_refs(rule)
+        for _, pattern in resolved(ref, events)
+        for kind in pattern.kinds
+    )
 
 
 def unknown_event(rule: OrderingRule, events: Events) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -27,6 +27,7 @@ from harness.model.tool_script import ToolScript
 from harness.model.workflow_script import WorkflowScript
 
 __all__ = [
+    "RUNTIME_ONLY",
     "FallbackProvider",
     "Limits",
     "ProviderReply",
@@ -38,6 +39,23 @@ __all__ = [
     "ToolCallReply",
     "scenario_digest",
 ]
+
+#: Sections about what only a runtime has around it.
+RUNTIME_ONLY = frozenset(
+    {
+        "fallbacks",
+        "attempts_per_provider",
+        "programs",
+        "workflow",
+        "hooks",
+        "telemetry",
+        "queue",
+    }
+)
+
+_ModelId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+#: Where the first provider is asked, and the subject's own machine: no fallback can be there.
+_TAKEN_HOSTS = frozenset({"api.openai.com", "localhost"})
 
 Role = Literal["provider_adapter", "runtime", "tool", "session_store", "extension"]
 
@@ -98,17 +116,25 @@ class ProviderScript(SparseValue):
 class FallbackProvider(ProviderScript):
     """A provider that a runtime may ask when the one before it in the chain cannot answer."""
 
+    # The latency is the whole network's: that of `provider`.
+    SPARSE: ClassVar[frozenset[str]] = ProviderScript.SPARSE | {"latency"}
+
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    host: str = Field(default="", pattern=r"^[a-z0-9.-]*$")
+    host: str = Field(default="", pattern=r"^$|^[a-z0-9-]*[a-z][a-z0-9-]*(\.[a-z0-9-]+)*$")
     """Name of its host; empty: `<id>.example.com`."""
     model: str = "fallback-mini"
     attempts_max: int = Field(default=1, ge=1)
     """Attempts that the chain grants it, the first included."""
 
     @property
+    def host_name(self) -> str:
+        """Its host, in lower case."""
+        return self.host or f"{self.id}.example.com"
+
+    @property
     def base_url(self) -> str:
         """Where its API begins, without a slash at its end."""
-        return f"https://{self.host or f'{self.id}.example.com'}/v1"
+        return f"https://{self.host_name}/v1"
 
 
 class Question(Value):
@@ -174,14 +200,8 @@ class Scenario(SparseValue):
             "crashes",
             "crash_everywhere",
             "models",
-            "fallbacks",
-            "attempts_per_provider",
-            "programs",
-            "workflow",
-            "hooks",
-            "telemetry",
-            "queue",
         }
+        | RUNTIME_ONLY
     )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)+$")
@@ -194,7 +214,7 @@ class Scenario(SparseValue):
     """Id of the scenario that plants the opposite defect."""
     origin: str | None = None
     """The public bug or document that the situation comes from."""
-    models: tuple[str, ...] = ()
+    models: tuple[_ModelId, ...] = ()
     """Ids of the error models that it is written for; empty: any. A run by another model passes it
     over, unless it is named itself."""
     variant: str | None = None
@@ -239,15 +259,18 @@ class Scenario(SparseValue):
             raise ValueError("tasks is empty: a scenario asks for at least one thing")
         if len(set(ids)) != len(ids):
             raise ValueError("two tasks have the same id")
-        for rule in self.provider.faults:
-            if rule.when.task is not None and rule.when.task not in ids:
-                raise ValueError(f"fault {rule.id!r} names the unknown task {rule.when.task!r}")
+        for provider in (self.provider, *self.fallbacks):
+            for rule in provider.faults:
+                if rule.when.task is not None and rule.when.task not in ids:
+                    name = rule.when.task
+                    raise ValueError(f"fault {rule.id!r} names the unknown task {name!r}")
+        for fallback in self.fallbacks:
+            self._fits_the_provider(fallback)
         for what, names in self._names():
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise ValueError(f"two {what} have the same name {twice!r}")
-        if self.role == "provider_adapter":
-            self._only_a_provider()
+        self._only_what_the_role_has()
         if self.disk is not None and self.role != "session_store":
             raise ValueError("disk is for the role session_store")
         if self.role == "session_store":
@@ -256,7 +279,9 @@ class Scenario(SparseValue):
 
     def _names(self) -> Iterator[tuple[str, list[str]]]:
         yield "tools", [tool.name for tool in self.tools]
+        yield "models", list(self.models)
         yield "fallbacks", [provider.id for provider in self.fallbacks]
+        yield "hosts", [provider.host_name for provider in self.fallbacks]
         yield "programs", [program.name for program in self.programs]
         yield "hooks", [hook.id for hook in self.hooks]
         yield "interactors", [interactor.id for interactor in self.interactors]
@@ -275,10 +300,27 @@ class Scenario(SparseValue):
         rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
         yield "rules", rules
 
-    def _only_a_provider(self) -> None:
-        for name in sorted(self.SPARSE - {"variant", "matrix", "models"}):
+    def _fits_the_provider(self, fallback: FallbackProvider) -> None:
+        if fallback.host_name in _TAKEN_HOSTS:
+            raise ValueError(f"fallback {fallback.id!r}: {fallback.host} is somebody else's host")
+        if fallback.dialect != self.provider.dialect:
+            raise ValueError(f"fallback {fallback.id!r} speaks another dialect than the provider")
+        if "latency" in fallback.model_fields_set and fallback.latency != self.provider.latency:
+            raise ValueError(
+                f"fallback {fallback.id!r}: the latency is the whole network's, given at provider"
+            )
+
+    def _only_what_the_role_has(self) -> None:
+        others: frozenset[str] = frozenset()
+        if self.role == "provider_adapter":
+            others = self.SPARSE - {"variant", "matrix", "models"}
+        elif self.role != "runtime":
+            others = RUNTIME_ONLY
+        for name in sorted(others):
             if getattr(self, name):
-                raise ValueError(f"{name} is for another role than provider_adapter")
+                raise ValueError(f"{name} is for another role than {self.role}")
+        if self.role != "provider_adapter":
+            return
         for task in self.tasks:
             if task.do != "call" or task.question is not None or task.arguments:
                 raise ValueError(f"task {task.id!r}: a provider adapter is only called")

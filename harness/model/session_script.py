@@ -148,6 +148,8 @@ class SessionScript(SparseValue):
                 raise ValueError(f"there is no stage {name!r}")
         if self.allowlist and self.mode != "allowlist":
             raise ValueError("allowlist goes with mode: allowlist")
+        if self.quorum is not None and self.join != "quorum":
+            raise ValueError("quorum goes with join: quorum")
         extensions = [extension.id for extension in self.extensions]
         if len(set(extensions)) != len(extensions):
             raise ValueError("two extensions have the same id")

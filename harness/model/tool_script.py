@@ -211,4 +211,6 @@ class ToolScript(SparseValue):
     def _consistent(self) -> ToolScript:
         if self.destructive and not self.gated:
             raise ValueError(f"{self.name}: destructive goes with gated: true")
+        if not self.required and not self.agent:
+            raise ValueError(f"{self.name}: required goes with agent: true")
         return self

@@ -58,8 +58,8 @@ class TraceEvent:
     Attributes:
         seq: 1-based position in the trace.
         at_ns: virtual time in nanoseconds from the start of the run.
-        actor: who did it: `harness`, `subject`, `network` or `provider`. Facts of the actors
-            `network` and `provider` were *observed* by the world; facts of the actor `subject`
+        actor: who did it: `harness`, `subject`, `network`, `provider`, `tool`, `hook`... Facts of
+            any actor but `subject` were *observed* by the world; facts of the actor `subject`
             whose kind begins with `declared.` are what the subject *says*.
         kind: canonical kind, dotted lower case, such as `http.response`.
         payload: JSON-able facts.

@@ -89,7 +89,9 @@ class NodeScript(Value):
     timeout: DurationNs = 60 * SECOND_NS
     """Of one attempt."""
     takes: DurationNs = 50 * MILLISECOND_NS
-    """How long a good expression or handler takes."""
+    """How long an expression or a handler takes."""
+    value: Any = {"done": True}
+    """What a good expression or handler returns."""
     needs: tuple[str, ...] = ()
     """Nodes that must have succeeded before it."""
     rules: tuple[NodeRule, ...] = ()
@@ -103,6 +105,8 @@ class NodeScript(Value):
             raise ValueError(f"{self.id}: `argv` goes with do: program and do: command")
         if self.rules and self.do not in ("expression", "handler"):
             raise ValueError(f"{self.id}: `rules` go with do: expression and do: handler")
+        if self.do != "expression" and any(rule.then.kind == "sandbox" for rule in self.rules):
+            raise ValueError(f"{self.id}: only an expression is evaluated in the sandbox")
         return self
 
 

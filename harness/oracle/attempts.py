@@ -16,11 +16,13 @@ for one answer are a Request (see `requests`), and are numbered within it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.model.trace import Trace, TraceEvent
-from harness.oracle.ending import Ending, ending_of
+from harness.oracle.chain import ended_well
+from harness.oracle.ending import Ending, content_arrived, ending_of
 from harness.oracle.facts import Draft, Facts, read_facts
+from harness.oracle.hosts import Places, places_of, with_nodes
 from harness.oracle.requests import Attempt, Request, in_requests
 from harness.oracle.stops import first_stops
 
@@ -58,12 +60,12 @@ class Call:
     @property
     def returned(self) -> bool:
         """Whether it ended with a reply."""
-        return self.end is not None and self.end.kind == "call.returned"
+        return self.end is not None and ended_well(self.end)
 
     @property
     def raised(self) -> bool:
         """Whether it ended with an error."""
-        return self.end is not None and self.end.kind == "call.raised"
+        return self.end is not None and not ended_well(self.end)
 
     @property
     def last_failure(self) -> Attempt | None:
@@ -95,10 +97,10 @@ def observe(trace: Trace) -> Observation:
         # What begins after the call is over is no attempt of it: an ordering rule speaks of that.
         if not _never_used(draft) and (end is None or draft.start.seq < end.seq):
             drafts.setdefault(draft.call, []).append(draft)
-    latency_ns = trace.header.scenario.provider.latency
     stops = first_stops(trace, facts)
+    places = places_of(trace.header.scenario)
     calls = tuple(
-        _call(trace, facts, start, drafts.get(id_, []), latency_ns, stops.get(id_))
+        _call(trace, facts, start, drafts.get(id_, []), places, stops.get(id_))
         for id_, start in facts.started.items()
     )
     return Observation(
@@ -113,19 +115,22 @@ def _call(
     facts: Facts,
     start: TraceEvent,
     drafts: list[Draft],
-    latency_ns: int,
+    places: Places,
     stop: TraceEvent | None,
 ) -> Call:
     id_ = str(start.payload.get("call"))
     end, crashed = facts.ended.get(id_), facts.crashed.get(id_)
     # A crash gives nothing up: what was open stays open.
-    attempts = tuple(_attempts(drafts, latency_ns, over=end is not None))
+    latency_ns = trace.header.scenario.provider.latency
+    found = tuple(_attempts(drafts, latency_ns, places, over=end is not None))
+    attempts = with_nodes(found)
     requests = in_requests(
         id_,
         attempts,
         end=end,
         stop=stop,
         staged=facts.staged.get(id_, ()),
+        worked=facts.worked.get(id_, ()),
         several=trace.header.scenario.role == "runtime",
     )
     return Call(
@@ -149,11 +154,20 @@ def _never_used(draft: Draft) -> bool:
     return idle and (off is None or off.kind in ("net.closed", "net.eof"))
 
 
-def _attempts(drafts: list[Draft], latency_ns: int, *, over: bool) -> Iterator[Attempt]:
+def _attempts(
+    drafts: list[Draft], latency_ns: int, places: Places, *, over: bool
+) -> Iterator[Attempt]:
     for index, draft in enumerate(drafts):
         # What neither ended nor was closed was given up, when the subject went on without it.
         given_up = over or index + 1 < len(drafts)
-        yield _attempt(draft, index + 1, ending_of(draft, latency_ns, given_up=given_up))
+        ending = ending_of(draft, latency_ns, given_up=given_up)
+        attempt = _attempt(draft, index + 1, ending)
+        yield replace(
+            attempt,
+            provider=places.provider(draft.host, draft.request),
+            node=places.node(draft.request),
+            content=attempt.failed and content_arrived(draft, latency_ns),
+        )
 
 
 def _attempt(draft: Draft, number: int, ending: Ending) -> Attempt:

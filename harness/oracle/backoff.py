@@ -114,20 +114,24 @@ def _hint(waited_ns: int, step: Step) -> str:
 def _attempts(case: Case) -> Outcome:
     outcome = Outcome(reason="no call that retried came to the end of its attempts")
     for request, steps in case.plans:
-        over = False
-        retried: set[str] = set()
+        over: set[str] = set()
+        retried: set[tuple[str, str]] = set()
         for step in steps:
             if step.ruling is None:
                 continue
-            policy = step.ruling.policy.id
+            provider, left = step.attempt.provider, step.failover is not None
+            policy = (provider, step.ruling.policy.id)
             if step.act == "retry":
                 if step.next is not None:
                     retried.add(policy)
-                elif request.end is not None and policy in retried:
+                elif (request.end is not None or left) and policy in retried:
                     _count(case, request, step, outcome)
-            elif step.act == "exhausted" and not over and (request.end is not None or step.next):
+            elif step.act == "exhausted" and provider not in over:
+                if request.end is None and step.next is None and not left:
+                    continue
                 # Each further attempt is the same fault; it is told once, with the total.
-                over = step.next is not None
+                if step.next is not None:
+                    over.add(provider)
                 if policy in retried or step.next is not None:
                     _count(case, request, step, outcome)
     return outcome
@@ -142,7 +146,10 @@ def _count(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
     outcome.looked_at(*exercised)
     if step.act == "exhausted" and step.next is None:
         return
-    limit, total = ruling.policy.attempts_max, len(request.attempts)
+    own_attempts = [
+        attempt for attempt in request.attempts if attempt.provider == step.attempt.provider
+    ]
+    limit, total = ruling.policy.attempts_max, len(own_attempts)
     source = ", declared by the subject" if ruling.declared else ""
     mixed = "" if total == step.failures or step.next is not None else f" ({total} in all)"
     ending = (request.end.seq,) if request.end is not None else ()
@@ -156,7 +163,7 @@ def _count(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
                 if step.next is None
                 else f"{total} attempts were made"
             ),
-            events=(*(attempt.start.seq for attempt in request.attempts), *ending),
+            events=(*(attempt.start.seq for attempt in own_attempts), *ending),
             hint=_count_hint(step, limit, total),
         ),
         *exercised,

@@ -5,14 +5,16 @@ A limit that is reached by the last thing that the turn needed ends nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.model.duration import format_duration
+from harness.model.session_script import Budgets
 from harness.model.trace import TraceEvent
 from harness.model.turn_rules import BudgetRules
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.permissions import refusal_of
 from harness.oracle.predict import SLACK_NS
@@ -20,11 +22,11 @@ from harness.oracle.requests import Attempt
 from harness.oracle.tool_fates import arguments_of, fits
 from harness.oracle.turn_facts import Execution
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "Use", "uses_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Use:
+class Use:
     """How a turn stands to one of its limits.
 
     Attributes:
@@ -32,6 +34,7 @@ class _Use:
         limit: the limit in words.
         over: what went beyond it; None for nothing.
         reached: whether the turn had to stop there, though it needed more.
+        used: what it used, in words.
     """
 
     name: str
@@ -47,7 +50,10 @@ def _kept(case: Case) -> Outcome:
     for call in case.calls:
         if not call.is_turn:
             continue
-        for use in _uses(case, call, rules):
+        for use in uses_of(case, call, rules):
+            if use.name == "cost":
+                # The models that this section is for count tokens; see `limits`.
+                continue
             requirements = also(case.model, f"budgets.kept.{use.name}")
             outcome.looked_at(*requirements)
             fault = _fault(call, use, rules)
@@ -69,7 +75,8 @@ def _kept(case: Case) -> Outcome:
     return outcome
 
 
-def _uses(case: Case, call: Call, rules: BudgetRules) -> Iterator[_Use]:
+def uses_of(case: Case, call: Call, rules: BudgetRules) -> Iterator[Use]:
+    """Yield how a turn stands to each of its limits."""
     budgets = case.session.budgets
     answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
     executions = [item for item in case.executions if item.call == call.id]
@@ -77,7 +84,7 @@ def _uses(case: Case, call: Call, rules: BudgetRules) -> Iterator[_Use]:
     wants_more = bool(answers) and answers[-1].tool_calls
     if budgets.steps_max is not None:
         over = answers[budgets.steps_max :]
-        yield _Use(
+        yield Use(
             name="steps",
             limit=f"{budgets.steps_max} answers of the provider",
             over=over[0].start if over else None,
@@ -86,7 +93,7 @@ def _uses(case: Case, call: Call, rules: BudgetRules) -> Iterator[_Use]:
         )
     if budgets.tool_calls_max is not None:
         beyond = executions[budgets.tool_calls_max :]
-        yield _Use(
+        yield Use(
             name="tool_calls",
             limit=f"{budgets.tool_calls_max} executions of tools",
             over=beyond[0].called if beyond else None,
@@ -95,10 +102,12 @@ def _uses(case: Case, call: Call, rules: BudgetRules) -> Iterator[_Use]:
         )
     if budgets.tokens_max is not None:
         yield _tokens(call, answers, budgets.tokens_max, wants_more=wants_more)
+    if budgets.cost_max_usd is not None:
+        yield _cost(call, answers, budgets, wants_more=wants_more)
     limit_ns = case.limit_ns(call)
     if limit_ns is not None:
         late = _late(call, executions, limit_ns, rules)
-        yield _Use(
+        yield Use(
             name="wall_time",
             limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
             over=late,
@@ -121,7 +130,16 @@ def _pending(case: Case, call: Call) -> int:
     return pending
 
 
-def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool) -> _Use:
+def _cost(call: Call, answers: list[Attempt], budgets: Budgets, *, wants_more: bool) -> Use:
+    assert budgets.cost_max_usd is not None, "a cost is counted against a limit"
+    price = budgets.usd_per_million_tokens
+    # It is spent by the first token at which the money is no less than the limit.
+    tokens = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+    use = _tokens(call, answers, tokens, wants_more=wants_more)
+    return replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
+
+
+def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool) -> Use:
     used = 0
     spent_by: Attempt | None = None
     for attempt in answers:
@@ -133,7 +151,7 @@ def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool)
     if spent_by is not None:
         after = [item.start for item in call.attempts if item.start.seq > spent_by.events[-1]]
         over = after[0] if after else None
-    return _Use(
+    return Use(
         name="tokens",
         limit=f"{limit} tokens",
         over=over,
@@ -154,7 +172,7 @@ def _late(
     return end if end is not None and end.at_ns > limit_ns + rules.within else None
 
 
-def _fault(call: Call, use: _Use, rules: BudgetRules) -> tuple[str, str] | None:
+def _fault(call: Call, use: Use, rules: BudgetRules) -> tuple[str, str] | None:
     if use.over is not None:
         return f"no more than {use.limit}", use.used
     if not use.reached or call.crashed is not None:
@@ -168,7 +186,7 @@ def _fault(call: Call, use: _Use, rules: BudgetRules) -> tuple[str, str] | None:
         return expected, "it never ended"
     if call.returned:
         return expected, "it returned, as if that had been all"
-    named = typed(origin(call.end.payload.get("chain") or []))
+    named = typed(origin(chain_of(call.end)))
     if named is None:
         return expected, "it ended with an untyped error"
     if wanted and "/".join(named) not in wanted:

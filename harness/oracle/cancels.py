@@ -14,7 +14,7 @@ from harness.model.duration import format_duration
 from harness.model.trace import TraceEvent
 from harness.model.turn_rules import CancellationRules, split
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.predict import SLACK_NS
 from harness.oracle.stops import killed_by
@@ -187,7 +187,7 @@ def _turn_fault(
     if end.at_ns > due_ns:
         late = format_duration(end.at_ns - cancel.at_ns)
         return f"it ended only {late} after the cancel", (end.seq,)
-    chain: list[Any] = list(end.payload.get("chain") or [])
+    chain: list[Any] = list(chain_of(end))
     named = {found for found in (typed(origin(chain)), typed(next(iter(chain), None))) if found}
     if split(pair) not in named:
         said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
@@ -249,7 +249,7 @@ def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Ite
         yield f"{name} goes on", sibling.call, _sibling_fault(case, sibling, cancel)
     call = case.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
-        named = typed(origin(call.end.payload.get("chain") or []))
+        named = typed(origin(chain_of(call.end)))
         went_up = named is not None and named[0] == split(rules.tool)[0]
         fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
         yield "the turn goes on", call.id, fault

@@ -5,10 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Link", "origin", "typed", "wrapped"]
+from harness.model.trace import TraceEvent
+
+__all__ = ["Link", "chain_of", "ended_well", "is_degraded", "origin", "typed", "wrapped"]
 
 #: One error of a chain: type, message, class, code, and how the one before leads to it.
 Link = Mapping[str, Any]
+
+
+def ended_well(end: TraceEvent) -> bool:
+    """Return whether a call came to a reply: it raised nothing, and names no bad end.
+
+    A turn whose RunResult says that it failed has not returned an answer, however it says so. A
+    degraded one has.
+    """
+    if end.kind != "call.returned":
+        return False
+    return _state(end) in (None, "completed", "degraded")
+
+
+def is_degraded(end: TraceEvent) -> bool:
+    """Return whether a turn says of its reply that it is less than it should be."""
+    return _state(end) == "degraded"
+
+
+def chain_of(end: TraceEvent | None) -> list[Link]:
+    """Return the errors that a call ended with, outermost first; none where it ended well."""
+    if end is None or ended_well(end):
+        return []
+    if end.kind == "call.returned":
+        result = end.payload["result"]
+        said = {"class": result.get("class"), "code": result.get("code")}
+        return [{"type": f"RunResult, {_state(end)}", "message": "", "link": "outer", **said}]
+    return list(end.payload.get("chain") or [])
+
+
+def _state(end: TraceEvent) -> object:
+    result = end.payload.get("result")
+    return result.get("state") if isinstance(result, Mapping) else None
 
 
 def typed(link: Link | None) -> tuple[str, str] | None:

@@ -17,6 +17,10 @@ from harness.model.session_script import SessionScript
 from harness.model.tool_script import ToolScript
 from harness.model.trace import Trace
 from harness.oracle.attempts import Call, Observation, Request, observe
+from harness.oracle.breaker_fold import Breakers, breakers_of
+from harness.oracle.failure_nodes import NodeAct, node_acts_of
+from harness.oracle.failures import Failure, failures_of
+from harness.oracle.plans import Planner
 from harness.oracle.port_facts import (
     Prompt,
     StageVisit,
@@ -25,7 +29,7 @@ from harness.oracle.port_facts import (
     stage_visits_of,
     store_operations_of,
 )
-from harness.oracle.predict import Step, plan
+from harness.oracle.predict import Step
 from harness.oracle.turn_facts import (
     Answer,
     Execution,
@@ -35,6 +39,7 @@ from harness.oracle.turn_facts import (
     executions_of,
     lives_of,
 )
+from harness.oracle.visits import Parks, Visit, parks_of, visits_of
 
 __all__ = ["Case", "Check", "Outcome", "Violation", "also", "case_of", "class_requirement"]
 
@@ -61,11 +66,31 @@ class Case:
             # What a service's failure is for a tool; for any other role there are no classes.
             signals = model.tool_signals if subject.role == "tool" else ()
             model = model.model_copy(update={"signals": signals})
-        return tuple(
-            (request, plan(model, subject, request))
-            for call in self.calls
-            for request in call.requests
+        planner = Planner(
+            model=model,
+            subject=subject,
+            scenario=self.trace.header.scenario,
+            breakers=self.breakers,
         )
+        return tuple(planner.plans(self.calls))
+
+    @cached_property
+    def breakers(self) -> Breakers | None:
+        """The circuit breakers of a runtime; None where the model has none."""
+        rules = self.model.breaker
+        if rules is None or not self.is_runtime:
+            return None
+        return breakers_of(self.model, rules, self.calls)
+
+    @cached_property
+    def visits(self) -> tuple[Visit, ...]:
+        """The visits of all requests at the providers of the chain, in order."""
+        return visits_of(self.calls, self.plans)
+
+    @cached_property
+    def parks(self) -> Parks:
+        """When each provider was parked."""
+        return parks_of(self.model.chain, self.visits)
 
     @cached_property
     def lives(self) -> tuple[Life, ...]:
@@ -109,6 +134,16 @@ class Case:
     def stage_visits(self) -> tuple[StageVisit, ...]:
         """The visits of stages, in order."""
         return stage_visits_of(self.trace)
+
+    @cached_property
+    def node_acts(self) -> tuple[NodeAct, ...]:
+        """The subject's acts for the nodes of the workflow, in order."""
+        return node_acts_of(self)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """Whatever failed, in the order in which it could be known."""
+        return failures_of(self)
 
     @cached_property
     def tool_scripts(self) -> dict[str, ToolScript]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from harness.oracle.attempts import Request
-from harness.oracle.chain import origin, typed
+from harness.oracle.breaker import breaker_refusals
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
 from harness.oracle.predict import Step
 
@@ -23,8 +24,8 @@ def _declared(case: Case) -> Outcome:
             outcome.reason = f"the document has no class for {last.attempt.signal}{unmapped}"
             continue
         outcome.looked_at(seen.requirement, *general)
-        named = origin(request.end.payload.get("chain") or [])
-        if typed(named) == seen.pair:
+        named = origin(chain_of(request.end))
+        if typed(named) == seen.pair or _is_refusal(case, typed(named), request):
             continue
         said = f"{named.get('class')}/{named.get('code')}" if named else "neither class nor code"
         outcome.violate(
@@ -44,33 +45,46 @@ def _declared(case: Case) -> Outcome:
     return outcome
 
 
+def _is_refusal(case: Case, pair: tuple[str, str] | None, request: Request) -> bool:
+    """Return whether the end tells of a retry that an open breaker kept back."""
+    rules = case.model.breaker
+    if pair is None or rules is None or "/".join(pair) != rules.refusal:
+        return False
+    return any(item.call == request.id and not item.moved for item in breaker_refusals(case))
+
+
 def _disposition(case: Case) -> Outcome:
     outcome = Outcome(reason="no attempt failed in a way that the document speaks of")
     for request, steps in case.plans:
-        retried: set[str] = set()
+        retried: set[tuple[str, str]] = set()
         for step in steps:
             _judge_step(case, request, step, retried, outcome)
     return outcome
 
 
 def _judge_step(
-    case: Case, request: Request, step: Step, retried: set[str], outcome: Outcome
+    case: Case, request: Request, step: Step, retried: set[tuple[str, str]], outcome: Outcome
 ) -> None:
     seen, model = step.classification, case.model
     if step.act == "none":
-        if step.attempt.outcome == "ok" and (step.next is not None or request.raised):
+        following = step.next or step.failover
+        if step.attempt.outcome == "ok" and (following is not None or request.raised):
             outcome.violate(_after_success(case, request, step))
         return
     if seen is None or step.act in ("exhausted", "unjudged"):
         return
     suppressed = request.returned and request.id in case.suppressed
-    if step.next is None and not request.gave_up and not suppressed:
+    stays = step.next is None and step.failover is None
+    if stays and not request.gave_up and not suppressed:
         # It still waits, or it returned: a hang and a swallowed failure are other checks' findings.
         # What is ignored on purpose is none of theirs, and had to be retried first all the same.
         return
     own = class_requirement(model, seen.pair[0]) if seen.pair else seen.requirement
     kind = "retry" if step.act == "retry" else "terminal"
     extra = also(model, f"disposition.{kind}") if kind == "retry" or not seen.pair else ()
+    if _is_adapters(case):
+        extra = also(model, "disposition.adapter")
+        own = next(iter(extra), own)
     requirements = (own, *extra, *also(model, "classification.message"))
     if step.act == "end":
         outcome.looked_at(*requirements)
@@ -86,22 +100,28 @@ def _judge_step(
         outcome.violate(_must_retry(request, step, own), *requirements)
 
 
-def _policy(step: Step) -> str:
-    return "" if step.ruling is None else step.ruling.policy.id
+def _policy(step: Step) -> tuple[str, str]:
+    return step.attempt.provider, "" if step.ruling is None else step.ruling.policy.id
+
+
+def _is_adapters(case: Case) -> bool:
+    adapter = case.trace.header.subject.role == "provider_adapter"
+    return adapter and case.model.adapter_retries == "forbidden"
 
 
 def _after_success(case: Case, request: Request, step: Step) -> Violation:
     ending = (request.end.seq,) if request.end is not None else ()
+    following = step.next or step.failover
     return Violation(
         requirement=next(iter(also(case.model, "classification.message")), None),
         call=request.id,
         expected=f"the reply of attempt {step.attempt.number}, which was good",
         observed=(
             "the call ended with an error"
-            if step.next is None
+            if following is None
             else f"attempt {step.attempt.number + 1} was made"
         ),
-        events=(*step.attempt.events, *(ending if step.next is None else step.next.events)),
+        events=(*step.attempt.events, *(ending if following is None else following.events)),
         hint="A good answer was taken for an error, or two requests were made at once.",
     )
 

@@ -16,7 +16,10 @@ from harness.model.trace import TraceEvent
 from harness.oracle.facts import Draft
 from harness.oracle.signals import Signal
 
-__all__ = ["Ending", "ending_of"]
+__all__ = ["Ending", "content_arrived", "ending_of"]
+
+#: The first piece of a stream opens the answer and holds none of it yet.
+_PIECES_WITHOUT_CONTENT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,22 @@ def ending_of(draft: Draft, latency_ns: int, *, given_up: bool) -> Ending:
     if draft.response is not None and draft.delivered:
         return _answered(draft, draft.response, latency_ns, given_up=given_up)
     return _unanswered(draft, given_up=given_up)
+
+
+def content_arrived(draft: Draft, latency_ns: int) -> bool:
+    """Return whether some content of a streamed answer reached the subject."""
+    response, request = draft.response, draft.request
+    if response is None or request is None or not request.payload.get("stream"):
+        return False
+    if int(response.payload.get("status", 0)) >= 400:
+        return False
+    error = draft.stream_error
+    pieces = [
+        event
+        for event in draft.delivered
+        if error is None or event.at_ns < error.at_ns + latency_ns
+    ]
+    return len(pieces) > _PIECES_WITHOUT_CONTENT
 
 
 def _unanswered(draft: Draft, *, given_up: bool) -> Ending:
@@ -108,6 +127,9 @@ def _good_status(draft: Draft, how: object, finish: object, *, given_up: bool) -
         return Ending(outcome="ok", knowable=last, known=last)
     if off is None:
         return _failed("deadline", None) if given_up else Ending(outcome="open")
+    if draft.corrupted and left:
+        # It had read what it cannot be, and did not wait for the rest.
+        return _failed("malformed_body", last)
     return _failed("deadline" if off.kind == "net.closed" else cut, off)
 
 

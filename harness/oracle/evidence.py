@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace, TraceEvent, trace_digest
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.untouched import untouched
 
@@ -25,7 +25,7 @@ _CUT_SHORT = {
     "harness_error": "the run came to no result",
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",
-    "log_cut": "the log ends before its run does",
+    "log_cut": "the log may have been cut: it does not hold each run from its beginning to its end",
 }
 #: Endings that are the subject's own doing, when a call is what did not end.
 _HANGS = ("deadlock", "livelock", "virtual_time_limit")
@@ -226,9 +226,7 @@ def _has_a_reason(case: Case, call: Call) -> bool:
         return True
     # The state machine may end a turn before anything acts, and a typed error says why.
     staged = any(visit.call == call.id for visit in case.stage_visits)
-    return staged or (
-        call.raised and typed(origin(call.end.payload.get("chain") or [])) is not None
-    )
+    return staged or (call.raised and typed(origin(chain_of(call.end))) is not None)
 
 
 def _judge_cut(case: Case, outcome: Outcome) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from harness.model.session_script import ExtensionScript
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.extension_set import installed_in, set_faults
 from harness.oracle.opening import first_request, opening_of, start_of
@@ -70,7 +70,7 @@ def _judge_start(case: Case, life: Life, phases: _Phases, outcome: Outcome) -> N
         return
     if set_faults(case, start):
         return
-    named = typed(origin(start.end.payload.get("chain") or [])) if start.raised else None
+    named = typed(origin(chain_of(start.end))) if start.raised else None
     if named is not None and named[0] != "ExtensionHost":
         # It was refused for what was found in the store.
         return

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from harness.model.session_script import ExtensionScript
 from harness.model.turn_rules import ExtensionSetRules, split
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.opening import opening_of
 
@@ -68,7 +68,7 @@ def _not_resumable(opening: Call) -> bool:
     """Whether a later life was refused for its session: then no extension is looked at any more."""
     if opening.life == 1 or not opening.raised or opening.end is None:
         return False
-    named = typed(origin(opening.end.payload.get("chain") or []))
+    named = typed(origin(chain_of(opening.end)))
     return named is not None and named[0] == "Session"
 
 
@@ -106,7 +106,7 @@ def _fault(
 ) -> tuple[str, str, tuple[int, ...]] | None:
     named = None
     if start.raised and start.end is not None:
-        named = typed(origin(start.end.payload.get("chain") or []))
+        named = typed(origin(chain_of(start.end)))
     said = "an untyped error" if named is None else "/".join(named)
     if not faults:
         if said in {rules.cycle, rules.conflict, rules.missing}:

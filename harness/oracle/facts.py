@@ -19,6 +19,8 @@ class Draft:
 
     call: str
     start: TraceEvent
+    #: The host that it was for, in lower case; empty where nothing says so.
+    host: str = ""
     connection: str | None = None
     connected: TraceEvent | None = None
     sent: bool = False
@@ -39,6 +41,7 @@ class Facts:
         started, ended: the first such event of each call.
         crashed: calls that the end of their process cut off.
         staged: what the state machine was asked during each call.
+        worked: what was done about the tools that the model asked for, likewise.
         drafts: the attempts of all calls, in the order in which they began.
         problems: acts that belong to no known call, in words; `problem_events` has their `seq`.
     """
@@ -48,6 +51,7 @@ class Facts:
         self.ended: dict[str, TraceEvent] = {}
         self.crashed: dict[str, TraceEvent] = {}
         self.staged: dict[str, list[TraceEvent]] = {}
+        self.worked: dict[str, list[TraceEvent]] = {}
         self.drafts: list[Draft] = []
         self.problems: list[str] = []
         self.problem_events: list[int] = []
@@ -56,6 +60,7 @@ class Facts:
         self._resolving: dict[str, TraceEvent] = {}
         self._resolved: dict[str, tuple[TraceEvent, int]] = {}
         self._corrupted: set[str] = set()
+        self._hosts: dict[str, str] = {}
 
     def read(self, event: TraceEvent) -> None:
         """Take in the next event."""
@@ -68,6 +73,8 @@ class Facts:
             self.crashed.setdefault(str(payload.get("call")), event)
         elif kind == "stage.asked":
             self.staged.setdefault(str(payload.get("call")), []).append(event)
+        elif kind in ("tool.called", "policy.decided", "interaction.shown"):
+            self.worked.setdefault(str(payload.get("call")), []).append(event)
         elif kind in ("net.resolving", "net.resolve", "net.connect", "net.sent"):
             self._act(event)
         elif kind.startswith("net."):
@@ -101,7 +108,8 @@ class Facts:
         if event.payload.get("error") is None:
             self._resolved[call] = (start, event.at_ns)
         else:
-            self.drafts.append(Draft(call=call, start=start, broken_off=event))
+            draft = Draft(call=call, start=start, host=_host(event), broken_off=event)
+            self.drafts.append(draft)
 
     def _looked_up_for(self, connect: TraceEvent, call: str) -> TraceEvent:
         """Return the lookup that led to `connect`, or `connect` where none led to it at once."""
@@ -110,7 +118,9 @@ class Facts:
 
     def _begin(self, event: TraceEvent, call: str, start: TraceEvent) -> Draft:
         connection = str(event.payload.get("connection"))
-        draft = Draft(call=call, start=start, connection=connection)
+        # A connection that is kept and used again says its host only when it is made.
+        host = self._hosts.setdefault(connection, _host(event))
+        draft = Draft(call=call, start=start, host=host, connection=connection)
         self.drafts.append(draft)
         self._open[connection] = draft
         return draft
@@ -167,6 +177,10 @@ class Facts:
             draft.stream_error = event
         elif event.kind == "http.exchange_ended":
             draft.exchange_ended = event
+
+
+def _host(event: TraceEvent) -> str:
+    return str(event.payload.get("host") or "").lower()
 
 
 def read_facts(trace: Trace) -> Facts:

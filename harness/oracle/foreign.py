@@ -1,44 +1,189 @@
 """What the log of another system can show: it has what a system said, and nothing that we saw.
 
 A check that needs more is not applicable, and says what is missing; it never passes for lack of
-evidence.
+evidence. Of a rule that speaks of more events than the log can have, what is left is judged where
+a violation in that part would be one of the whole rule: a prohibition of three things prohibits
+each of them, but that something was asked for first can only be judged where all that counts as
+asking can be seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from harness.model.error_model import ErrorModel
 from harness.model.foreign_map import ForeignLog
-from harness.model.ordering import OrderingRule, event_refs, resolved
+from harness.model.ordering import EventPattern, EventRef, Events, OrderingRule, resolved
 from harness.oracle.audience import channel_kind
 
-__all__ = ["cannot_judge"]
+__all__ = ["as_seen", "cannot_judge"]
 
 _ORDERING, _AUDIENCE = "ordering.", "audience."
 #: Checks that read nothing but what they name here.
-_READS = {"backoff.declared": "declared.retry", "evidence.whole": "call.started"}
+_READS = {
+    "backoff.declared": "declared.retry",
+    "classification.named": "declared.error",
+    "evidence.whole": "call.started",
+}
+#: Kinds whose events have names of their own, and where the log says which it may have.
+_NAMED = {"declared.event": "names", "declared.audit_event": "records"}
+#: The ends of calls are made of the log's own events, each run with one at most.
+_ENDS = frozenset({"call.returned", "call.raised", "call.crashed"})
+#: Parts of which a rule needs all that it names, by pattern; of the others some are enough.
+_WHOLE = {
+    "absence": (),
+    "existence": ("event",),
+    "universality": (),
+    "precedence": ("other",),
+    "response": ("other",),
+    "exactly_one": ("event",),
+    "last": ("event",),
+    "sequence": (),
+    "increasing": ("event",),
+}
+
+
+class _Unseen(Exception):  # noqa: N818 - an answer, not an error
+    """What a log does not show and a rule needs."""
 
 
 def cannot_judge(check_id: str, model: ErrorModel, log: ForeignLog) -> str:
     """Return why a check says nothing of a foreign log; empty when it can be judged."""
-    missing = ""
     if check_id.startswith(_ORDERING):
         rule = next(rule for rule in model.ordering if rule.id == check_id[len(_ORDERING) :])
-        if (rule.within, rule.no_sooner) != (None, None) and not log.timed:
-            return "the events of the log have no times"
-        missing = next((kind for kind in _kinds(rule, model) if kind not in log.kinds), "")
-    elif check_id.startswith(_AUDIENCE):
+        seen = as_seen(rule, model.events, log)
+        return seen if isinstance(seen, str) else ""
+    if check_id.startswith(_AUDIENCE):
         kind = channel_kind(check_id[len(_AUDIENCE) :])
-        missing = kind if kind not in log.kinds else ""
     elif check_id in _READS:
-        missing = _READS[check_id] if _READS[check_id] not in log.kinds else ""
+        kind = _READS[check_id]
     else:
         return "the log has what a system said of itself, and this needs what the world observed"
-    return missing and f"the log, as it is mapped, shows nothing of the kind {missing}"
+    return "" if kind in log.kinds else _nothing_of(kind)
 
 
-def _kinds(rule: OrderingRule, model: ErrorModel) -> Iterator[str]:
-    for ref in event_refs(rule):
-        for _, pattern in resolved(ref, model.events):
-            yield from pattern.kinds
+def as_seen(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule | str:
+    """Return what is left of `rule` in a log, without the events that it cannot have.
+
+    A text says why nothing is left that could be judged.
+    """
+    if (rule.within, rule.no_sooner) != (None, None) and not log.timed:
+        return "the events of the log have no times"
+    if not log.complete and _counts_ends(rule, events):
+        return (
+            "each run of the log that is judged has its end: say --complete where the log is"
+            " whole, and one without an end is a finding"
+        )
+    try:
+        return _restricted(rule, events, log)
+    except _Unseen as unseen:
+        return str(unseen)
+
+
+def _counts_ends(rule: OrderingRule, events: Events) -> bool:
+    if rule.pattern not in ("existence", "exactly_one"):
+        return False
+    kinds = {kind for _, pattern in resolved(rule.event, events) for kind in pattern.kinds}
+    return kinds <= _ENDS
+
+
+def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule:
+    whole = _WHOLE[rule.pattern]
+    changes: dict[str, Any] = {
+        name: _part(ref, events, log, whole=name in whole)
+        for name in ("event", "other", "among")
+        if (ref := getattr(rule, name)) is not None
+    }
+    if rule.steps:
+        changes["steps"] = _steps(rule, events, log)
+    if rule.when is not None:
+        changes["when"] = _part(rule.when, events, log, whole=False)
+    if rule.unless is not None:
+        changes["unless"] = tuple(_excuses(rule.unless, events, log))
+    bounds: dict[str, Any] = {}
+    if rule.scope.after is not None:
+        bounds["after"] = _part(rule.scope.after, events, log, whole=False)
+    if rule.scope.before is not None:
+        bounds["before"] = _part(rule.scope.before, events, log, whole=True)
+    scope = rule.scope.model_copy(update=bounds)
+    return rule.model_copy(update={**changes, "scope": scope})
+
+
+def _part(ref: EventRef, events: Events, log: ForeignLog, *, whole: bool) -> EventRef:
+    """Return the sets of events of `ref` that the log can have.
+
+    Raises:
+        _Unseen: there is none, or with `whole` one of them is missing.
+    """
+    seen: list[str | EventPattern] = []
+    unseen: list[str] = []
+    items = ref if isinstance(ref, tuple) else (ref,)
+    for item, (_, pattern) in zip(items, resolved(ref, events), strict=True):
+        missing = tuple(_missing(pattern, log))
+        unseen.extend(missing)
+        if not missing:
+            seen.append(item)
+        elif kinds := tuple(kind for kind in pattern.kinds if not _missing_kind(kind, log)):
+            # Some of its kinds can be seen, and they have no names that could be missing.
+            if not any(kind in _NAMED for kind in kinds):
+                seen.append(pattern.model_copy(update={"kinds": kinds}))
+    if unseen and (whole or not seen):
+        raise _Unseen(unseen[0])
+    return seen[0] if len(seen) == 1 else tuple(seen)
+
+
+def _missing(pattern: EventPattern, log: ForeignLog) -> Iterator[str]:
+    """Yield in words what of a set of events the log cannot have."""
+    for kind in pattern.kinds:
+        if _missing_kind(kind, log):
+            yield _nothing_of(kind)
+        elif kind in _NAMED and (wanted := pattern.where.get("name")) is not None:
+            names = getattr(log, _NAMED[kind])
+            choices = wanted if isinstance(wanted, tuple) else (wanted,)
+            for name in choices:
+                if name not in names:
+                    yield (
+                        f"neither the log nor its map has an event '{name}': name it in the"
+                        " `events` of the map if the log may have it"
+                    )
+
+
+def _missing_kind(kind: str, log: ForeignLog) -> bool:
+    return kind not in log.kinds
+
+
+def _steps(rule: OrderingRule, events: Events, log: ForeignLog) -> tuple[EventRef, ...]:
+    steps: list[EventRef] = []
+    reason = ""
+    for step in rule.steps:
+        try:
+            steps.append(_part(step, events, log, whole=False))
+        except _Unseen as unseen:
+            reason = str(unseen)
+    if len(steps) < 2:
+        raise _Unseen(reason)
+    return tuple(steps)
+
+
+def _excuses(ref: EventRef, events: Events, log: ForeignLog) -> Iterator[EventPattern]:
+    """Yield what a rule is not for, in the events of the log or in what is a sign of it.
+
+    A sign excuses more than what it is a sign of, which costs a finding and never makes one.
+    """
+    for _, pattern in resolved(ref, events):
+        kinds = tuple(kind for kind in pattern.kinds if not _missing_kind(kind, log))
+        if kinds:
+            yield pattern.model_copy(update={"kinds": kinds})
+        for kind in set(pattern.kinds) - set(kinds):
+            if kind not in log.signs:
+                raise _Unseen(
+                    f"{_nothing_of(kind)}, which would excuse what the rule is against: where an"
+                    " event is a sign of it, say so in `signs` of the map"
+                )
+            where: Mapping[str, str] = {"of": kind}
+            yield EventPattern(kinds=("declared.sign",), where=dict(where))
+
+
+def _nothing_of(kind: str) -> str:
+    return f"the log, as it is mapped, shows nothing of the kind {kind}"

@@ -8,9 +8,10 @@ that 50 such waits have no more than 25 distinct values is below 10 ** -30).
 Over seeds. Three tests, each with the bound at which it is applied:
 
 1. From 2 seeds on: the waits before the same retry are not all equal.
-2. From 16 seeds on: under each policy some wait lies above its nominal value and some below. A
-   subject with symmetric jitter fails it with a chance of at most 2 ** -15 (3.1e-5).
-3. From 16 seeds on: measured in half widths from the nominal value, the waits of a policy span at
+2. From 16 seeds on: under each policy some wait lies above the middle of its interval and some
+   below (the nominal value, or half of what may be added to it). A subject with symmetric jitter
+   fails it with a chance of at most 2 ** -15 (3.1e-5).
+3. From 16 seeds on: measured in half widths from the middle, the waits of a policy span at
    least half of the allowed width. For 16 uniform draws the chance to fail is
    16 * 2 ** -15 - 15 * 2 ** -16 (2.6e-4).
 
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.model.duration import format_duration
+from harness.model.retry_policy import Jitter
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.predict import Step
 
@@ -39,7 +41,7 @@ class _Sample:
     retry_number: int
     waited_ns: int
     nominal_ns: int
-    percent: int
+    jitter: Jitter
     requirement: str | None
     exercised: tuple[str | None, ...]
     call: str
@@ -47,8 +49,29 @@ class _Sample:
 
     @property
     def deviation(self) -> float:
-        """Distance from the nominal wait in half widths: -1.0 to 1.0 when it is legal."""
-        return (self.waited_ns - self.nominal_ns) * 100 / (self.nominal_ns * self.percent)
+        """Distance from the middle in half widths: -1.0 to 1.0 when it is legal."""
+        added_ns = self.waited_ns - self.nominal_ns
+        if self.jitter.up_to is not None:
+            return (2 * added_ns - self.jitter.up_to) / self.jitter.up_to
+        return added_ns * 100 / (self.nominal_ns * self.jitter.percent)
+
+    @property
+    def width(self) -> str:
+        """By how much the wait may differ, in words."""
+        if self.jitter.up_to is not None:
+            return f"{format_duration(self.jitter.up_to)} more"
+        return f"±{self.jitter.percent} %"
+
+    @property
+    def middle(self) -> str:
+        """What half of the waits are to be below, in words."""
+        return "the nominal ones" if self.jitter.up_to is None else "the middle of what is added"
+
+    def difference(self, deviation: float) -> str:
+        """Return a deviation, in words."""
+        if self.jitter.up_to is not None:
+            return f"+{format_duration(round((deviation + 1) / 2 * self.jitter.up_to))}"
+        return f"{deviation * self.jitter.percent:+.1f} %"
 
 
 def judge_waits_over_seeds(cases: tuple[Case, ...]) -> Outcome:
@@ -115,7 +138,8 @@ def _sample(case: Case, call: str, step: Step) -> _Sample | None:
     wait, ruling, waited_ns = step.wait, step.ruling, step.waited_ns
     if wait is None or ruling is None or wait.exact or waited_ns is None or step.next is None:
         return None
-    if not ruling.policy.jitter.percent or not wait.nominal_ns:
+    jitter = ruling.policy.jitter
+    if not jitter.up_to and not (jitter.percent and wait.nominal_ns):
         return None
     own = None if ruling.requirements is None else ruling.requirements.jitter
     declared = also(case.model, "backoff.declared") if ruling.declared else ()
@@ -126,7 +150,7 @@ def _sample(case: Case, call: str, step: Step) -> _Sample | None:
         retry_number=wait.retry_number,
         waited_ns=waited_ns,
         nominal_ns=wait.nominal_ns,
-        percent=ruling.policy.jitter.percent,
+        jitter=jitter,
         requirement=own if own is not None else next(iter(declared), None),
         exercised=exercised,
         call=call,
@@ -146,7 +170,7 @@ def _constant(samples: list[_Sample], runs: int) -> tuple[str, str] | None:
         if len(group) > 1 and len({sample.waited_ns for sample in group}) == 1:
             wait, retry = format_duration(group[0].waited_ns), group[0].retry_number
             return (
-                f"the wait before retry {retry} varies by up to ±{group[0].percent} %",
+                f"the wait before retry {retry} varies by up to {group[0].width}",
                 f"it was {wait} in all of {len(group)} waits over {runs} seeds",
             )
     return None
@@ -158,7 +182,7 @@ def _one_sided(samples: list[_Sample]) -> tuple[str, str] | None:
     if below and above:
         return None
     return (
-        f"waits on both sides of the nominal ones (±{samples[0].percent} %)",
+        f"waits on both sides of {samples[0].middle} ({samples[0].width})",
         f"{below} of {len(samples)} waits were below it, {above} above",
     )
 
@@ -168,10 +192,10 @@ def _narrow(samples: list[_Sample]) -> tuple[str, str] | None:
     high = max(sample.deviation for sample in samples)
     if high - low >= 1:
         return None
-    percent = samples[0].percent
+    between = " and ".join(samples[0].difference(deviation) for deviation in (low, high))
     return (
-        f"waits that use at least half of the width of ±{percent} %",
-        f"{len(samples)} waits lie between {low * percent:+.1f} % and {high * percent:+.1f} %",
+        f"waits that use at least half of the width of {samples[0].width}",
+        f"{len(samples)} waits lie between {between}",
     )
 
 

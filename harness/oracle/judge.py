@@ -11,10 +11,10 @@ from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Judgement
 from harness.model.trace import Trace
 from harness.oracle import (
+    amplification,
     audience,
     backoff,
     classification,
-    declared_waits,
     evidence,
     extension_role,
     jitter,
@@ -27,6 +27,7 @@ from harness.oracle import (
 )
 from harness.oracle.check import Case, Check, Outcome, case_of
 from harness.oracle.foreign import cannot_judge
+from harness.oracle.log_checks import LOG_CHECKS
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
 
@@ -38,7 +39,7 @@ CHECKS: tuple[Check, ...] = (
     classification.DISPOSITION,
     *backoff.CHECKS,
     *jitter.CHECKS,
-    *declared_waits.CHECKS,
+    *amplification.CHECKS,
     *swallow.CHECKS,
     classification.DECLARED,
     *wrapping.CHECKS,
@@ -50,8 +51,9 @@ CHECKS: tuple[Check, ...] = (
 )
 
 #: First parts of the ids of checks on what is asked of a model provider, and who asks one.
-_OF_A_PROVIDER = ("classification", "backoff", "swallow", "wrapping")
+_OF_A_PROVIDER = ("amplification", "classification", "backoff", "swallow", "wrapping")
 _ASKING_ROLES = ("provider_adapter", "runtime")
+_OF_EVIDENCE = "evidence."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,18 @@ class CheckInfo:
 
 
 def checks_of(model: ErrorModel) -> tuple[Check, ...]:
-    """Return all checks that judge by `model`."""
-    return (*CHECKS, *ordering.checks(model), *audience.checks(model))
+    """Return the checks that judge by `model`: those that its sentences name, and the evidence."""
+    named = {name for requirement in model.requirements for name in requirement.checks}
+    return tuple(
+        check
+        for check in (*CHECKS, *ordering.checks(model), *audience.checks(model))
+        # Whether a run proves anything is no affair of the document.
+        if check.id in named or check.id.startswith(_OF_EVIDENCE)
+    )
+
+
+def _checks_of_logs(model: ErrorModel) -> tuple[Check, ...]:
+    return (*checks_of(model), *LOG_CHECKS)
 
 
 def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
@@ -89,12 +101,14 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
 def judge(model: ErrorModel, trace: Trace) -> Judgement:
     """Return everything that `model` says of `trace`.
 
-    There is at least one finding for each check: FAIL (WARN below a MUST) for each violation,
-    PASS for each requirement that was judged and holds, NOT_APPLICABLE with the reason when
-    there was nothing to judge. A check never passes without having judged something.
+    There is at least one finding for each check that the model asks for: FAIL (WARN below a MUST)
+    for each violation, PASS for each requirement that was judged and holds, NOT_APPLICABLE with
+    the reason when there was nothing to judge. A check never passes without having judged
+    something.
     """
     case = case_of(model, trace)
-    outcomes = [(check, _run(check, case)) for check in checks_of(model)]
+    checks = checks_of(model) if trace.header.foreign is None else _checks_of_logs(model)
+    outcomes = [(check, _run(check, case)) for check in checks]
     spoiling = "; ".join(
         f"{check.id}: {violation.observed}"
         for check, outcome in outcomes

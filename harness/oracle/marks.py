@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from harness.model.finding import AttemptMark, CallReport, WaitMark
 from harness.oracle.attempts import Call, Request
+from harness.oracle.chain import chain_of
 from harness.oracle.check import Case
 from harness.oracle.predict import Step, step_legal
 
@@ -43,7 +44,7 @@ def _outcome(call: Call) -> str:
         return "never ended" if call.crashed is None else "crashed"
     if call.returned:
         return "returned"
-    chain = call.end.payload.get("chain") or [{}]
+    chain = chain_of(call.end) or [{}]
     return f"raised {str(chain[0].get('type', 'an error')).rsplit('.', 1)[-1]}"
 
 

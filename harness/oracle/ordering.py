@@ -6,6 +6,9 @@ the event that shows it, with its `seq`:
 - `attempt.started` {call, attempt, retry} and `attempt.failed` {call, attempt};
 - `gated.called`, for a `tool.called` whose tool needs an approval by its script: the same payload,
   and `mode` of the session, and `staged`, whether a state machine is attached;
+- `failure.seen` {kind, cause, class, code, role, layer, target, tool, tool_call, node, call,
+  number, redone}, for each failure (see `failures`), where the subject could know of it; `redone`
+  says whether it was done again;
 - `dependent.phase` {extension, dependent, phase, ok}, for each `extension.phase` of a `dependent`
   and each `extension` that it depends on.
 """
@@ -15,13 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.model.error_model import ErrorModel, OrderingRule
+from harness.model.ordering import kinds_of
 from harness.model.scenario import Scenario
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation
+from harness.oracle.failures import Failure
+from harness.oracle.foreign import as_seen
 from harness.oracle.patterns import PatternResult, Witness, evaluate_all
 
-__all__ = ["checks", "with_derived"]
+__all__ = ["FAILURE_SEEN", "checks", "with_derived"]
+
+#: The derived kind of every failure.
+FAILURE_SEEN = "failure.seen"
 
 
 def checks(model: ErrorModel) -> tuple[Check, ...]:
@@ -31,10 +40,15 @@ def checks(model: ErrorModel) -> tuple[Check, ...]:
 
 
 def with_derived(
-    events: Iterable[TraceEvent], calls: Iterable[Call], scenario: Scenario
+    events: Iterable[TraceEvent],
+    calls: Iterable[Call],
+    scenario: Scenario,
+    failures: Iterable[Failure] = (),
 ) -> list[TraceEvent]:
     """Return `events` with the derived ones among them."""
     derived: dict[int, list[TraceEvent]] = {}
+    for failure in failures:
+        derived.setdefault(failure.seq, []).append(_of_failure(failure))
     for call in calls:
         for attempt in call.attempts:
             for event in _of_attempt(attempt):
@@ -78,6 +92,26 @@ def _of_attempt(attempt: Attempt) -> Iterator[TraceEvent]:
         )
 
 
+def _of_failure(failure: Failure) -> TraceEvent:
+    error_class, code = failure.pair or (None, None)
+    payload = {
+        "kind": failure.kind,
+        "cause": failure.cause,
+        "class": error_class,
+        "code": code,
+        "role": failure.role,
+        "layer": failure.target.layer,
+        "target": failure.target.id,
+        "tool": failure.tool,
+        "tool_call": failure.tool_call,
+        "node": None if failure.node is None else failure.node.id,
+        "call": failure.call,
+        "number": failure.number,
+        "redone": failure.redone_by is not None,
+    }
+    return TraceEvent(failure.seq, failure.at_ns, "oracle", FAILURE_SEEN, payload)
+
+
 def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[TraceEvent]:
     for name in dependencies:
         payload = {
@@ -100,10 +134,15 @@ class _Results:
     def of(self, rule: OrderingRule, case: Case) -> PatternResult:
         """Return what `rule` comes to; the first rule of a case has all of them evaluated."""
         if self._case is not case:
-            applying = tuple(
-                each for each in self._model.ordering if not _does_not_apply(each, case)
+            applying = tuple(_applying(self._model, case))
+            # To find all failures takes longer than to follow most rules.
+            wanted = any(FAILURE_SEEN in kinds_of(rule, self._model.events) for rule in applying)
+            events = with_derived(
+                case.trace.events,
+                case.calls,
+                case.trace.header.scenario,
+                case.failures if wanted else (),
             )
-            events = with_derived(case.trace.events, case.calls, case.trace.header.scenario)
             results = evaluate_all(applying, events, self._model.events)
             self._results = {
                 each.id: result for each, result in zip(applying, results, strict=True)
@@ -125,6 +164,17 @@ def _check(rule: OrderingRule, results: _Results) -> Check:
         says=rule.says,
         run=run,
     )
+
+
+def _applying(model: ErrorModel, case: Case) -> Iterator[OrderingRule]:
+    """Yield the rules that are for the subject; in a foreign log, what it can show of each."""
+    log = case.trace.header.foreign
+    for rule in model.ordering:
+        if _does_not_apply(rule, case):
+            continue
+        seen = rule if log is None else as_seen(rule, model.events, log)
+        if not isinstance(seen, str):
+            yield seen
 
 
 def _does_not_apply(rule: OrderingRule, case: Case) -> str:

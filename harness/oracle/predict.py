@@ -1,21 +1,21 @@
 """The error model folded over the attempts of a request: what had to happen after each failure.
 
 Each failed attempt gets a Step: it had to be retried after a wait within an interval, or the call
-had to end, or the document does not say. Counting is per policy (or per call, where the model
-reads it so); a policy that the subject declares takes the place of the model's where the model
-allows that, and the step says so.
+had to end, or the document does not say. Counting is per provider and policy (or per provider,
+where the model reads it so): to ask the next provider of a chain is no retry. A policy that the
+subject declares takes the place of the model's where the model allows that, and the step says so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.model.duration import MICROSECOND_NS, format_duration
 from harness.model.error_model import ErrorModel
-from harness.model.retry_policy import Interval, PolicyRequirements, RetryPolicy
+from harness.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from harness.model.trace import SubjectInfo
 from harness.oracle.requests import Attempt, Request
 from harness.oracle.retry_after import asked_wait
@@ -32,7 +32,10 @@ _ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """The policy that governs a failure, and where it comes from."""
+    """The policy that governs a failure, and where it comes from.
+
+    Its `attempts_max` is that of the entry of the chain, where the policy says so.
+    """
 
     policy: RetryPolicy
     declared: bool
@@ -66,7 +69,8 @@ class Step:
         act: `retry`, `end` (terminal by its disposition), `exhausted` (its attempts are used up),
             `unjudged` (the document does not say), `none` (it was good, or has not ended).
         failures: how many failures count against the policy by now, this one included.
-        next: the attempt that followed.
+        next: the attempt that followed at the same provider.
+        failover: the attempt that followed at another one.
     """
 
     attempt: Attempt
@@ -76,6 +80,7 @@ class Step:
     ruling: Ruling | None = None
     failures: int = 0
     wait: Wait | None = None
+    failover: Attempt | None = None
 
     @property
     def waited_ns(self) -> int | None:
@@ -85,9 +90,18 @@ class Step:
         return self.next.start.at_ns - self.attempt.known_ns
 
 
-def plan(model: ErrorModel, subject: SubjectInfo, request: Request) -> tuple[Step, ...]:
-    """Return one Step for each attempt of `request`, in order."""
-    return tuple(_steps(model, subject, request))
+def plan(
+    model: ErrorModel,
+    subject: SubjectInfo,
+    request: Request,
+    entries: Mapping[str, int | None] | None = None,
+) -> tuple[Step, ...]:
+    """Return one Step for each attempt of `request`, in order.
+
+    Args:
+        entries: attempts that the chain grants each provider; None: what the policy has.
+    """
+    return tuple(_steps(model, subject, request, entries or {}))
 
 
 def step_legal(step: Step) -> bool:
@@ -108,22 +122,39 @@ def step_legal(step: Step) -> bool:
     )
 
 
-def _steps(model: ErrorModel, subject: SubjectInfo, request: Request) -> Iterator[Step]:
-    failures: Counter[str] = Counter()
-    honored: Counter[str] = Counter()
+def _steps(
+    model: ErrorModel,
+    subject: SubjectInfo,
+    request: Request,
+    entries: Mapping[str, int | None],
+) -> Iterator[Step]:
+    failures: Counter[tuple[str, str]] = Counter()
+    honored: Counter[tuple[str, str]] = Counter()
+    # A runner owns the retries, so an adapter by itself has none.
+    forbidden = model.adapter_retries == "forbidden" and subject.role == "provider_adapter"
     followers = (*request.attempts, None)[1:]
     for attempt, following in zip(request.attempts, followers, strict=True):
-        if attempt.signal is None:
-            yield Step(attempt=attempt, next=following, act="none")
-            continue
-        seen = classify(model, attempt.signal)
-        ruling = _ruling(model, subject, seen)
-        together = model.mixed_failures == "per_call"
-        account = "call" if together or ruling is None else ruling.policy.id
-        failures[account] += 1
+        moves = following is not None and following.provider != attempt.provider
         step = Step(
             attempt=attempt,
-            next=following,
+            next=None if moves else following,
+            act="none",
+            failover=following if moves else None,
+        )
+        if attempt.signal is None:
+            yield step
+            continue
+        seen = classify(model, attempt.signal)
+        if forbidden:
+            yield replace(step, act="end", classification=seen, failures=attempt.number)
+            continue
+        ruling = _ruling(model, subject, seen, entries.get(attempt.provider))
+        together = model.mixed_failures == "per_call"
+        policy = "" if together or ruling is None else ruling.policy.id
+        account = (attempt.provider, policy)
+        failures[account] += 1
+        step = replace(
+            step,
             act=_act(seen, ruling, failures[account]),
             classification=seen,
             ruling=ruling,
@@ -148,10 +179,14 @@ def _act(
     return "retry" if failures < ruling.policy.attempts_max else "exhausted"
 
 
-def _ruling(model: ErrorModel, subject: SubjectInfo, seen: Classification) -> Ruling | None:
+def _ruling(
+    model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None
+) -> Ruling | None:
     if seen.pair is None or seen.disposition != "retry":
         return None
-    own = model.policy_for(*seen.pair)
+    own = model.policy_for(*seen.pair, layer="transport")
+    if own is not None and own.attempts_from == "entry" and entry is not None:
+        own = own.model_copy(update={"attempts_max": entry})
     requirements = None if own is None else own.requirements
     if model.declared_policies == "allowed":
         for policy in subject.retry_policies:
@@ -174,11 +209,16 @@ def _wait(model: ErrorModel, step: Step, ruling: Ruling, known_ns: int, retry_nu
                 basis=asked.basis + suffix,
             )
     nominal_ns = policy.backoff.nominal_ns(retry_number)
-    width = f" ±{policy.jitter.percent} %" if policy.jitter.percent else ""
     return Wait(
         retry_number=retry_number,
         interval=policy.interval(retry_number),
         exact=False,
         nominal_ns=nominal_ns,
-        basis=f"{format_duration(nominal_ns)}{width}{suffix}",
+        basis=f"{format_duration(nominal_ns)}{_width(policy.jitter)}{suffix}",
     )
+
+
+def _width(jitter: Jitter) -> str:
+    if jitter.up_to is not None:
+        return f" and up to {format_duration(jitter.up_to)} more"
+    return f" ±{jitter.percent} %" if jitter.percent else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.model.trace import TraceEvent
+from harness.oracle.chain import ended_well
 from harness.oracle.signals import Signal
 
 __all__ = ["Attempt", "Request", "in_requests"]
@@ -32,6 +33,9 @@ class Attempt:
         known_ns: the latest such time; None when nothing told the subject, and it closed nothing.
         text_sha256: digest of the provider's whole text, when it was sent whole.
         tool_calls: whether the provider's answer asked for tools.
+        provider: who was asked: empty for the first of the chain, or the id of a fallback.
+        node: the node of the workflow that it was for; empty where nothing tells.
+        content: whether some of the content of a streamed answer had arrived when it failed.
         asked: the request as it reached the provider; None when it never did.
         answered: the provider's record of a good answer; None for any other.
         events: `seq` of the events that show it.
@@ -47,6 +51,9 @@ class Attempt:
     known_ns: int | None
     text_sha256: str | None = None
     tool_calls: bool = False
+    provider: str = ""
+    node: str = ""
+    content: bool = False
     asked: TraceEvent | None = None
     answered: TraceEvent | None = None
     events: tuple[int, ...] = ()
@@ -64,12 +71,14 @@ class Request:
     Attributes:
         id: of its call.
         number: 1-based within its call.
-        begins_stage: whether an attempt of a stage began between it and the request before it.
+        begins_stage: whether an attempt of a stage, or of a node, began between it and the
+            request before it.
         end: how its end is known: the end of the call, or what the state machine was asked once
             the attempts had failed. None where nothing shows that they were given up.
         outcome: `returned` and `raised` when the call ended so with it; `given_up` when the
-            state machine took over; `good` when it was answered and the turn went on; `cut` when
-            a crash or a cancel came between; `open` when the trace ends before it does.
+            state machine took over, or the turn went on with another node; `good` when it was
+            answered and the turn went on; `cut` when a crash or a cancel came between; `open`
+            when the trace ends before it does.
     """
 
     id: str
@@ -109,6 +118,7 @@ def in_requests(
     stop: TraceEvent | None,
     staged: Sequence[TraceEvent],
     several: bool,
+    worked: Sequence[TraceEvent] = (),
 ) -> tuple[Request, ...]:
     """Return the requests of a call, with their attempts numbered anew.
 
@@ -117,29 +127,34 @@ def in_requests(
         stop: the first event that stopped the work of the call from outside; None for none.
         staged: what the state machine was asked during the call.
         several: whether the call may ask for more than one answer.
+        worked: what was done about the tools that the model asked for during the call.
     """
     if not several:
         outcome: Literal["returned", "raised", "open"] = "open"
         if end is not None:
-            outcome = "returned" if end.kind == "call.returned" else "raised"
+            outcome = "returned" if ended_well(end) else "raised"
         only = Request(id=call, number=1, attempts=tuple(attempts), end=end, outcome=outcome)
         return (only,)
-    groups = list(_groups(attempts, staged))
+    groups = list(_groups(attempts, staged, worked))
     if not groups:
         return ()
     gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
     found = []
     since = 0
+    following = [group[0].start for group in groups[1:]]
     for number, group in enumerate(groups, 1):
         began = group[0].start.seq
-        request = _request(call, number, group, end, stop, staged, last=number == len(groups))
-        found.append(replace(request, begins_stage=any(since < seq < began for seq in gates)))
+        after = following[number - 1] if number < len(groups) else None
+        request = _request(call, number, group, end, stop, staged, after)
+        anew = number > 1 and _begins_anew(groups[number - 2][-1], group[0], worked)
+        gated = any(since < seq < began for seq in gates)
+        found.append(replace(request, begins_stage=gated or anew))
         since = began
     return tuple(found)
 
 
 def _groups(
-    attempts: Sequence[Attempt], staged: Sequence[TraceEvent]
+    attempts: Sequence[Attempt], staged: Sequence[TraceEvent], worked: Sequence[TraceEvent]
 ) -> Iterator[tuple[Attempt, ...]]:
     gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
     group: list[Attempt] = []
@@ -147,13 +162,27 @@ def _groups(
         before = group[-1] if group else None
         if before is not None and (
             (before.outcome == "ok" and not _same_body(before, attempt))
+            or (before.node and attempt.node and before.node != attempt.node)
             or any(before.start.seq < seq < attempt.start.seq for seq in gates)
+            or _begins_anew(before, attempt, worked)
         ):
             yield tuple(group)
             group = []
         group.append(replace(attempt, number=len(group) + 1))
     if group:
         yield tuple(group)
+
+
+def _begins_anew(before: Attempt, attempt: Attempt, worked: Sequence[TraceEvent]) -> bool:
+    """Return whether a node of a workflow is done again, after the tools of its answer."""
+    return (
+        before.outcome == "ok"
+        and before.tool_calls
+        and bool(attempt.node)
+        and before.node == attempt.node
+        and _same_body(before, attempt)
+        and any(before.start.seq < event.seq < attempt.start.seq for event in worked)
+    )
 
 
 def _same_body(one: Attempt, other: Attempt) -> bool:
@@ -185,8 +214,7 @@ def _request(
     end: TraceEvent | None,
     stop: TraceEvent | None,
     staged: Sequence[TraceEvent],
-    *,
-    last: bool,
+    after: TraceEvent | None,
 ) -> Request:
     final = attempts[-1]
     took_over = next((event for event in staged if event.seq > final.events[-1]), None)
@@ -194,13 +222,16 @@ def _request(
     known_by: TraceEvent | None = None
     if final.outcome == "ok":
         outcome = "good"
-        if last and end is not None and end.kind == "call.returned":
+        if after is None and end is not None and ended_well(end):
             outcome, known_by = "returned", end
     elif stop is not None and stop.seq > final.start.seq:
         outcome = "cut"
         attempts = (*attempts[:-1], _as_cut(final, stop))
     elif took_over is not None:
         outcome, known_by = "given_up", took_over
+    elif after is not None and final.failed:
+        # The turn went on with another request, so this one was over.
+        outcome, known_by = "given_up", after
     elif end is not None:
-        outcome, known_by = "returned" if end.kind == "call.returned" else "raised", end
+        outcome, known_by = "returned" if ended_well(end) else "raised", end
     return Request(id=call, number=number, attempts=attempts, end=known_by, outcome=outcome)

@@ -13,7 +13,7 @@ from typing import Any
 from harness.model.trace import Trace
 from harness.model.turn_rules import ResumeRow, ResumeRules
 from harness.oracle.attempts import Call
-from harness.oracle.chain import Link, origin, typed
+from harness.oracle.chain import Link, chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.conversation import Said, first_missing, said_in, said_in_turn
 from harness.oracle.opening import first_request, opening_of
@@ -106,7 +106,7 @@ def _reads(case: Case, start: Call) -> tuple[int, ...]:
 
 
 def _chain(call: Call) -> list[Link]:
-    return [] if call.end is None else list(call.end.payload.get("chain") or [])
+    return chain_of(call.end)
 
 
 def _failed_elsewhere(start: Call) -> bool:

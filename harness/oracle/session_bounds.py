@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Outcome, Violation, also
 from harness.oracle.extension_set import set_faults
 from harness.oracle.opening import opening_of
@@ -29,7 +29,7 @@ def judge_bounds(case: Case, outcome: Outcome) -> None:
 
 def said_of(end: TraceEvent | None) -> str:
     """Return the error that a call ended with, in words."""
-    chain = [] if end is None else list(end.payload.get("chain") or [])
+    chain = chain_of(end)
     named = typed(origin(chain))
     if named is not None:
         return "/".join(named)

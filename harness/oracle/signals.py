@@ -89,7 +89,12 @@ def classify(model: ErrorModel, signal: Signal) -> Classification:
 
 
 def meets(pattern: SignalPattern, signal: Signal) -> bool:
-    """Return whether every condition that `pattern` gives holds for `signal`."""
+    """Return whether every condition that `pattern` gives holds for `signal`.
+
+    A request has neither a cause nor a node of its own: what asks for one is for other failures.
+    """
+    if pattern.causes or pattern.roles or pattern.where:
+        return False
     if pattern.kinds and signal.kind not in pattern.kinds:
         return False
     if pattern.statuses and not any(_in_range(signal.status, item) for item in pattern.statuses):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from harness.model.trace import TraceEvent
 from harness.model.turn_rules import split
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.port_facts import StoreOperation
 from harness.oracle.redo import (
@@ -125,7 +125,7 @@ def _judge_errors(case: Case, outcome: Outcome) -> None:
             # What cannot be read is judged where sessions resume; giving up too soon, above.
             continue
         outcome.looked_at(*requirements)
-        named = typed(origin(call.end.payload.get("chain") or []))
+        named = typed(origin(chain_of(call.end)))
         if call.raised and named == split(last.failure):
             continue
         if call.raised:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from harness.model.trace import Trace, TraceEvent
 from harness.oracle.attempts import Request
+from harness.oracle.chain import is_degraded
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 
 __all__ = ["CHECKS"]
@@ -25,6 +26,9 @@ def _silent(case: Case) -> Outcome:
         # What a turn returns is the last answer; what came before led to it.
         request = call.requests[-1]
         if request.outcome != "returned" or _is_turn_without_answer(case.trace, request):
+            continue
+        if is_degraded(call.end):
+            # It says itself that it is not what it should be.
             continue
         outcome.looked_at(*requirements)
         fault = _fault(case.trace, request, call.end)

@@ -150,7 +150,7 @@ def _unpaired(wanted: list[str], given: list[str]) -> str | None:
 
 def _told(case: Case) -> Outcome:
     outcome = Outcome(reason="no request told the model of a finished tool call")
-    if case.model.tool_calls is None:
+    if case.model.tool_calls is None and not also(case.model, "tools.told.value"):
         outcome.reason = "the error model says nothing of tool calls"
         return outcome
     for answer in case.answers:
@@ -180,6 +180,9 @@ def _judge(
 ) -> None:
     fate = fate_of(case, call)
     facet = _facet(fate)
+    if case.model.tool_calls is None and (cut or facet not in ("value", "partial")):
+        # How it is told of a failure is what the model's own rules of telling say.
+        return
     if not cut and _is_made_up(call, request, content):
         exercised = also(case.model, "tools.told.value")
         outcome.looked_at(*exercised)

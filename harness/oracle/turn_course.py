@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Call
-from harness.oracle.chain import origin, typed
+from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 from harness.oracle.conversation import first_missing, said_in, said_in_turn
 from harness.oracle.extension_set import set_faults
@@ -257,7 +257,7 @@ def _is_in_the_way(case: Case, call: Call) -> bool:
 
 def _is_excused(case: Case, call: Call) -> bool:
     """Return whether something else may have ended the turn, that other checks judge."""
-    named = typed(origin((call.end.payload.get("chain") or []) if call.end else []))
+    named = typed(origin(chain_of(call.end)))
     limits = case.model.budgets.steps if case.model.budgets is not None else ()
     return any(
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from harness.oracle.chain import Link, origin, wrapped
+from harness.oracle.chain import Link, chain_of, origin, wrapped
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 
 __all__ = ["CHECKS"]
@@ -16,7 +16,7 @@ def _identity(case: Case) -> Outcome:
     for call in case.calls:
         if not call.raised or call.end is None:
             continue
-        links = wrapped(call.end.payload.get("chain") or [])
+        links = wrapped(chain_of(call.end))
         inner = origin(links)
         outside = links[: links.index(inner)] if inner is not None else ()
         if inner is None or not outside:
@@ -51,7 +51,7 @@ def _cause(case: Case) -> Outcome:
     for call in case.calls:
         if not call.raised or call.end is None:
             continue
-        links = wrapped(call.end.payload.get("chain") or [])
+        links = wrapped(chain_of(call.end))
         if not any(_pair(wrapper) != (None, None) for wrapper, _ in pairwise(links)):
             continue
         outcome.looked_at(*requirements)

@@ -26,13 +26,19 @@ _MARK_ROW = 18.0
 _CHARACTER, _PADDING = 6.4, 4.0
 #: More rows than this in one lane are folded into the last one.
 _ROWS_MAX = 6
-_LANES = ("calls", "provider", "tools", "person", "store", "stages", "extensions", "harness")
+_LANES = (
+    *("calls", "nodes", "provider", "tools", "programs", "person", "store"),
+    *("services", "stages", "extensions", "harness"),
+)
 _SHAPES = {
     "tool.effect": ("tools", "effect"),
     "cancel.requested": ("harness", "cancel"),
     "cancel.unsupported": ("harness", "unmet"),
     "fault.unmet": ("harness", "unmet"),
     "leak": ("harness", "leak"),
+    "policy.decided": ("tools", "answer"),
+    "program.missing": ("programs", "refusal"),
+    "program.signalled": ("programs", "cancel"),
     "process.started": ("harness", "start"),
     "stage.asked": ("stages", "answer"),
     "store.edited": ("store", "fault"),
@@ -177,6 +183,10 @@ def _stretches(run: RunReport) -> Iterator[_Stretch]:
     yield from _paired(
         run, "store", ("store.asked",), ("store.answered",), "op", end_ns, lambda m: m["operation"]
     )
+    for lane, starts, ends, fields, name in _AROUND:
+        yield from _paired(
+            run, lane, (starts,), (ends,), fields, end_ns, lambda m, name=name: m[name]
+        )
     for mark in run.timeline:
         if mark.kind == "extension.phase":
             yield _Stretch(
@@ -189,6 +199,26 @@ def _stretches(run: RunReport) -> Iterator[_Stretch]:
             )
 
 
+#: Whose rule fired, to the lane in which that is shown.
+_LANE_OF = {
+    "hook": "services",
+    "interactor": "person",
+    "node": "nodes",
+    "program": "programs",
+    "provider": "provider",
+    "queue": "services",
+    "store": "store",
+    "telemetry": "services",
+    "tool": "tools",
+}
+#: What else lasts: lane, first and last kind, the fields that tell one from another, its label.
+_AROUND = (
+    ("nodes", "node.called", "node.replied", "node n", "node"),
+    ("programs", "program.started", "program.ended", "run", "program"),
+    ("services", "hook.called", "hook.replied", "hook n", "hook"),
+    ("services", "telemetry.asked", "telemetry.answered", "n", "name"),
+    ("services", "queue.asked", "queue.answered", "n", "item"),
+)
 _TOOL_ENDS = ("tool.replied", "tool.raised", "tool.stopped", "tool.unfinished")
 
 
@@ -225,7 +255,7 @@ def _paired(
     lane: str,
     starts: Sequence[str],
     ends: Sequence[str],
-    field: str,
+    fields: str,
     end_ns: int,
     label: object,
 ) -> Iterator[_Stretch]:
@@ -233,7 +263,7 @@ def _paired(
     open_: dict[str, EventMark] = {}
     walls = [mark.at_ns for mark in run.timeline if mark.kind == "process.crashed"]
     for mark in run.timeline:
-        name = str(mark.payload.get(field))
+        name = " ".join(str(mark.payload.get(field)) for field in fields.split())
         if mark.kind in starts:
             open_[name] = mark
         elif mark.kind in ends and name in open_:
@@ -262,6 +292,8 @@ def _paired(
 def _key(mark: EventMark) -> str:
     if mark.kind in ("tool.stopped", "tool.unfinished"):
         return "cut" if mark.kind == "tool.stopped" else "open"
+    if mark.kind == "program.ended":
+        return "good" if mark.payload.get("status") == 0 else "failed"
     good = mark.payload.get("ok", mark.kind != "tool.raised")
     return "good" if good and not mark.payload.get("partial") else "failed"
 
@@ -308,8 +340,7 @@ def _window(begun: EventMark, to_ns: int, key: str, how: str) -> _Stretch:
 def _look(mark: EventMark) -> tuple[str, str] | None:
     if mark.kind == "fault.fired":
         of = str(mark.payload.get("of") or "provider").split(" ", 1)[0]
-        lanes = {"tool": "tools", "interactor": "person", "store": "store"}
-        return lanes.get(of, "provider" if of == "provider" else "harness"), "fault"
+        return _LANE_OF.get(of, "harness"), "fault"
     return _SHAPES.get(mark.kind)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from harness.model.cross_table import Cell, Difference
@@ -61,10 +62,16 @@ def _differences(cells: Sequence[Cell]) -> Iterator[str]:
 def _difference(difference: Difference) -> Iterator[str]:
     requirement = difference.requirement
     where = f"**{requirement.id}** ({requirement.level}), {requirement.place}"
-    yield f"- {where}: {_quoted(difference)}"
-    yield (
+    yield from _wrapped(f"- {where}: {_quoted(difference)}")
+    yield from _wrapped(
         f"  In `{difference.scenario}`: expected {_inline(difference.expected)};"
         f" observed {_inline(difference.observed)}."
+    )
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, 98, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
 
 

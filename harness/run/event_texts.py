@@ -11,6 +11,8 @@ from harness.model.trace import TraceEvent
 __all__ = ["describe"]
 
 _Payload = Mapping[str, Any]
+#: Characters of what a program writes, in a line about it.
+_SHOWN_MAX = 80
 
 
 def describe(event: TraceEvent) -> str:
@@ -21,7 +23,8 @@ def describe(event: TraceEvent) -> str:
 
 def _response(payload: _Payload) -> str:
     error = payload.get("error") or {}
-    parts = [f"answers {payload['status']}"]
+    who = f"{payload['provider']} " if payload.get("provider") else ""
+    parts = [f"{who}answers {payload['status']}"]
     if name := error.get("code") or error.get("type"):
         parts.append(str(name))
     if (retry_after := payload.get("retry_after")) is not None:
@@ -109,8 +112,37 @@ def _asked_stage(payload: _Payload) -> str:
 
 
 def _fault(payload: _Payload) -> str:
-    of = f" of {payload['of']}" if payload.get("of") else ""
+    whose = payload.get("of") or payload.get("provider")
+    of = f" of {whose}" if whose else ""
     return f"fault {payload['fault']}{of} ({payload['fault_kind'].replace('_', ' ')})"
+
+
+def _used_well(payload: _Payload, who: str) -> str:
+    if payload["ok"]:
+        return f"{who} has done it"
+    error = payload.get("error") or {}
+    return f"{who} fails: {error.get('cause') or error.get('type') or error.get('kind')}"
+
+
+def _program_started(payload: _Payload) -> str:
+    return f"{payload['run']} {' '.join([payload['program'], *payload['argv'][1:]])} starts"
+
+
+def _program_ended(payload: _Payload) -> str:
+    how = payload.get("signal") or f"status {payload['status']}"
+    means = f" ({payload['means'].replace('_', ' ')})" if payload.get("means") else ""
+    return f"{payload['run']} {payload['program']} ends: {how}{means}"
+
+
+def _program_wrote(payload: _Payload) -> str:
+    text = payload["text"].strip()
+    shown = text if len(text) <= _SHOWN_MAX else f"{text[: _SHOWN_MAX - 1]}…"
+    return f"{payload['run']} writes to {payload['stream']}: {shown}"
+
+
+def _operator(payload: _Payload) -> str:
+    actions = f" [{', '.join(payload['actions'])}]" if payload.get("actions") else ""
+    return f"tells the operator: {payload['message']}{actions}"
 
 
 _TEXTS: dict[str, Callable[[_Payload], str]] = {
@@ -144,6 +176,21 @@ _TEXTS: dict[str, Callable[[_Payload], str]] = {
     "disk.survived": _survived,
     "disk.edited": lambda p: f"somebody changes {p['file']}: {p['how']}",
     "stage.asked": _asked_stage,
+    "archive.saved": lambda p: f"{p['name']} is kept: {p['bytes_count']} bytes",
+    "hook.called": lambda p: f"hook {p['hook']} is called ({p['slot']})",
+    "hook.replied": lambda p: _used_well(p, f"hook {p['hook']}"),
+    "node.called": lambda p: f"{p['do']} {p['node']} is done, time {p['n']}",
+    "node.replied": lambda p: _used_well(p, f"node {p['node']}"),
+    "policy.decided": lambda p: f"policy: {p['decision']} {p['tool']}",
+    "program.started": _program_started,
+    "program.wrote": _program_wrote,
+    "program.signalled": lambda p: f"{p['run']} gets {p['signal']} from the {p['by']}",
+    "program.ended": _program_ended,
+    "program.missing": lambda p: f"there is no program {p['program']}",
+    "queue.asked": lambda p: f"{p['item']} is pushed to the queue",
+    "queue.answered": lambda p: _used_well(p, "the queue"),
+    "telemetry.asked": lambda p: f"{p['name']} is exported",
+    "telemetry.answered": lambda p: _used_well(p, "the telemetry sink"),
     "extension.phase": lambda p: f"{p['extension']}: {p['phase']}" + ("" if p["ok"] else " fails"),
     "extension.slot_decided": lambda p: f"{p['extension']} decides: {p['decision']}",
     "extension.slot_delivered": lambda p: f"{p['extension']} receives its slot",
@@ -157,7 +204,10 @@ _TEXTS: dict[str, Callable[[_Payload], str]] = {
     "net.eof": lambda p: f"{p['connection']} end of stream",
     "net.reset": lambda p: f"{p['connection']} reset by the provider",
     "net.closed": lambda p: f"{p['connection']} closed by the subject",
-    "http.request": lambda p: f"{p['exchange']}: {p['method']} {p['target']}",
+    "http.request": lambda p: (
+        f"{p['exchange']}: {p['method']} {p['target']}"
+        + (f" at {p['provider']}" if p.get("provider") else "")
+    ),
     "http.response": _response,
     "http.stream_error": lambda p: f"error in the stream: {p['error'].get('code')}",
     "http.exchange_ended": lambda p: f"{p['exchange']} ended: {p['how'].replace('_', ' ')}",
@@ -167,6 +217,7 @@ _TEXTS: dict[str, Callable[[_Payload], str]] = {
     "declared.event": _declared,
     "declared.audit_event": lambda p: f"audits {p['name']}",
     "declared.audit": lambda p: f"audits {p['record'].get('class')}/{p['record'].get('code')}",
+    "declared.operator_message": _operator,
     "declared.user_message": lambda p: f"tells the user: {p['message']}",
     "declared.model_message": lambda _: "tells the model a typed error",
 }

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from harness.fakes.extensions import FakeExtension
 from harness.fakes.interactors import FakeInteractor, InteractorState
-from harness.fakes.provider import FakeProvider, ProviderState
+from harness.fakes.providers import FakeProviders, ProvidersState
 from harness.fakes.state_machine import FakeStateMachine
 from harness.fakes.store import FakeStore
 from harness.fakes.stored_session import StoreState
@@ -20,9 +20,10 @@ from harness.fakes.tools import FakeTool, ToolsState
 from harness.model.duration import SECOND_NS
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
-from harness.model.session_script import SessionScript, StageScript
+from harness.model.session_script import Budgets, SessionScript, StageScript
 from harness.model.store_script import StoreScript
 from harness.model.tool_script import ToolRetry, ToolScript
+from harness.run.surroundings_services import Services, ServicesState, target_of
 from harness.sim.kernel import Kernel
 from harness.sim.world import World
 from harness.subjects.ports import (
@@ -55,20 +56,22 @@ class FakesState:
         interactors: by id.
     """
 
-    provider: ProviderState
+    providers: ProvidersState
     tools: ToolsState
     interactors: dict[str, InteractorState]
     store: StoreState
+    services: ServicesState
 
     @classmethod
     def initial(cls, scenario: Scenario) -> FakesState:
         """Return the state before the first life."""
         store = scenario.store or StoreScript()
         return cls(
-            provider=ProviderState(),
+            providers=ProvidersState.initial(scenario.fallbacks),
             tools=ToolsState(),
             interactors={script.id: InteractorState() for script in scenario.interactors},
             store=StoreState.initial(store, session_of(scenario).id),
+            services=ServicesState.initial(scenario),
         )
 
 
@@ -97,10 +100,8 @@ class Fakes:
         session = session_of(scenario)
         life = kernel.life
         self._scenario = scenario
-        self._provider = FakeProvider(
-            scenario.provider, payloads, seed, state=state.provider, observant=True
-        )
-        self._provider.mount(world)
+        self._providers = FakeProviders(scenario, payloads, seed, state.providers)
+        self._providers.mount(world)
         store = scenario.store or StoreScript()
         self.store = FakeStore(store, kernel, style, state.store, life)
         self._tools = [
@@ -115,6 +116,7 @@ class Fakes:
             for script in session.extensions
             if not script.lives or life in script.lives
         ]
+        self._services = Services(scenario, world, style, state.services)
         self._kernel: Kernel = kernel
 
     def begin_life(self) -> None:
@@ -127,15 +129,17 @@ class Fakes:
             tool.end_life()
         for extension in self._extensions:
             extension.end_life()
+        self._services.end_life()
 
     def seal(self) -> None:
         """Record every rule that nobody met. Call it once, after the last life."""
-        self._provider.seal()
+        self._providers.seal()
         for tool in self._tools:
             tool.seal()
         for interactor in self._interactors:
             interactor.seal()
         self.store.seal()
+        self._services.seal()
 
     def surroundings(self, host: Host, *, resume: bool) -> Surroundings:
         """Return what the runtime of this life is given."""
@@ -143,13 +147,13 @@ class Fakes:
         machine = None
         if session.entry_stage is not None:
             machine = _StateMachine(FakeStateMachine(session, self._kernel, self._kernel.life))
-        budgets = session.budgets
+        services, life = self._services, self._kernel.life
         return Surroundings(
             host=host,
             session_id=session.id,
             resume=resume,
             store=self.store,
-            tools=tuple(_Tool(tool) for tool in self._tools),
+            tools=tuple(_Tool(tool) for tool in self._tools if _is_there(tool.script, life)),
             interactors=tuple(self._interactors),
             extensions=tuple(_Extension(extension) for extension in self._extensions),
             state_machine=machine,
@@ -159,13 +163,20 @@ class Fakes:
             deadlines_s={
                 kind: deadline_ns / SECOND_NS for kind, deadline_ns in session.deadlines.items()
             },
-            limits=Limits(
-                steps_max=budgets.steps_max,
-                tool_calls_max=budgets.tool_calls_max,
-                tokens_max=budgets.tokens_max,
-                wall_time_s=_seconds(budgets.wall_time),
-            ),
+            limits=_limits(session.budgets),
             timeout_s=scenario.tasks[0].timeout / SECOND_NS,
+            fallbacks=tuple(target_of(script) for script in scenario.fallbacks),
+            attempts_per_provider=scenario.attempts_per_provider,
+            policy=services.policy,
+            policies={str(what): then for what, then in session.policies.items()},
+            join=session.join,
+            quorum=session.quorum,
+            denials_max=session.denials_max,
+            workflow=services.workflow,
+            hooks=services.hooks,
+            telemetry=services.telemetry,
+            queue=services.queue,
+            archive=services.archive,
         )
 
 
@@ -181,6 +192,8 @@ def tool_contract(script: ToolScript) -> ToolContract:
         timeout_s=script.timeout / SECOND_NS,
         retry=None if script.retry is None else _tool_retry(script.retry),
         agent=script.agent,
+        required=script.required,
+        idempotent=script.idempotent,
     )
 
 
@@ -200,6 +213,21 @@ def stage_of(script: StageScript) -> Stage:
         cap_s=None if backoff is None else _seconds(backoff.cap),
         jitter_percent=0 if retry is None else retry.jitter.percent,
     )
+
+
+def _limits(budgets: Budgets) -> Limits:
+    return Limits(
+        steps_max=budgets.steps_max,
+        tool_calls_max=budgets.tool_calls_max,
+        tokens_max=budgets.tokens_max,
+        wall_time_s=_seconds(budgets.wall_time),
+        cost_max_usd=budgets.cost_max_usd,
+        usd_per_million_tokens=budgets.usd_per_million_tokens,
+    )
+
+
+def _is_there(script: ToolScript, life: int) -> bool:
+    return not script.lives or life in script.lives
 
 
 def _tool_retry(retry: ToolRetry) -> ToolRetryRule:

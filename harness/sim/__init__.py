@@ -13,6 +13,7 @@ Map of the room, bottom up:
     handles.py, loop.py     asyncio on the same queue
     locks.py, threads.py, executors.py     blocking code on the same queue
     disk.py, disk_file.py, disk_state.py     a folder with a page cache, which can fail and crash
+    processes.py, process_files.py, process_transports.py, shell_words.py     programs, their pipes
     net/           names, connections, sockets, TLS that passes bytes through
     patches/       how an unmodified subject gets all this instead of the real thing
     surroundings.py, world.py     one run: set up, run, put everything back

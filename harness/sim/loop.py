@@ -1,10 +1,11 @@
 """An asyncio event loop whose every callback is an entry of the world's one queue.
 
 `BaseEventLoop` gives tasks, `run_until_complete`, asynchronous generators and the exception
-handler; the network part comes from `net`. The loop's own time is a float of seconds, because
-asyncio's is; on the queue it is an integer of nanoseconds, so delays never drift.
+handler; the network part comes from `net`, programs from `process_transports`. The loop's own
+time is a float of seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so
+delays never drift.
 
-What is neither here nor in `net` is refused by name.
+What is in none of them is refused by name.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from harness.sim.escapes import SimEscape, call_site, refuse
 from harness.sim.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
 from harness.sim.kernel import Kernel
 from harness.sim.net.transports import NetworkLoopMixin
+from harness.sim.process_transports import ProcessLoopMixin
 from harness.sim.waits import pending_tasks
 
 __all__ = ["SimLoop", "new_event_loop"]
@@ -39,7 +41,7 @@ def new_event_loop() -> SimLoop:
     return SimLoop()
 
 
-class SimLoop(NetworkLoopMixin, asyncio.BaseEventLoop):
+class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
     """The event loop of the world that it was made in.
 
     Attributes:
@@ -308,8 +310,6 @@ def _refused(name: str) -> Callable[..., Any]:
 #: What a loop of the standard library can do and this world cannot. Signal handlers are not
 #: among them: the base class answers NotImplementedError, which programs expect on Windows.
 _UNSUPPORTED = (
-    "connect_read_pipe",
-    "connect_write_pipe",
     "create_datagram_endpoint",
     "create_unix_connection",
     "create_unix_server",
@@ -318,8 +318,6 @@ _UNSUPPORTED = (
     "sock_recvfrom_into",
     "sock_sendfile",
     "sock_sendto",
-    "subprocess_exec",
-    "subprocess_shell",
 )
 
 for _name in _UNSUPPORTED:

@@ -1,7 +1,8 @@
 """Miniatures: the reference, each with one named defect, and the one check that must find it.
 
 They prove that every check can fail. A miniature overrides the one step that it gets wrong and
-is the reference in everything else; a scenario that does not reach that step passes it.
+is the reference in everything else; a scenario that does not reach that step passes it. Those that
+have a bug of somebody else's, by its public issue, are in `adapter_miniatures`.
 """
 
 # ruff: noqa: ARG002 - an override takes what the step takes, needed or not
@@ -24,7 +25,7 @@ from harness.subjects.ports import ProviderRequest, Reply, TypedError
 from harness.subjects.reference import DECLARES, ask_once, converse
 from harness.subjects.stud import POLICIES, AttemptError, Policy, StudCall
 
-__all__ = ["MINIATURES", "Miniature"]
+__all__ = ["MINIATURES", "Miniature", "miniature", "wrong"]
 
 _Run = Callable[[ProviderRequest], Awaitable[Reply]]
 _RunT = TypeVar("_RunT", bound=_Run)
@@ -55,24 +56,35 @@ class Miniature:
 MINIATURES: dict[str, Miniature] = {}
 
 
-def _miniature(name: str, title: str, *, fails: str) -> Callable[[_RunT], _RunT]:
+def miniature(
+    name: str, title: str, *, fails: str, origin: str | None = None
+) -> Callable[[_RunT], _RunT]:
+    """Register the decorated adapter as `mini-NAME`; see `Miniature`."""
+
     def register(run: _RunT) -> _RunT:
         bind = provider_adapter(id=f"mini-{name}", title=title, declares=DECLARES, inline=True)
         binding = bind(run)
-        MINIATURES[binding.id] = Miniature(binding=binding, fails=fails)
+        MINIATURES[binding.id] = Miniature(binding=binding, fails=fails, origin=origin)
         return run
 
     return register
 
 
-def _wrong(name: str, title: str, *, fails: str) -> Callable[[_CallT], _CallT]:
-    """Register the reference with the steps of the decorated call."""
+def wrong(
+    name: str,
+    title: str,
+    *,
+    fails: str,
+    origin: str | None = None,
+    exchange: type[ChatExchange] = ChatExchange,
+) -> Callable[[_CallT], _CallT]:
+    """Register the reference with the steps of the decorated call, and with that `exchange`."""
 
     def register(call_type: _CallT) -> _CallT:
         async def run(request: ProviderRequest) -> Reply:
-            return await converse(request, call_type(request))
+            return await converse(request, call_type(request), exchange)
 
-        _miniature(name, title, fails=fails)(run)
+        miniature(name, title, fails=fails, origin=origin)(run)
         return call_type
 
     return register
@@ -81,39 +93,44 @@ def _wrong(name: str, title: str, *, fails: str) -> Callable[[_CallT], _CallT]:
 # How long it waits.
 
 
-@_wrong("ignores-retry-after", "Keeps to its own schedule", fails="backoff.retry-after")
+@wrong("ignores-retry-after", "Keeps to its own schedule", fails="backoff.retry-after")
 class _IgnoresRetryAfter(StudCall):
     def retry_after_s(self, failure: AttemptError) -> float | None:
         return None
 
 
-@_wrong("sleeps-short", "Sleeps 5 % less than Retry-After asks", fails="backoff.retry-after")
+@wrong("sleeps-short", "Sleeps 5 % less than Retry-After asks", fails="backoff.retry-after")
 class _SleepsShort(StudCall):
     def retry_after_s(self, failure: AttemptError) -> float | None:
         asked_s = super().retry_after_s(failure)
         return None if asked_s is None else asked_s * 0.95
 
 
-@_wrong("jitters-retry-after", "Adds jitter to Retry-After", fails="backoff.retry-after")
+@wrong("jitters-retry-after", "Adds jitter to Retry-After", fails="backoff.retry-after")
 class _JittersRetryAfter(StudCall):
     def retry_after_s(self, failure: AttemptError) -> float | None:
         asked_s = super().retry_after_s(failure)
         return None if asked_s is None else asked_s * random.uniform(1.0, 1.1)
 
 
-@_wrong("waits-too-long", "Waits up to twice what the schedule says", fails="backoff.wait")
+@wrong("waits-too-long", "Waits up to twice what the schedule says", fails="backoff.wait")
 class _WaitsTooLong(StudCall):
     def jitter_factor(self) -> float:
         return random.uniform(0.8, 2.0)
 
 
-@_wrong("no-jitter", "Waits exactly what the schedule says", fails="backoff.jitter")
+@wrong(
+    "no-jitter",
+    "Waits exactly what the schedule says",
+    fails="backoff.jitter",
+    origin="vercel/ai#5474",
+)
 class _NoJitter(StudCall):
     def jitter_factor(self) -> float:
         return 1.0
 
 
-@_wrong("one-sided-jitter", "Jitters upwards only", fails="backoff.jitter")
+@wrong("one-sided-jitter", "Jitters upwards only", fails="backoff.jitter")
 class _OneSidedJitter(StudCall):
     def jitter_factor(self) -> float:
         return random.uniform(1.0, 1.2)
@@ -130,29 +147,34 @@ class _AttemptsChanged(StudCall):
         return policy and replace(policy, attempts_max=policy.attempts_max + self.by)
 
 
-@_wrong("one-attempt-less", "Gives up one attempt too early", fails="backoff.attempts")
+@wrong("one-attempt-less", "Gives up one attempt too early", fails="backoff.attempts")
 class _OneAttemptLess(_AttemptsChanged):
     by = -1
 
 
-@_wrong("one-attempt-more", "Gives up one attempt too late", fails="backoff.attempts")
+@wrong("one-attempt-more", "Gives up one attempt too late", fails="backoff.attempts")
 class _OneAttemptMore(_AttemptsChanged):
     by = 1
 
 
-@_wrong("429-is-terminal", "Takes a 429 for terminal", fails="classification.disposition")
+@wrong("429-is-terminal", "Takes a 429 for terminal", fails="classification.disposition")
 class _RateLimitIsTerminal(StudCall):
     def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
         return None if kind == _RATE_LIMITED else super().policy(failure, kind)
 
 
-@_wrong("matches-nothing", "Its retry predicate is never true", fails="classification.disposition")
+@wrong("matches-nothing", "Its retry predicate is never true", fails="classification.disposition")
 class _MatchesNothing(StudCall):
     def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
         return None
 
 
-@_wrong("retries-400", "Retries what cannot get better", fails="classification.disposition")
+@wrong(
+    "retries-400",
+    "Retries what cannot get better",
+    fails="classification.disposition",
+    origin="aaif-goose/goose#11048",
+)
 class _Retries400(StudCall):
     def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
         return POLICIES[_PROVIDER_5XX] if failure.status == 400 else super().policy(failure, kind)
@@ -161,14 +183,14 @@ class _Retries400(StudCall):
 # What it takes a failure for.
 
 
-@_wrong("wrong-code", "Calls a 5xx a network timeout", fails="classification.declared")
+@wrong("wrong-code", "Calls a 5xx a network timeout", fails="classification.declared")
 class _WrongCode(StudCall):
     def classify(self, failure: AttemptError) -> tuple[str, str] | None:
         kind = super().classify(failure)
         return _NETWORK_TIMEOUT if kind == _PROVIDER_5XX else kind
 
 
-@_wrong(
+@wrong(
     "matches-message-text", "Knows a rate limit by its wording", fails="classification.disposition"
 )
 class _MatchesMessageText(StudCall):
@@ -181,26 +203,26 @@ class _MatchesMessageText(StudCall):
 # What it says of the end.
 
 
-@_wrong("loses-code-on-wrapping", "Wraps without class and code", fails="wrapping.identity")
+@wrong("loses-code-on-wrapping", "Wraps without class and code", fails="wrapping.identity")
 class _LosesCode(StudCall):
     def give_up(self, error: TypedError) -> NoReturn:
         raise RuntimeError(f"the provider failed: {error}") from error
 
 
-@_wrong("loses-cause", "Hides what the wrapped error was", fails="wrapping.cause")
+@wrong("loses-cause", "Hides what the wrapped error was", fails="wrapping.cause")
 class _LosesCause(StudCall):
     def give_up(self, error: TypedError) -> NoReturn:
         message = f"gave up after {self.attempt} attempts"
         raise TypedError(error.error_class, error.code, message) from None
 
 
-@_wrong("leaks-secret-to-user", "Shows the API key to the user", fails="audience.user")
+@wrong("leaks-secret-to-user", "Shows the API key to the user", fails="audience.user")
 class _LeaksSecret(StudCall):
     def tell_user(self, code: str | None, failure: AttemptError) -> None:
         self.request.host.show_user(f"The request with {self.request.api_key} failed.")
 
 
-@_wrong("stack-to-model", "Hands its stack to the model", fails="audience.model")
+@wrong("stack-to-model", "Hands its stack to the model", fails="audience.model")
 class _StackToModel(StudCall):
     def tell_model(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
         frames = traceback.extract_tb(failure.__traceback__)
@@ -210,19 +232,19 @@ class _StackToModel(StudCall):
         self.request.host.tell_model({"class": error_class, "code": code, "message": stack})
 
 
-@_wrong("audit-without-code", "Leaves the code out of the audit", fails="audience.audit")
+@wrong("audit-without-code", "Leaves the code out of the audit", fails="audience.audit")
 class _AuditWithoutCode(StudCall):
     def audit_end(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
         super().audit_end(error_class, None, failure)
 
 
-@_wrong("unaudited-retry", "Retries without a word", fails="ordering.retry-audited")
+@wrong("unaudited-retry", "Retries without a word", fails="ordering.retry-audited")
 class _UnauditedRetry(StudCall):
     def audit_retry(self, error: TypedError) -> None:
         return
 
 
-@_miniature("swallows-error", "Returns an empty text for an error", fails="swallow.silent")
+@miniature("swallows-error", "Returns an empty text for an error", fails="swallow.silent")
 async def _swallows_error(request: ProviderRequest) -> Reply:
     try:
         return await converse(request, StudCall(request))
@@ -233,7 +255,12 @@ async def _swallows_error(request: ProviderRequest) -> Reply:
 # When it ends.
 
 
-@_miniature("accepts-cut-stream", "Takes half an answer for a whole one", fails="swallow.silent")
+@miniature(
+    "accepts-cut-stream",
+    "Takes half an answer for a whole one",
+    fails="swallow.silent",
+    origin="ag-ui-protocol/ag-ui#2300",
+)
 async def _accepts_cut_stream(request: ProviderRequest) -> Reply:
     return await converse(request, StudCall(request), _LenientExchange)
 
@@ -248,14 +275,14 @@ class _LenientExchange(ChatExchange):
             self.reply = Reply(self.received_text)
 
 
-@_wrong("never-ends", "Has no deadline for an attempt", fails="ordering.call-ends-once")
+@wrong("never-ends", "Has no deadline for an attempt", fails="ordering.call-ends-once")
 class _NeverEnds(StudCall):
     def __init__(self, request: ProviderRequest) -> None:
         super().__init__(request)
         self.deadline_s = None
 
 
-@_miniature(
+@miniature(
     "retries-after-the-end", "Goes on after it has raised", fails="ordering.nothing-after-the-end"
 )
 async def _retries_after_the_end(request: ProviderRequest) -> Reply:
@@ -283,7 +310,7 @@ async def _once_more(request: ProviderRequest) -> None:
 # What the evidence checks are for.
 
 
-@_miniature("starts-a-process", "Leaves the simulated world, unseen", fails="evidence.no-leaks")
+@miniature("starts-a-process", "Leaves the simulated world, unseen", fails="evidence.no-leaks")
 async def _starts_a_process(request: ProviderRequest) -> Reply:
     # Hiding the refusal is part of the defect: the run is inconclusive all the same.
     with contextlib.suppress(BaseException):
@@ -291,13 +318,13 @@ async def _starts_a_process(request: ProviderRequest) -> Reply:
     return await converse(request, StudCall(request))
 
 
-@_miniature("never-calls", "Answers without asking the provider", fails="evidence.exercised")
+@miniature("never-calls", "Answers without asking the provider", fails="evidence.exercised")
 async def _never_calls(request: ProviderRequest) -> Reply:
     del request
     return Reply("Hello from nobody.")
 
 
-@_miniature(
+@miniature(
     "never-streams", "Asks for a whole answer instead of a stream", fails="evidence.faults-met"
 )
 async def _never_streams(request: ProviderRequest) -> Reply:

@@ -203,7 +203,7 @@ _SHIPPED = {
 
 #: Where miniatures are, by module. Whoever runs a subject of their own pays for none of them.
 _MINIATURES = {
-    "harness.subjects.miniatures": "MINIATURES",
+    "harness.subjects.adapter_miniatures": "ADAPTER_MINIATURES",
     "harness.subjects.tool_miniatures": "TOOL_MINIATURES",
     "harness.subjects.extension_miniatures": "EXTENSION_MINIATURES",
     "harness.subjects.store_miniatures": "STORE_MINIATURES",

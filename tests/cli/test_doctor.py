@@ -20,7 +20,7 @@ def test_this_installation_is_sound() -> None:
     """Versions, shipped files and subjects are named."""
     result = faultclock("doctor")
     assert result.exit_code == 0, result.stdout
-    for text in ("Python 3.", "pydantic ", "shipped scenarios", "1 shipped error model\n"):
+    for text in ("Python 3.", "pydantic ", "shipped scenarios", "5 shipped error models\n"):
         assert text in result.stdout
     assert result.stdout.endswith("all is well\n")
 

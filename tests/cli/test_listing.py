@@ -77,4 +77,5 @@ def test_a_check_names_its_level_its_sentences_and_what_is_made_to_fail_it() -> 
     assert "mini-runtime-one-yes-for-all" in told["miniatures"]
     assert checks["evidence.no-leaks"]["level"] is None
     bare = [name for name, entry in checks.items() if not entry["miniatures"]]
-    assert bare == ["evidence.whole"]
+    # Logs of other systems fail the one; what fails the other would end the process of the tests.
+    assert set(bare) == {"backoff.declared", "evidence.whole"}

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from harness.fakes.provider import FakeProvider
+from harness.fakes.providers import FakeProviders, ProvidersState
 from harness.load.payloads import load_payloads
 from harness.model.fault import FaultRule
-from harness.model.scenario import ProviderScript
+from harness.model.scenario import ProviderScript, Scenario
 
 
 class _RigCall:
@@ -105,35 +106,45 @@ class _RigEndpoint:
 
 
 class _RigNetwork:
-    """Takes the policy and the default service."""
+    """Takes the policy, the default service, and those of single hosts."""
 
     policy: Any = None
 
+    def __init__(self) -> None:
+        self.services: dict[str | None, Callable[[Any], None]] = {}
+
     def listen(self, host: str | None, port: int | None, service: Callable[[Any], None]) -> None:
-        assert (host, port) == (None, None)
-        self.service = service
+        assert port is None
+        assert host not in self.services
+        self.services[host] = service
 
 
 @dataclass
 class _Rig:
     """A provider with its kernel and network."""
 
-    provider: FakeProvider
+    provider: Any
     kernel: _RigKernel = field(default_factory=_RigKernel)
     network: _RigNetwork = field(default_factory=_RigNetwork)
 
     def __post_init__(self) -> None:
         self.provider.mount(self)
 
-    def connect(self, call: str | None = "ask/1") -> _RigEndpoint:
+    def connect(self, call: str | None = "ask/1", host: str | None = None) -> _RigEndpoint:
         """Open a connection of `call`."""
         endpoint = _RigEndpoint(self.kernel, call)
-        self.network.service(endpoint)
+        self.network.services.get(host, self.network.services[None])(endpoint)
         return endpoint
 
-    def exchange(self, data: bytes | None = None, call: str = "ask/1", **body: Any) -> _RigEndpoint:
+    def exchange(
+        self,
+        data: bytes | None = None,
+        call: str = "ask/1",
+        host: str | None = None,
+        **body: Any,
+    ) -> _RigEndpoint:
         """Send one request on a new connection and let everything happen."""
-        endpoint = self.connect(call)
+        endpoint = self.connect(call, host)
         endpoint.arrive(request_bytes(**body) if data is None else data)
         self.kernel.run()
         return endpoint
@@ -219,6 +230,21 @@ def make_rig(payloads: Any) -> Callable[..., _Rig]:
             for number, item in enumerate(faults, 1)
         ]
         return _Rig(FakeProvider(ProviderScript(faults=tuple(rules), **script), payloads, seed))
+
+    return make
+
+
+@pytest.fixture
+def make_chain(payloads: Any) -> Callable[..., _Rig]:
+    """Return a maker of rigs with several providers: sections of a scenario, as a file has them."""
+
+    def make(*, state: ProvidersState | None = None, seed: int = 0, **sections: Any) -> _Rig:
+        scenario = Scenario.model_validate(
+            {"id": "tests/chain", "title": "A chain", "why": "For a test.", "role": "runtime"}
+            | sections
+        )
+        kept = state or ProvidersState.initial(scenario.fallbacks)
+        return _Rig(FakeProviders(scenario, payloads, seed, kept))
 
     return make
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.fakes.tool_plan import ToolCounts, ToolPlan, commit, decide, effect_key, reply_of
 from harness.model.port_values import ToolResult
-from harness.model.tool_script import ToolScript
+from harness.model.tool_script import ToolFault, ToolScript
 
 MS = 1_000_000
 KINDS = (
@@ -24,6 +24,8 @@ KINDS = (
     "not_found",
     "exception",
     "hang",
+    "logical",
+    "capability_absent",
 )
 EXTRA: dict[str, dict[str, Any]] = {
     "partial": {"value": [1, 2], "errors": [{"item": "c", "class": "ToolTerminal", "code": "Bad"}]}
@@ -112,6 +114,8 @@ def test_a_rule_may_ask_for_arguments() -> None:
         ("input_rejected", "ToolTerminal", "InputInvalid"),
         ("forbidden", "ToolTerminal", "Forbidden"),
         ("not_found", "ToolTerminal", "NotFound"),
+        ("logical", "Tool", "Logical"),
+        ("capability_absent", "Tool", "CapabilityAbsent"),
     ],
 )
 def test_a_failure_is_typed(kind: str, error_class: str, code: str) -> None:
@@ -122,6 +126,24 @@ def test_a_failure_is_typed(kind: str, error_class: str, code: str) -> None:
     assert reply.problem is not None
     assert (reply.problem.error_class, reply.problem.code) == (error_class, code)
     assert (reply.ok, reply.value, reply.errors) == (False, None, ())
+
+
+def test_every_kind_of_fault_is_tried_here() -> None:
+    """A new one must not be forgotten."""
+    (union, *_) = get_args(ToolFault)
+    known = {get_args(fault.model_fields["kind"].annotation)[0] for fault in get_args(union)}
+    assert known == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", ["logical", "capability_absent"])
+def test_a_tool_says_in_its_own_words_why_it_did_not_work(kind: str) -> None:
+    """The message is the script's."""
+    told = {"fault": {"kind": kind, "message": "File not found: a.txt"}}
+    tool = script({"then": told})
+    reply = reply_of(tool, tool.rules[0])
+    assert isinstance(reply, ToolResult)
+    assert reply.problem is not None
+    assert reply.problem.message == "File not found: a.txt"
 
 
 def test_a_partial_result_has_a_value_and_names_what_failed() -> None:

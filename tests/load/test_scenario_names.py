@@ -41,6 +41,19 @@ def problem(tmp_path: Path, text: str) -> str:
         ),
         ("cancels: [{id: a, scope: tool, target: x, when: {at: 1s}}]", "there is no tool 'x'"),
         ("cancels: [{id: a, scope: stage, target: x, when: {at: 1s}}]", "there is no stage 'x'"),
+        (
+            "workflow: {nodes: [{id: a, do: tool, tool: write_fil}]}",
+            "there is no tool 'write_fil'",
+        ),
+        (
+            "workflow: {nodes: [{id: a, do: program, argv: [codex]}]}",
+            "there is no program 'codex'",
+        ),
+        (
+            "fallbacks: [{id: b, faults: [{id: a, then: "
+            "{kind: http_error, status: 500, error: nope}}]}]",
+            "openai-chat has no error payload 'nope'",
+        ),
     ],
 )
 def test_a_runtime_is_told_of_nothing_that_is_not_there(
@@ -50,6 +63,32 @@ def test_a_runtime_is_told_of_nothing_that_is_not_there(
     told = problem(tmp_path, RUNTIME + line + "\n")
     assert told.startswith("6:")
     assert words in told
+
+
+def test_a_program_that_is_not_to_be_there_is_declared_so(tmp_path: Path) -> None:
+    """A name that is only missing in the file is taken for a mistake."""
+    node = "workflow: {nodes: [{id: a, do: command, argv: [codxe]}]}\n"
+    told = problem(tmp_path, RUNTIME + "programs: [{name: codex}]\n" + node)
+    assert "did you mean `codex`?" in told
+    assert "`good: {missing: true}`" in told
+    file = tmp_path / "two.yaml"
+    file.write_text(RUNTIME + "programs: [{name: codxe, good: {missing: true}}]\n" + node)
+    assert load_scenario(file).programs[0].good.missing
+
+
+def test_a_stage_to_cancel_may_be_a_node(tmp_path: Path) -> None:
+    """Where the workflow has nodes, they are its stages."""
+    file = tmp_path / "one.yaml"
+    cancel = "cancels: [{id: a, scope: stage, target: code, when: {at: 1s}}]\n"
+    file.write_text(RUNTIME + "workflow: {nodes: [{id: code, do: agent}]}\n" + cancel, "utf-8")
+    assert load_scenario(file).cancels[0].target == "code"
+
+
+def test_a_model_of_somebodys_own_may_be_named(tmp_path: Path) -> None:
+    """Which models there are is known when one is chosen."""
+    file = tmp_path / "one.yaml"
+    file.write_text(RUNTIME + "models: [my-own]\n", "utf-8")
+    assert load_scenario(file).models == ("my-own",)
 
 
 @pytest.mark.parametrize("role", ["tool", "extension"])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from harness.model.finding import RunReport
+from harness.model.finding import EventMark, RunReport
+from harness.model.trace import TraceEvent
 from harness.render.agent import AgentTimeline, draw_agent
 from harness.render.html_text import html_report
+from harness.run.event_texts import describe
 from tests.render import sample_report
 from tests.render.sample_agent import agent_run
+from tests.render.sample_story import MS
 
 
 def _drawn(run: RunReport) -> AgentTimeline:
@@ -39,6 +43,59 @@ def test_an_approval_is_a_window_that_ends_with_the_answer_and_shows_its_deadlin
     assert window.key == "good"
     assert window.deadline is not None
     assert window.deadline > window.x + window.width
+
+
+def _with(*facts: tuple[int, str, dict[str, Any]]) -> RunReport:
+    """Return the sample run with more facts in its first life."""
+    run = agent_run()
+    more = [
+        EventMark(
+            seq=1_000 + number,
+            at_ns=at_ms * MS,
+            lane=kind.partition(".")[0],
+            kind=kind,
+            text=describe(TraceEvent(1_000 + number, at_ms * MS, "x", kind, payload)),
+            payload=payload,
+        )
+        for number, (at_ms, kind, payload) in enumerate(facts)
+    ]
+    return run.model_copy(update={"timeline": (*run.timeline, *more)})
+
+
+def test_nodes_programs_and_services_have_lanes_of_their_own() -> None:
+    """Each lasts from its first fact to its last, and is good or failed."""
+    hook: dict[str, Any] = {"hook": "audit", "slot": "pre_tool", "n": 1}
+    node: dict[str, Any] = {"node": "rate", "n": 1}
+    item: dict[str, Any] = {"item": "turn-1", "n": 1}
+    span: dict[str, Any] = {"name": "turn", "n": 1}
+    program: dict[str, Any] = {"program": "codex", "run": "p1"}
+    wrong = {"ok": False, "error": {"kind": "sandbox", "cause": "stack", "message": "deep"}}
+    drawing = _drawn(
+        _with(
+            (400, "node.called", {**node, "do": "expression"}),
+            (450, "node.replied", {**node, **wrong}),
+            (500, "hook.called", hook),
+            (510, "telemetry.asked", span),
+            (520, "queue.asked", item),
+            (600, "hook.replied", {**hook, "ok": True, "error": None}),
+            (610, "telemetry.answered", {**span, "ok": True, "error": None}),
+            (700, "program.started", {**program, "argv": ["codex"], "n": 1, "means": ""}),
+            (900, "program.ended", {**program, "status": 2, "signal": None, "means": "auth"}),
+            (950, "fault.fired", {"fault": "f", "fault_kind": "raises", "of": "hook audit"}),
+            (960, "program.missing", {"program": "pytest", "argv": ["pytest"], "n": 1}),
+            (970, "policy.decided", {"tool": "write_file", "tool_call": "c", "decision": "deny"}),
+        )
+    )
+    lanes = [lane.name for lane in drawing.lanes]
+    assert lanes == [
+        *("calls", "nodes", "provider", "tools", "programs", "person", "store", "services"),
+        "harness",
+    ]
+    looks = {(span.lane, span.key) for span in drawing.spans}
+    assert {("nodes", "failed"), ("programs", "failed"), ("services", "good")} <= looks
+    never = [span.says for span in drawing.spans if span.lane == "services" and span.key != "good"]
+    assert len(never) == 1
+    assert "turn-1 is pushed to the queue" in never[0]
 
 
 def test_a_window_that_nobody_closes_stays_open() -> None:

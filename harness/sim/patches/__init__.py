@@ -25,6 +25,7 @@ from harness.sim.patches import (
     files,
     listings,
     machine,
+    processes,
     refusals,
 )
 from harness.sim.patches.installer import Installation
@@ -49,6 +50,7 @@ def install() -> None:
             *machine.PATCHES,
             *files.PATCHES,
             *listings.PATCHES,
+            *processes.PATCHES,
             *refusals.PATCHES,
             *net_patches.PATCHES,
         )

@@ -22,7 +22,7 @@ from harness.sim.escapes import refuse
 from harness.sim.patches import files
 from harness.sim.patches.registry import Patch, refusing
 
-__all__ = ["PATCHES", "arm", "disarm"]
+__all__ = ["PATCHES", "arm", "disarm", "importing"]
 
 #: Audit events that mean the real world. https://docs.python.org/3/library/audit_events.html
 _REFUSED_EVENTS = frozenset(
@@ -120,7 +120,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
     if not _armed:
         return
     if event in _REFUSED_EVENTS or (event == "ctypes.dlsym" and args[1] in _REFUSED_SYMBOLS):
-        if current() is not None and not _importing():
+        if current() is not None and not importing():
             refuse(_named(event, args))
     elif event == "import" and args[0] in _REFUSED_MODULES and current() is not None:
         refuse(f"import of {args[0]}, which does its own I/O in C,")
@@ -139,7 +139,7 @@ def _named(event: str, args: tuple[Any, ...]) -> str:
     return f"real {event}" if event.startswith("socket.") else event
 
 
-def _importing() -> bool:
+def importing() -> bool:
     """Return whether a module is being imported.
 
     Importing is the interpreter's business, not the subject's: some libraries look for shared

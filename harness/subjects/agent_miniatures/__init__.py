@@ -4,6 +4,50 @@ One module for each model, named like its reference in `reference_agents`. The s
 its own in `runtime_miniatures`.
 """
 
+from harness.subjects.agent_miniatures import (
+    afk,
+    afk_events,
+    afk_runs,
+    afk_tool_events,
+    kode,
+    kode_errors,
+    kode_life,
+    kode_permissions,
+    kode_records,
+    kode_telling,
+    kode_tools,
+    matrix,
+    matrix_events,
+    matrix_tasks,
+    relavium,
+    relavium_events,
+    relavium_gates,
+    relavium_nodes,
+    relavium_stream,
+    relavium_telling,
+)
 from harness.subjects.agent_miniatures.table import AGENT_MINIATURES
 
-__all__ = ["AGENT_MINIATURES"]
+__all__ = [
+    "AGENT_MINIATURES",
+    "afk",
+    "afk_events",
+    "afk_runs",
+    "afk_tool_events",
+    "kode",
+    "kode_errors",
+    "kode_life",
+    "kode_permissions",
+    "kode_records",
+    "kode_telling",
+    "kode_tools",
+    "matrix",
+    "matrix_events",
+    "matrix_tasks",
+    "relavium",
+    "relavium_events",
+    "relavium_gates",
+    "relavium_nodes",
+    "relavium_stream",
+    "relavium_telling",
+]

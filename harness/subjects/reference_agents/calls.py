@@ -55,7 +55,7 @@ class Outcome:
     """What became of a call.
 
     Attributes:
-        value: of a good or partial result.
+        value: of a good or partial result, and of one that does not fit its schema.
         message: why it is not good; for operators, it may hold internals.
         code: the code that the tool gave, where it gave one.
         error: what left the tool, for `exception`.
@@ -142,7 +142,7 @@ def _read(call: Call, result: Any) -> Outcome:
     assert call.tool is not None
     why = misfit(result.value, call.tool.contract.output_schema)
     if why is not None:
-        return Outcome(kind="output_malformed", message=why)
+        return Outcome(kind="output_malformed", value=result.value, message=why)
     if result.errors:
         return Outcome(kind="partial", value=result.value, errors=result.errors)
     return Outcome(kind="ok", value=result.value)

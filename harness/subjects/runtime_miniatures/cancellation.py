@@ -25,7 +25,12 @@ T = TypeVar("T")
 # What they reach.
 
 
-@wrong("backoff-swallows-cancel", "Swallows a cancel while it waits", fails="cancel.outcome")
+@wrong(
+    "backoff-swallows-cancel",
+    "Swallows a cancel while it waits",
+    fails="cancel.outcome",
+    origin="harbor-framework/harbor#1223",
+)
 class _BackoffSwallowsCancel(ProviderCall):
     """harbor-framework/harbor#1223: the retry caught the cancel, and the next attempt came."""
 
@@ -57,7 +62,12 @@ class _ToolCancelGoesUp(ReferenceRuntime):
         super().cancel("turn" if scope == "tool" else scope, None)
 
 
-@wrong("tool-cancel-goes-sideways", "Cancels all tools with one", fails="cancel.outcome")
+@wrong(
+    "tool-cancel-goes-sideways",
+    "Cancels all tools with one",
+    fails="cancel.outcome",
+    origin="bytedance/deer-flow#2339",
+)
 class _ToolCancelGoesSideways(ReferenceRuntime):
     """bytedance/deer-flow#2339: one cancelled tool took its siblings with it."""
 

@@ -71,6 +71,7 @@ class _TakesLateAnswers(Interactions):
     "late-yes-runs-it",
     "Runs a tool that is approved too late",
     fails="ordering.denied-never-executed",
+    origin="rmusser01/tldw_chatbook#1713",
 )
 class _LateYesRunsIt(Interactions):
     """rmusser01/tldw_chatbook#1713: a late approval ran the tool behind everybody's back."""

@@ -19,7 +19,12 @@ __all__: list[str] = []
 # Once more?
 
 
-@wrong("never-asks-the-store-again", "Gives the store one try", fails="store.disposition")
+@wrong(
+    "never-asks-the-store-again",
+    "Gives the store one try",
+    fails="store.disposition",
+    origin="zai-org/feedback#625",
+)
 class _NeverAsksTheStoreAgain(Persistence):
     """zai-org/feedback#625: required writes had no retry."""
 
@@ -33,7 +38,12 @@ class _OneStoreTryMore(Persistence):
     attempts_max = 4
 
 
-@wrong("hurries-the-store", "Asks the store again at once", fails="store.wait")
+@wrong(
+    "hurries-the-store",
+    "Asks the store again at once",
+    fails="store.wait",
+    origin="NousResearch/hermes-agent#74478",
+)
 class _HurriesTheStore(Persistence):
     """NousResearch/hermes-agent#74478: all retries lay within a second, and a lock for longer."""
 
@@ -41,7 +51,12 @@ class _HurriesTheStore(Persistence):
         return 0.1
 
 
-@wrong("loses-silently", "Goes on when nothing can be saved", fails="store.disposition")
+@wrong(
+    "loses-silently",
+    "Goes on when nothing can be saved",
+    fails="store.disposition",
+    origin="MervinPraison/PraisonAI#3597",
+)
 class _LosesSilently(Persistence):
     """MervinPraison/PraisonAI#3597: a failed write returned False, and nobody looked."""
 

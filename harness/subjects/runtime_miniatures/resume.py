@@ -92,7 +92,12 @@ class _ForgetsHistory(Resume):
         super().take_over({**manifest, "messages": []})
 
 
-@wrong("leaves-orphans", "Resumes with unanswered tool calls", fails="tools.paired")
+@wrong(
+    "leaves-orphans",
+    "Resumes with unanswered tool calls",
+    fails="tools.paired",
+    origin="anomalyco/opencode#21326",
+)
 class _LeavesOrphans(Resume):
     """anomalyco/opencode#21326: a tool call without a result, and every later turn is a 400."""
 
@@ -134,12 +139,18 @@ class _RunsAgain(ReferenceRuntime):
     "runs-the-call-again",
     "Executes a cut-off call again on resume",
     fails="ordering.resume-never-executes-again",
+    origin="langchain-ai/langgraph#8039",
 )
 class _RunsTheCallAgain(_RunsAgain):
     """langchain-ai/langgraph#8039: after a crash the node ran again."""
 
 
-@wrong("repeats-the-effect", "Does a cut-off call anew on resume", fails="tools.effects")
+@wrong(
+    "repeats-the-effect",
+    "Does a cut-off call anew on resume",
+    fails="tools.effects",
+    origin="langchain-ai/langgraph#6792",
+)
 class _RepeatsTheEffect(_RunsAgain):
     """langchain-ai/langgraph#6792: what was done is done again, as a call of its own."""
 

@@ -42,7 +42,12 @@ class _HurriesStages(Workflow):
         return 0.0
 
 
-@wrong("failure-is-the-end", "Ends in peace where a workflow aborts", fails="stages.next")
+@wrong(
+    "failure-is-the-end",
+    "Ends in peace where a workflow aborts",
+    fails="stages.next",
+    origin="openai/codex#28375",
+)
 class _FailureIsTheEnd(Workflow):
     """openai/codex#28375: the event of the end overwrote that of the failure."""
 

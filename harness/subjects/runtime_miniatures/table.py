@@ -51,13 +51,19 @@ _PLACES: tuple[tuple[type[Any], str, type[Any]], ...] = (
 )
 
 
-def wrong(name: str, title: str, *, fails: str) -> Callable[[_PartT], _PartT]:
-    """Register the reference runtime with the decorated part as `mini-runtime-NAME`."""
+def wrong(
+    name: str, title: str, *, fails: str, origin: str | None = None
+) -> Callable[[_PartT], _PartT]:
+    """Register the reference runtime with the decorated part as `mini-runtime-NAME`.
+
+    Args:
+        origin: the public bug that the part has, as `owner/name#number`.
+    """
 
     def register(part: _PartT) -> _PartT:
         bind = runtime(id=f"mini-runtime-{name}", title=title, declares=DECLARES, inline=True)
         binding = bind(_with(part))
-        RUNTIME_MINIATURES[binding.id] = Miniature(binding=binding, fails=fails)
+        RUNTIME_MINIATURES[binding.id] = Miniature(binding=binding, fails=fails, origin=origin)
         return part
 
     return register

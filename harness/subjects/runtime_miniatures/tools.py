@@ -36,7 +36,12 @@ class _MakesPathsAbsolute(ToolRunner):
 # Once more?
 
 
-@wrong("retries-every-tool", "Tries a failed tool again in any case", fails="tools.effects")
+@wrong(
+    "retries-every-tool",
+    "Tries a failed tool again in any case",
+    fails="tools.effects",
+    origin="crewAIInc/crewAI#5802",
+)
 class _RetriesEveryTool(ToolRunner):
     """crewAIInc/crewAI#5802: a tool that acts and then fails acts twice."""
 
@@ -83,7 +88,12 @@ class _NoToolBackoff(ToolRunner):
 # How long.
 
 
-@wrong("timer-starts-early", "Starts a tool's time with its proposal", fails="tools.deadline")
+@wrong(
+    "timer-starts-early",
+    "Starts a tool's time with its proposal",
+    fails="tools.deadline",
+    origin="1ay1/agentty#40",
+)
 class _TimerStartsEarly(MessageLoop):
     """1ay1/agentty#40: approved after six minutes, the tool failed at once as "too long"."""
 
@@ -159,7 +169,12 @@ class _ResultsAsTheyCome(MessageLoop):
         return sorted(calls, key=lambda call: ended.index(call.id))
 
 
-@wrong("one-failure-fails-all", "Drops what ran beside a failed tool", fails="tools.told")
+@wrong(
+    "one-failure-fails-all",
+    "Drops what ran beside a failed tool",
+    fails="tools.told",
+    origin="openai/openai-agents-python#2584",
+)
 class _OneFailureFailsAll(MessageLoop):
     """openai/openai-agents-python#2584: one failing parallel call threw its siblings away."""
 
@@ -178,7 +193,12 @@ class _PartialIsWhole(ToolRunner):
         return super().content(replace(result, errors=()))
 
 
-@wrong("errors-as-text", "Tells the model of a failure in prose", fails="tools.told")
+@wrong(
+    "errors-as-text",
+    "Tells the model of a failure in prose",
+    fails="tools.told",
+    origin="vaadin/flow-components#9957",
+)
 class _ErrorsAsText(ToolRunner):
     """vaadin/flow-components#9957: an error that says nothing is tried again and again."""
 
@@ -186,7 +206,12 @@ class _ErrorsAsText(ToolRunner):
         return super().content(result) if result.problem is None else {"value": "It failed."}
 
 
-@wrong("exception-to-model", "Hands a tool's exception to the model", fails="tools.told")
+@wrong(
+    "exception-to-model",
+    "Hands a tool's exception to the model",
+    fails="tools.told",
+    origin="modelcontextprotocol/typescript-sdk#1651",
+)
 class _ExceptionToModel(ToolRunner):
     """modelcontextprotocol/typescript-sdk#1651: the raw text of an exception was sent on."""
 
@@ -261,6 +286,7 @@ class _SucceedsTwice(ToolRunner):
     "failure-is-success",
     "Announces a failed subagent as done",
     fails="ordering.tool-success-was-observed",
+    origin="vercel/eve#412",
 )
 class _FailureIsSuccess(ToolRunner):
     """vercel/eve#412: a child that had failed was reported as a success."""

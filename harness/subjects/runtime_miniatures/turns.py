@@ -21,7 +21,12 @@ __all__: list[str] = []
 # Where it begins and ends.
 
 
-@wrong("ends-good-turns-only", "Ends no turn that failed", fails="ordering.turn-ends-once")
+@wrong(
+    "ends-good-turns-only",
+    "Ends no turn that failed",
+    fails="ordering.turn-ends-once",
+    origin="ag-ui-protocol/ag-ui#2416",
+)
 class _EndsGoodTurnsOnly(ReferenceRuntime):
     """ag-ui-protocol/ag-ui#2416: a failed run had no terminal event."""
 
@@ -128,7 +133,12 @@ class _LeavesStagesOpen(Session):
         self.host.event("StagePostFired", turn=turn.id, stage=name, id=id_, error=False)
 
 
-@wrong("ends-other-stages", "Ends RENDER in any case", fails="ordering.stage-post-has-pre")
+@wrong(
+    "ends-other-stages",
+    "Ends RENDER in any case",
+    fails="ordering.stage-post-has-pre",
+    origin="agno-agi/agno#9487",
+)
 class _EndsOtherStages(ReferenceRuntime):
     """agno-agi/agno#9487: what had failed was finished all the same."""
 
@@ -172,7 +182,12 @@ class _CountsTooLate(MessageLoop):
             self.turn.steps += 1
 
 
-@wrong("limit-is-an-end", "Ends in peace at a limit", fails="budgets.kept")
+@wrong(
+    "limit-is-an-end",
+    "Ends in peace at a limit",
+    fails="budgets.kept",
+    origin="rescrv/claudius#38",
+)
 class _LimitIsAnEnd(MessageLoop):
     """rescrv/claudius#38: nobody looked at the result that said "over budget"."""
 
@@ -185,7 +200,12 @@ class _LimitIsAnEnd(MessageLoop):
             return LoopEnd(text="")
 
 
-@wrong("counts-no-tools", "Counts no executions of tools", fails="budgets.kept")
+@wrong(
+    "counts-no-tools",
+    "Counts no executions of tools",
+    fails="budgets.kept",
+    origin="nicobailon/pi-subagents#1779",
+)
 class _CountsNoTools(ToolRunner):
     """nicobailon/pi-subagents#1779: 512 tools ran under a hard limit of 150."""
 
@@ -202,7 +222,12 @@ class _CountsNoTokens(MessageLoop):
         return replace(super().identified(reply), tokens=0)
 
 
-@wrong("has-no-clock", "Lets a turn take its time", fails="budgets.kept")
+@wrong(
+    "has-no-clock",
+    "Lets a turn take its time",
+    fails="budgets.kept",
+    origin="OpenHands/OpenHands#9798",
+)
 class _HasNoClock(ReferenceRuntime):
     """OpenHands/OpenHands#9798: a wait of 30 seconds took half an hour."""
 

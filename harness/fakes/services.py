@@ -1,0 +1,191 @@
+"""Fake services around a runtime: hooks, a telemetry sink, a queue.
+
+Each answers in virtual time, raises an ordinary exception, or never comes back, as its script
+says. What is exported or pushed is not kept: a trace says that it was, and how it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+from harness.fakes.plain import plain
+from harness.fakes.uses import Used, UseRule, Uses, UsesState
+from harness.model.secrets import without_secrets
+from harness.model.services_script import (
+    HookScript,
+    HookSlot,
+    QueueScript,
+    ServiceRule,
+    TelemetryScript,
+)
+from harness.sim.kernel import Kernel
+
+__all__ = ["FakeHook", "FakeQueue", "FakeTelemetry"]
+
+_Style = Literal["async", "sync"]
+_Clean = Callable[[str], str]
+
+
+class FakeHook:
+    """One hook in one life of the subject; it implements the port `Hook`.
+
+    `run` is a coroutine function for an async subject and blocks the simulated thread of a
+    blocking one. A hook that raises does so with RuntimeError; one whose task is cancelled stops.
+
+    Args:
+        style: of the subject.
+        state: of this hook, over all lives; it is changed in place.
+        life: 1-based.
+        clean: takes out of what it raises what may stand in no trace.
+    """
+
+    run: Callable[[Mapping[str, Any]], Any]
+
+    def __init__(
+        self,
+        script: HookScript,
+        kernel: Kernel,
+        style: _Style,
+        state: UsesState,
+        life: int = 1,
+        *,
+        clean: _Clean = without_secrets,
+    ) -> None:
+        self.id = script.id
+        self.slot: HookSlot = script.slot
+        used = Used(
+            actor="hook",
+            of=f"hook {script.id}",
+            begins="hook.called",
+            ends="hook.replied",
+            takes_ns=script.takes,
+            stops=True,
+        )
+        rules = _rules(script.rules, RuntimeError, clean)
+        self._uses = Uses(used, rules, kernel, state, life)
+        self.run = self._run_async if style == "async" else self._run_sync
+
+    def seal(self) -> None:
+        """Record every rule that nobody met. Call it once, after the last life."""
+        self._uses.seal()
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        return {"hook": self.id, "slot": self.slot}
+
+    async def _run_async(self, payload: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port's
+        await self._uses.begin(self._facts).wait_async()
+
+    def _run_sync(self, payload: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port's
+        self._uses.begin(self._facts).wait_sync()
+
+
+class FakeTelemetry:
+    """The telemetry sink of one life; it implements the port `TelemetrySink`.
+
+    It lies outside of the subject's process: an export goes on when nobody waits for it any more.
+    One that fails raises ConnectionError.
+
+    Args:
+        style, state, life, clean: as those of a FakeHook.
+    """
+
+    export: Callable[[str, Mapping[str, Any]], Any]
+
+    def __init__(
+        self,
+        script: TelemetryScript,
+        kernel: Kernel,
+        style: _Style,
+        state: UsesState,
+        life: int = 1,
+        *,
+        clean: _Clean = without_secrets,
+    ) -> None:
+        self._clean = clean
+        self._uses = _outside("telemetry", script, kernel, state, life, clean)
+        self.export = self._export_async if style == "async" else self._export_sync
+
+    def seal(self) -> None:
+        """Record every rule that nobody met. Call it once, after the last life."""
+        self._uses.seal()
+
+    async def _export_async(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
+        await self._uses.begin({"name": plain(name, self._clean)}).wait_async()
+
+    def _export_sync(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self._uses.begin({"name": plain(name, self._clean)}).wait_sync()
+
+
+class FakeQueue:
+    """The queue of one life; it implements the port `Queue`.
+
+    It lies outside of the subject's process, as the telemetry sink does, and fails as that one.
+
+    Args:
+        style, state, life, clean: as those of a FakeHook.
+    """
+
+    push: Callable[[str, Mapping[str, Any]], Any]
+
+    def __init__(
+        self,
+        script: QueueScript,
+        kernel: Kernel,
+        style: _Style,
+        state: UsesState,
+        life: int = 1,
+        *,
+        clean: _Clean = without_secrets,
+    ) -> None:
+        self._clean = clean
+        self._uses = _outside("queue", script, kernel, state, life, clean)
+        self.push = self._push_async if style == "async" else self._push_sync
+
+    def seal(self) -> None:
+        """Record every rule that nobody met. Call it once, after the last life."""
+        self._uses.seal()
+
+    async def _push_async(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
+        await self._uses.begin({"item": plain(item, self._clean)}).wait_async()
+
+    def _push_sync(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self._uses.begin({"item": plain(item, self._clean)}).wait_sync()
+
+
+def _outside(
+    name: str,
+    script: TelemetryScript | QueueScript,
+    kernel: Kernel,
+    state: UsesState,
+    life: int,
+    clean: _Clean,
+) -> Uses:
+    used = Used(
+        actor=name,
+        of=name,
+        begins=f"{name}.asked",
+        ends=f"{name}.answered",
+        takes_ns=script.takes,
+        stops=False,
+    )
+    return Uses(used, _rules(script.rules, ConnectionError, clean), kernel, state, life)
+
+
+def _rules(
+    rules: tuple[ServiceRule, ...], raised: type[Exception], clean: _Clean
+) -> Iterator[UseRule]:
+    for rule in rules:
+        yield UseRule(
+            id=rule.id,
+            optional=rule.optional,
+            numbers=rule.uses,
+            fault_kind=rule.then,
+            make_error=None if rule.then == "hangs" else _maker(raised, rule.message),
+            error={"type": raised.__name__, "message": clean(rule.message)},
+        )
+
+
+def _maker(raised: type[Exception], message: str) -> Callable[[], Exception]:
+    return lambda: raised(message)

@@ -1,0 +1,131 @@
+"""The lines of a JSON Lines file that somebody else wrote: each a JSON object, or told at its place.
+
+Whatever the bytes are, a line becomes plain data or a SourceError. Numbers keep every digit:
+fractions are Decimal, and one that no int of ours could hold is refused. It knows no map.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any, NamedTuple, NoReturn
+
+from harness.errors import Problem, SourceError
+
+__all__ = ["Line", "lines_of", "refused"]
+
+#: Digits before and behind the point that a number may have; time in nanoseconds has 19.
+DIGITS_MAX = 40
+_EXACT = Context(prec=10 * DIGITS_MAX)
+
+
+class Line(NamedTuple):
+    """One event of a log: where it stands (1-based), and what it says."""
+
+    number: int
+    text: str
+    data: dict[str, Any]
+
+
+class _Unreadable(ValueError):
+    """What is wrong with a value; `near` is a part of the text that leads to it."""
+
+    def __init__(self, message: str, hint: str, near: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint, self.near = message, hint, near
+
+
+def lines_of(content: bytes, path: str) -> Iterator[Line]:
+    """Yield the lines of `content` that are not blank; `path` is for messages.
+
+    Raises:
+        SourceError: at the first line that is no JSON object.
+    """
+    raw = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    last = len(raw)
+    for number, line in enumerate(raw, start=1):
+        text = _decoded(line, path, number).removesuffix("\r")
+        if text.strip(" \t\r"):
+            # Only what a writer was cut off in has no newline behind it.
+            yield Line(number, text, _parsed(text, path, number, cut=number == last))
+
+
+def refused(path: str, line: int, message: str, hint: str, *, column: int = 1) -> SourceError:
+    """Return what says that a line (1-based) of the file cannot be read."""
+    problem = Problem(path=path, line=line, column=column, message=message, hint=hint)
+    return SourceError((problem,))
+
+
+def _decoded(line: bytes, path: str, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        column = len(line[: error.start].decode("utf-8")) + 1
+        hint = "a log in another encoding has to be converted first"
+        raise refused(path, number, "this byte is not UTF-8", hint, column=column) from None
+
+
+def _parsed(text: str, path: str, number: int, *, cut: bool) -> dict[str, Any]:
+    try:
+        data = json.loads(
+            text,
+            parse_float=_fraction,
+            parse_int=_whole,
+            parse_constant=_constant,
+            object_pairs_hook=_object,
+        )
+    except json.JSONDecodeError as error:
+        if cut:
+            hint = "the log was cut while it was written: take the line away, or the whole log"
+            message = "the last line ends in the middle of an event"
+            raise refused(path, number, message, hint, column=error.colno) from None
+        hint = "a log has one JSON object in each line"
+        message = f"this line is not JSON: {error.msg.lower()}"
+        raise refused(path, number, message, hint, column=error.colno) from None
+    except _Unreadable as error:
+        column = max(0, text.rfind(error.near)) + 1 if error.near else 1
+        raise refused(path, number, error.message, error.hint, column=column) from None
+    except RecursionError:
+        hint = "an event is a few levels deep"
+        raise refused(path, number, "this line nests too deep", hint) from None
+    if not isinstance(data, dict):
+        hint = "a log has one JSON object in each line"
+        raise refused(path, number, "this line is no JSON object", hint)
+    return data
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        hint = "which of the two counts is anybody's guess"
+        message = f"the key {twice[:40]!r} is there twice in one object"
+        raise _Unreadable(message, hint, near=json.dumps(twice, ensure_ascii=False))
+    return data
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > DIGITS_MAX:
+        raise _number(digits)
+    return int(digits)
+
+
+def _fraction(digits: str) -> Decimal:
+    try:
+        value = _EXACT.create_decimal(digits)
+    except InvalidOperation:
+        raise _number(digits) from None
+    if value and (abs(value.adjusted()) > DIGITS_MAX or len(value.as_tuple().digits) > DIGITS_MAX):
+        raise _number(digits)
+    return value
+
+
+def _number(digits: str) -> _Unreadable:
+    message = f"the number {digits[:20]}{'…' if len(digits) > 20 else ''} has too many digits"
+    return _Unreadable(message, f"one has at most {DIGITS_MAX}", near=digits)
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Unreadable(f"{name} is no JSON number", "write null where there is none", near=name)

@@ -1,0 +1,383 @@
+"""The chain of providers: when the next one is asked, when none is, and which one is left out.
+
+What counts is the failure of the last attempt at a provider, once its own attempts are over. The
+attempts at each provider are the business of `backoff.attempts`; here is where a request goes
+from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.model.duration import format_duration
+from harness.model.failure_rules import ChainRules, covers
+from harness.model.trace import TraceEvent
+from harness.oracle.attempts import Call
+from harness.oracle.check import Case, Check, Outcome, Violation
+from harness.oracle.plans import providers_of
+from harness.oracle.run_end import end_of
+from harness.oracle.silent_turns import failed_before_asking
+from harness.oracle.visits import Visit
+
+__all__ = ["CHECKS"]
+
+Move = Literal["advances", "stops", "after_content"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turning:
+    """A visit that failed with a known class and code: where the request may go from there.
+
+    Attributes:
+        may: the providers that may be asked next, in order; the last one is to be asked.
+        due: whether one of them has to be asked.
+        left: whether there is another provider after it at all.
+    """
+
+    visit: Visit
+    move: Move
+    may: tuple[str, ...]
+    due: bool
+    left: bool
+
+
+def _gate(
+    case: Case, provider: str, life: int, seq: int, at_ns: int
+) -> Literal["free", "shut", "either"]:
+    """Return whether a provider may be asked at `at_ns`: it is neither parked, nor cut off."""
+    gates = {case.parks.gate(provider, life, seq, at_ns)}
+    if case.breakers is not None:
+        gates.add(case.breakers.gate(provider, life, seq, at_ns))
+    if "shut" in gates:
+        return "shut"
+    return "either" if "either" in gates else "free"
+
+
+def _nothing(case: Case) -> str:
+    """Return why there is nothing to judge in any case; empty where there is something."""
+    if case.model.chain is None:
+        return "the document says nothing of a chain of providers"
+    if not case.trace.header.scenario.fallbacks:
+        return "there is one provider only"
+    return ""
+
+
+def _turnings(case: Case, rules: ChainRules) -> Iterator[_Turning]:
+    order = providers_of(case.trace.header.scenario)
+    for visit in case.visits:
+        pair = visit.pair
+        if pair is None or (visit.call.stop is not None and visit.following is None):
+            continue
+        later = order[order.index(visit.provider) + 1 :]
+        move: Move = "advances"
+        if covers(rules.stops_on, pair) or not covers(rules.advances_on, pair):
+            move = "stops"
+        elif visit.last.attempt.content and rules.after_content == "never":
+            move = "after_content"
+        may, due = _open_ones(case, visit, later)
+        yield _Turning(visit=visit, move=move, may=may, due=due, left=bool(later))
+
+
+def _open_ones(case: Case, visit: Visit, later: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """Return which of the `later` providers may be asked next, and whether one has to be."""
+    start = visit.following_start
+    seq, at_ns = (visit.seq + 1, visit.known_ns) if start is None else (start.seq, start.at_ns)
+    return _first_open(case, visit.call, later, seq, at_ns)
+
+
+def _first_open(
+    case: Case, call: Call, providers: tuple[str, ...], seq: int, at_ns: int
+) -> tuple[tuple[str, ...], bool]:
+    may: list[str] = []
+    for provider in providers:
+        gate = _gate(case, provider, call.life, seq, at_ns)
+        if gate != "shut":
+            may.append(provider)
+        if gate == "free":
+            return tuple(may), True
+    return tuple(may), False
+
+
+def _name(provider: str) -> str:
+    return f"the provider {provider}" if provider else "the first provider"
+
+
+# -------------------------------------------------------------------- whom a request goes to
+
+
+def _advances(case: Case) -> Outcome:
+    outcome = Outcome(reason=_nothing(case) or "no provider failed so that another one was due")
+    rules = case.model.chain
+    if rules is None or not case.trace.header.scenario.fallbacks:
+        return outcome
+    requirement = rules.requirements.get("advances")
+    for turning in _turnings(case, rules):
+        if turning.move == "advances":
+            _judge_advance(case, turning, requirement, outcome)
+    for visit in case.visits:
+        _judge_first(case, visit, requirement, outcome)
+        _judge_success(case, visit, requirement, outcome)
+    return outcome
+
+
+def _judge_advance(
+    case: Case, turning: _Turning, requirement: str | None, outcome: Outcome
+) -> None:
+    visit, following = turning.visit, turning.visit.following
+    if following is None:
+        if not turning.due or not visit.is_over or visit.last.act == "retry":
+            return
+        end = visit.request.end
+        outcome.looked_at(requirement)
+        outcome.violate(
+            Violation(
+                requirement=requirement,
+                call=visit.call.id,
+                expected=f"{_name(turning.may[-1])} is asked next: {_why(visit)}",
+                observed="no other provider was asked",
+                events=(*visit.last.attempt.events, *(() if end is None else (end.seq,))),
+                hint="Is the failure taken for a fatal one, or is the chain not asked at all?",
+            )
+        )
+        return
+    order = providers_of(case.trace.header.scenario)
+    back = order.index(following) < order.index(visit.provider)
+    if not back and following not in turning.may and _is_shut(case, visit):
+        # That one must not be asked at all: `chain.parks` and `breaker.opens` say so.
+        return
+    outcome.looked_at(requirement)
+    if following in turning.may:
+        return
+    if turning.may:
+        expected = f"{_name(turning.may[-1])} is asked next: {_why(visit)}"
+    else:
+        expected = f"no provider is left to be asked: {_why(visit)}"
+    outcome.violate(
+        Violation(
+            requirement=requirement,
+            call=visit.call.id,
+            expected=expected,
+            observed=f"{_name(following)} was asked",
+            events=(*visit.last.attempt.events, *_start(visit)),
+            hint="The providers of a chain are asked in their order, each one once.",
+        )
+    )
+
+
+def _is_shut(case: Case, visit: Visit) -> bool:
+    start = visit.following_start
+    if start is None or visit.following is None:
+        return False
+    gate = _gate(case, visit.following, visit.call.life, start.seq, start.at_ns)
+    return gate == "shut"
+
+
+def _why(visit: Visit) -> str:
+    return f"{visit.last.attempt.signal} is {visit.last.classification}"
+
+
+def _start(visit: Visit) -> tuple[int, ...]:
+    return () if visit.following_start is None else (visit.following_start.seq,)
+
+
+def _judge_first(case: Case, visit: Visit, requirement: str | None, outcome: Outcome) -> None:
+    """Judge that the first request of a turn goes to the first provider that may be asked."""
+    if not visit.first or visit.request.number != 1 or visit.call.attempts[0].start != visit.start:
+        return
+    order, start = providers_of(case.trace.header.scenario), visit.start
+    may, _ = _first_open(case, visit.call, order, start.seq, start.at_ns)
+    if visit.provider in may:
+        return
+    if _gate(case, visit.provider, visit.call.life, start.seq, start.at_ns) == "shut":
+        return
+    outcome.looked_at(requirement)
+    outcome.violate(
+        Violation(
+            requirement=requirement,
+            call=visit.call.id,
+            expected=f"{_name(may[-1])} is asked first: it may be asked",
+            observed=f"{_name(visit.provider)} was asked",
+            events=(visit.start.seq,),
+            hint="Is a provider left out for good that was parked, or cut off, for a while?",
+        )
+    )
+
+
+def _judge_success(case: Case, visit: Visit, requirement: str | None, outcome: Outcome) -> None:
+    """Judge that a turn does not end by a failure that a fallback has made good."""
+    if visit.first or visit.last.attempt.outcome != "ok":
+        return
+    end = end_of(case, visit.call)
+    if end is None or end.pair is None:
+        return
+    if visit.call.attempts[-1].start != visit.last.attempt.start:
+        return
+    for earlier in case.visits:
+        made_good = earlier.request is visit.request and earlier.pair is not None
+        if made_good and earlier.pair is not None and "/".join(earlier.pair) == end.pair:
+            outcome.looked_at(requirement)
+            outcome.violate(
+                Violation(
+                    requirement=requirement,
+                    call=visit.call.id,
+                    expected=f"the turn goes on with the answer of {_name(visit.provider)}",
+                    observed=f"{end}, which that had made good",
+                    events=(*earlier.last.attempt.events, *visit.last.attempt.events),
+                    hint="Is the first error kept and raised in the end, whatever came after it?",
+                )
+            )
+            return
+
+
+# ------------------------------------------------------------------------------ where it ends
+
+
+def _stops(case: Case) -> Outcome:
+    outcome = Outcome(reason=_nothing(case) or "no provider failed so that the chain had to end")
+    rules = case.model.chain
+    if rules is not None:
+        _judge_ends(case, rules, "stops", outcome)
+    return outcome
+
+
+def _after_content(case: Case) -> Outcome:
+    outcome = Outcome(reason=_nothing(case) or "no answer failed after some of its content")
+    rules = case.model.chain
+    if rules is not None:
+        _judge_ends(case, rules, "after_content", outcome)
+    return outcome
+
+
+_WHY_NOBODY = {
+    "stops": "no other provider is asked: {}, which ends the chain",
+    "after_content": "no other provider is asked: {}, after content of the answer was passed on",
+}
+
+
+def _judge_ends(
+    case: Case, rules: ChainRules, move: Literal["stops", "after_content"], outcome: Outcome
+) -> None:
+    requirement = rules.requirements.get(move)
+    for turning in _turnings(case, rules):
+        visit = turning.visit
+        if turning.move != move or not turning.left or not visit.is_over:
+            continue
+        if visit.following is None and not turning.due:
+            # Nobody could have been asked in any case.
+            continue
+        outcome.looked_at(requirement)
+        if visit.following is not None:
+            outcome.violate(
+                Violation(
+                    requirement=requirement,
+                    call=visit.call.id,
+                    expected=_WHY_NOBODY[move].format(_why(visit)),
+                    observed=f"{_name(visit.following)} was asked",
+                    events=(*visit.last.attempt.events, *_start(visit)),
+                    hint="Often a chain that goes on after every exception.",
+                )
+            )
+
+
+# --------------------------------------------------------------------------- who is left out
+
+
+def _parks(case: Case) -> Outcome:
+    outcome = Outcome(reason=_nothing(case) or "nothing was asked while a provider was parked")
+    rules = case.model.chain
+    if rules is None or not case.trace.header.scenario.fallbacks:
+        return outcome
+    requirement = rules.requirements.get("park")
+    order = providers_of(case.trace.header.scenario)
+    before: dict[int, int] = {}
+    for visit in case.visits:
+        place = order.index(visit.provider)
+        since = -1 if visit.first else before.get(visit.request.attempts[0].start.seq, -1)
+        before[visit.request.attempts[0].start.seq] = place
+        life, start = visit.call.life, visit.start
+        if case.parks.gate(visit.provider, life, start.seq, start.at_ns) == "shut":
+            outcome.looked_at(requirement)
+            outcome.violate(_asked_though_parked(case, rules, visit, requirement))
+        elif any(
+            case.parks.gate(provider, life, start.seq, start.at_ns) == "shut"
+            for provider in order[since + 1 : place]
+        ):
+            outcome.looked_at(requirement)
+    for call in case.calls:
+        left = _could_have_been_asked(case, call)
+        if left is not None:
+            outcome.looked_at(requirement)
+            outcome.violate(_ended_instead(case, call, left, requirement))
+    return outcome
+
+
+def _asked_though_parked(
+    case: Case, rules: ChainRules, visit: Visit, requirement: str | None
+) -> Violation:
+    start = visit.start
+    shown = case.parks.shown_by(visit.provider, visit.call.life, start.seq)
+    longest = format_duration(max(rules.park.values()))
+    return Violation(
+        requirement=requirement,
+        call=visit.call.id,
+        expected=f"{_name(visit.provider)} is parked, and is not asked for up to {longest}",
+        observed="it was asked",
+        events=(*shown, start.seq),
+        hint="Parking holds over all turns of the process.",
+    )
+
+
+def _could_have_been_asked(case: Case, call: Call) -> str | None:
+    """Return who was not asked by a turn that ended because another provider was parked."""
+    if not call.is_turn or call.attempts or call.end is None or call.stop is not None:
+        return None
+    if case.trace.header.scenario.workflow is not None or failed_before_asking(case, call):
+        return None
+    order, start = providers_of(case.trace.header.scenario), call.start
+    if not any(
+        case.parks.gate(provider, call.life, start.seq, start.at_ns) == "shut" for provider in order
+    ):
+        return None
+    may, due = _first_open(case, call, order, start.seq, start.at_ns)
+    return may[-1] if due else None
+
+
+def _ended_instead(case: Case, call: Call, left: str, requirement: str | None) -> Violation:
+    end: TraceEvent | None = call.end
+    return Violation(
+        requirement=requirement,
+        call=call.id,
+        expected=f"{_name(left)} is asked: one that is parked is passed over",
+        observed=f"{end_of(case, call)}, and none was asked",
+        events=(call.start.seq, *(() if end is None else (end.seq,))),
+    )
+
+
+CHECKS = (
+    Check(
+        id="chain.advances",
+        title="The next provider is asked",
+        says="After a failure that may be another provider's luck, the next one in order is asked.",
+        run=_advances,
+    ),
+    Check(
+        id="chain.stops",
+        title="The chain ends",
+        says="After any other failure, no other provider is asked.",
+        run=_stops,
+    ),
+    Check(
+        id="chain.after-content",
+        title="No failover within an answer",
+        says="Once content of an answer was passed on, no other provider is asked for it.",
+        run=_after_content,
+    ),
+    Check(
+        id="chain.parks",
+        title="Parked providers are left out",
+        says="A provider that is parked is passed over, and the run goes on without it.",
+        run=_parks,
+    ),
+)

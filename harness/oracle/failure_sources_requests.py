@@ -1,0 +1,62 @@
+"""Failures of requests to the model: attempts that failed, and answers that were filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.oracle.check import Case
+from harness.oracle.failure_nodes import node_at
+from harness.oracle.failures import Failure, Target
+
+__all__ = ["answer_failures", "request_failures"]
+
+
+def request_failures(case: Case) -> Iterator[Failure]:
+    """Yield one failure for each attempt that failed, with the class that its signal has."""
+    for request, steps in case.plans:
+        acts = tuple(step.attempt.start for step in steps)
+        for step in steps:
+            attempt = step.attempt
+            if attempt.signal is None or not attempt.failed:
+                continue
+            yield Failure(
+                kind=attempt.signal.kind,
+                cause=attempt.signal.error_code or attempt.signal.error_type,
+                call=request.id,
+                at_ns=attempt.start.at_ns if attempt.known_ns is None else attempt.known_ns,
+                seq=attempt.knowable_seq or attempt.events[-1],
+                events=attempt.events,
+                target=Target(layer="request", id=f"{request.id}#{request.number}"),
+                acts=acts,
+                node=node_at(case, attempt.start),
+                wire=attempt.signal,
+                classification=step.classification,
+                ruling=step.ruling,
+            )
+
+
+def answer_failures(case: Case) -> Iterator[Failure]:
+    """Yield the answers whose content was filtered; the wire was good."""
+    for call in case.calls:
+        for index, request in enumerate(call.requests):
+            last = request.attempts[-1] if request.attempts else None
+            answered = None if last is None else last.answered
+            if last is None or answered is None:
+                continue
+            if answered.payload.get("finish_reason") != "content_filter":
+                continue
+            node = node_at(case, last.start)
+            # Its answer asks for no tool: whatever is asked next for the same is asked again.
+            later = (item for after in call.requests[index + 1 :] for item in after.attempts)
+            acts = [last.start]
+            acts += [attempt.start for attempt in later if node_at(case, attempt.start) == node]
+            yield Failure(
+                kind="content_filtered",
+                call=call.id,
+                at_ns=answered.at_ns if last.known_ns is None else last.known_ns,
+                seq=last.events[-1],
+                events=last.events,
+                target=Target(layer="request", id=f"{call.id}#{request.number}"),
+                acts=tuple(acts),
+                node=node,
+            )

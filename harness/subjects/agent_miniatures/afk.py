@@ -1,0 +1,473 @@
+"""Miniatures of AFK runtimes: the LLM, the chain of models and the circuit breaker.
+
+Runs, tools and subagents are in `afk_runs`, what a run says of itself in `afk_events`.
+"""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.ports import ProviderTarget, Reply
+from harness.subjects.reference_agents.afk import AfkAgent
+from harness.subjects.reference_agents.afk_breaker import Breaker
+from harness.subjects.reference_agents.afk_kinds import (
+    AUTH,
+    CIRCUIT_OPEN,
+    INVALID_REQUEST,
+    RATE_LIMIT,
+    SERVER_ERROR,
+)
+from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, State, Turn
+from harness.subjects.reference_agents.wire import AttemptFailed
+
+__all__: list[str] = []
+
+# What a failure is, and whether it is retried.
+
+
+@wrong(
+    "retries-a-wrong-key",
+    "Asks again with a key that is wrong",
+    fails="classification.disposition",
+    model="afk",
+    shown_by="afk/bad-key",
+)
+class _RetriesAWrongKey(AfkAgent):
+    """Whatever fails is asked again, three times."""
+
+    def after_failure(
+        self,
+        turn: Turn,
+        target: ProviderTarget,
+        attempt: int,
+        failed: AttemptFailed,
+        pair: Pair | None,
+        *,
+        last: bool,
+    ) -> Next:
+        if pair == AUTH and attempt < self.attempts_max:
+            return Next(act="again", wait_s=self.wait_s(attempt))
+        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+
+
+@wrong(
+    "retries-what-is-too-long",
+    "goose#11048: a context that is too long was sent again",
+    fails="classification.disposition",
+    model="afk",
+    shown_by="afk/context-too-long",
+    origin="aaif-goose/goose#11048",
+)
+class _RetriesWhatIsTooLong(AfkAgent):
+    """The same payload went out four times, and nothing ever shortened it."""
+
+    def after_failure(
+        self,
+        turn: Turn,
+        target: ProviderTarget,
+        attempt: int,
+        failed: AttemptFailed,
+        pair: Pair | None,
+        *,
+        last: bool,
+    ) -> Next:
+        if failed.seen.provider_code == "context_length_exceeded" and attempt < 4:
+            return Next(act="again", wait_s=self.wait_s(attempt))
+        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+
+
+@wrong(
+    "stream-errors-are-unknown",
+    "tracker#547: a limit in a stream was another thing than one in a status",
+    fails="classification.disposition",
+    model="afk",
+    shown_by="afk/limit-opens-the-stream",
+    origin="2389-research/tracker#547",
+)
+class _StreamErrorsAreUnknown(AfkAgent):
+    """Two classifiers for one provider, and they do not agree."""
+
+    def classify(self, failed: AttemptFailed) -> Pair | None:
+        return None if failed.seen.kind == "stream_error" else super().classify(failed)
+
+
+@wrong(
+    "error-body-is-an-answer",
+    "ai-sdk-provider#211: an error in a 200 was taken for an answer",
+    fails="failures.outcome",
+    model="afk",
+    shown_by="afk/limit-inside-a-good-status",
+    origin="OpenRouterTeam/ai-sdk-provider#211",
+)
+class _ErrorBodyIsAnAnswer(AfkAgent):
+    """The status is good, so that the answer is an empty one."""
+
+    async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
+        try:
+            return await super().ask_target(target, messages)
+        except AttemptFailed as failed:
+            if failed.seen.kind != "error_body":
+                raise
+            return Reply("", (), "stop", 0)
+
+
+@wrong(
+    "gives-up-on-a-limit",
+    "Takes a rate limit for the end",
+    fails="classification.disposition",
+    model="afk",
+    shown_by="afk/rate-limited-then-answers",
+)
+class _GivesUpOnALimit(AfkAgent):
+    """What passes in a second has failed for good."""
+
+    def after_failure(
+        self,
+        turn: Turn,
+        target: ProviderTarget,
+        attempt: int,
+        failed: AttemptFailed,
+        pair: Pair | None,
+        *,
+        last: bool,
+    ) -> Next:
+        if pair == RATE_LIMIT:
+            return Next(act="end", state="failed")
+        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+
+
+@wrong(
+    "auth-is-a-bad-request",
+    "Ends a run for a wrong key as one for an invalid request",
+    fails="classification.declared",
+    model="afk",
+    shown_by="afk/bad-key",
+)
+class _AuthIsABadRequest(AfkAgent):
+    """Both are terminal, and only one of them is mended by another key."""
+
+    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+        found = super().llm_gone(turn, state, pair)
+        found.pair = INVALID_REQUEST if pair == AUTH else pair
+        return found
+
+
+@wrong(
+    "retries-at-once",
+    "litellm#7669: a limit was retried at once, without any backoff",
+    fails="backoff.wait",
+    model="afk",
+    shown_by="afk/rate-limited-then-answers",
+    origin="BerriAI/litellm#7669",
+)
+class _RetriesAtOnce(AfkAgent):
+    """One mode of routing knew no wait."""
+
+    def wait_s(self, attempt: int) -> float:
+        return 0.0
+
+
+@wrong(
+    "retries-for-ever",
+    "opencode#21960: there was no bound on the retries of a limit",
+    fails="backoff.attempts",
+    model="afk",
+    shown_by="afk/rate-limited-for-ever",
+    origin="anomalyco/opencode#21960",
+)
+class _RetriesForEver(AfkAgent):
+    """A thousand steps were retried a thousand times; a dozen show it as well."""
+
+    attempts_max = 12
+
+
+@wrong(
+    "no-jitter",
+    "ai#5474: the backoff had no jitter",
+    fails="backoff.jitter",
+    model="afk",
+    shown_by="afk/retries-spread",
+    origin="vercel/ai#5474",
+)
+class _NoJitter(AfkAgent):
+    """All clients come back at the same instant."""
+
+    jitter_s = 0.0
+
+
+@wrong(
+    "one-attempt-less",
+    "Counts a retry as an attempt and none for the first try",
+    fails="backoff.attempts",
+    model="afk",
+    shown_by="afk/rate-limited-for-ever",
+)
+class _OneAttemptLess(AfkAgent):
+    """The provider is back by the third."""
+
+    attempts_max = 2
+
+
+# The chain.
+
+
+@wrong(
+    "never-falls-back",
+    "pydantic-ai#4729: the fallback model was never asked",
+    fails="chain.advances",
+    model="afk",
+    shown_by="afk/falls-back",
+    origin="pydantic/pydantic-ai#4729",
+)
+class _NeverFallsBack(AfkAgent):
+    """There is another model, and the run fails with the first."""
+
+    def falls_back(self, pair: Pair | None, failed: AttemptFailed) -> bool:
+        return False
+
+
+@wrong(
+    "falls-back-on-a-wrong-key",
+    "Asks the next model when the key is wrong",
+    fails="chain.stops",
+    model="afk",
+    shown_by="afk/no-fallback-on-a-bad-key",
+)
+class _FallsBackOnAWrongKey(AfkAgent):
+    """Any exception leads to the next model, as in the system's own code."""
+
+    def falls_back(self, pair: Pair | None, failed: AttemptFailed) -> bool:
+        return True
+
+
+@wrong(
+    "falls-back-after-content",
+    "nanobot#4038: an answer began anew behind its own first part",
+    fails="chain.after-content",
+    model="afk",
+    shown_by="afk/no-fallback-after-content",
+    origin="HKUDS/nanobot#4038",
+)
+class _FallsBackAfterContent(AfkAgent):
+    """Nobody looks whether something was passed on already."""
+
+    def falls_back(self, pair: Pair | None, failed: AttemptFailed) -> bool:
+        return pair not in (None, AUTH, INVALID_REQUEST)
+
+
+@wrong(
+    "chain-begins-anew",
+    "gemini-cli#28339: a fallback reset the count of attempts",
+    fails="amplification.requests",
+    model="afk",
+    shown_by="afk/every-model-is-limited",
+    origin="google-gemini/gemini-cli#28339",
+)
+class _ChainBeginsAnew(AfkAgent):
+    """When the last model fails, the first one is asked again; here it is once only."""
+
+    async def ask_chain(self, turn: Turn, messages: Sequence[Message]) -> Reply:
+        try:
+            return await super().ask_chain(turn, messages)
+        except Ended:
+            return await super().ask_chain(turn, messages)
+
+
+# The breaker.
+
+
+class _Deaf(Breaker):
+    threshold = 10_000
+
+
+@wrong(
+    "breaker-never-opens",
+    "Asks a provider that is down again and again",
+    fails="breaker.opens",
+    model="afk",
+    shown_by="afk/breaker-opens-and-closes",
+)
+class _BreakerNeverOpens(AfkAgent):
+    """The threshold is out of reach."""
+
+    breaker_type = _Deaf
+
+
+class _Forgetful(Breaker):
+    def failed(self, now_s: float, *, counts: bool) -> None:
+        super().failed(now_s, counts=counts)
+        if not counts:
+            self.good()
+
+
+@wrong(
+    "bad-request-resets-the-breaker",
+    "smg#2565: a 400 counted as a success and reset the count",
+    fails="breaker.opens",
+    model="afk",
+    shown_by="afk/bad-requests-reset-no-breaker",
+    origin="smg-project/smg#2565",
+)
+class _BadRequestResetsTheBreaker(AfkAgent):
+    """Where one caller is wrong now and then, the breaker of a dead provider never opens."""
+
+    breaker_type = _Forgetful
+
+
+@wrong(
+    "bad-requests-open-the-breaker",
+    "sglang#25811: callers' 400s opened the breaker of a healthy worker",
+    fails="breaker.opens",
+    model="afk",
+    shown_by="afk/bad-requests-open-no-breaker",
+    origin="sgl-project/sglang#25811",
+)
+class _BadRequestsOpenTheBreaker(AfkAgent):
+    """Every failure counts, whoever it is the fault of."""
+
+    def counts(self, pair: Pair | None) -> bool:
+        return True
+
+
+class _Impatient(Breaker):
+    cooldown_s = 4.0
+
+
+@wrong(
+    "breaker-opens-for-a-moment",
+    "Asks again four seconds after the breaker has opened",
+    fails="breaker.opens",
+    model="afk",
+    shown_by="afk/breaker-stays-open",
+)
+class _BreakerOpensForAMoment(AfkAgent):
+    """A provider that is down gets no rest."""
+
+    breaker_type = _Impatient
+
+
+@wrong(
+    "refusals-leave-no-trace",
+    "Puts no refusal of an open breaker on record",
+    fails="failures.classified",
+    model="afk",
+    shown_by="afk/falls-back-while-open",
+)
+class _RefusalsLeaveNoTrace(AfkAgent):
+    """Why the next model was asked, nobody can tell."""
+
+    def audit(
+        self, pair: Pair | None, target: str, attempt: int | None = None, **more: Any
+    ) -> None:
+        if pair != CIRCUIT_OPEN:
+            super().audit(pair, target, attempt, **more)
+
+
+@wrong(
+    "refusal-looks-retryable",
+    "neurolink#899: the refusal of an open breaker looked as if one had to try again",
+    fails="breaker.refuses",
+    model="afk",
+    shown_by="afk/breaker-stays-open",
+    origin="juspay/neurolink#899",
+)
+class _RefusalLooksRetryable(AfkAgent):
+    """395 calls in 73 minutes, each told that the server had an error."""
+
+    def audit(
+        self, pair: Pair | None, target: str, attempt: int | None = None, **more: Any
+    ) -> None:
+        super().audit(self._as_retryable(pair), target, attempt, **more)
+
+    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+        return super().llm_gone(turn, state, self._as_retryable(pair))
+
+    def _as_retryable(self, pair: Pair | None) -> Pair | None:
+        return SERVER_ERROR if pair == CIRCUIT_OPEN else pair
+
+
+class _Loose(Breaker):
+    def failed(self, now_s: float, *, counts: bool) -> None:
+        if self.opened_s is not None and self.probes:
+            self.good()
+        super().failed(now_s, counts=counts)
+
+
+@wrong(
+    "half-open-lets-all-through",
+    "llm4s#460: a half-open breaker let all traffic through",
+    fails="breaker.half-open",
+    model="afk",
+    shown_by="afk/breaker-probe-fails",
+    origin="llm4s/llm4s#460",
+)
+class _HalfOpenLetsAllThrough(AfkAgent):
+    """What follows the probe is let through as well, whatever became of it."""
+
+    breaker_type = _Loose
+
+
+class _Stuck(Breaker):
+    def failed(self, now_s: float, *, counts: bool) -> None:
+        if self.opened_s is None or counts:
+            super().failed(now_s, counts=counts)
+
+
+@wrong(
+    "probe-is-never-given-back",
+    "deer-flow#3991: a probe that failed otherwise kept the breaker shut for ever",
+    fails="breaker.half-open",
+    model="afk",
+    shown_by="afk/breaker-probe-is-refused",
+    origin="bytedance/deer-flow#3991",
+)
+class _ProbeIsNeverGivenBack(AfkAgent):
+    """Only what counts clears the mark of the probe."""
+
+    breaker_type = _Stuck
+
+
+class _Holding(Breaker):
+    def let_go(self) -> None:
+        return
+
+
+@wrong(
+    "cancelled-probe-stays",
+    "litellm#39701: a cancelled probe left the breaker half-open",
+    fails="breaker.half-open",
+    model="afk",
+    shown_by="afk/breaker-probe-is-cancelled",
+    origin="BerriAI/litellm#39701",
+)
+class _CancelledProbeStays(AfkAgent):
+    """Nobody tells the breaker that the probe is gone."""
+
+    breaker_type = _Holding
+
+
+class _Shut(Breaker):
+    def good(self) -> None:
+        if self.opened_s is None:
+            super().good()
+        else:
+            self.opened_s = asyncio.get_running_loop().time()
+            self.probes = 0
+
+
+@wrong(
+    "breaker-never-closes",
+    "Keeps the breaker open after a good probe",
+    fails="breaker.closes",
+    model="afk",
+    shown_by="afk/breaker-opens-and-closes",
+)
+class _BreakerNeverCloses(AfkAgent):
+    """Each good probe begins another thirty seconds."""
+
+    breaker_type = _Shut

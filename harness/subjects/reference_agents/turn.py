@@ -1,0 +1,66 @@
+"""What a turn has used up, what is to be done about a failure, and how a turn ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Ended", "Message", "Next", "Pair", "State", "Turn"]
+
+Pair = tuple[str, str]
+Message = dict[str, Any]
+State = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
+
+
+class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the program
+    """Ends a turn before the model's last word.
+
+    Attributes:
+        pair: class and code that the turn ends with; None where the model has none.
+        text: what there is to show.
+    """
+
+    def __init__(
+        self, state: State, pair: Pair | None, message: str, *, text: str = "", target: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.state: State = state
+        self.pair = pair
+        self.text = text
+        self.target = target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """What to do about a failure.
+
+    Attributes:
+        act: `again` (after `wait_s`), `advance` to the next provider, `end` the turn, or, for a
+            tool call, `tell` the model.
+        state: with `end`: how the turn ends.
+    """
+
+    act: Literal["again", "advance", "end", "tell"]
+    wait_s: float = 0.0
+    state: State = "failed"
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What a turn has used up so far.
+
+    Attributes:
+        number: 1-based, within this process.
+        steps: answers of the model; `executions`: of tools; `tokens`: as the provider counts.
+        denials: denials of permission in a row.
+    """
+
+    number: int
+    text: str
+    started_s: float
+    messages: list[Message]
+    steps: int = 0
+    executions: int = 0
+    tokens: int = 0
+    denials: int = 0
+    degraded: bool = False

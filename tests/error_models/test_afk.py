@@ -1,0 +1,239 @@
+"""The AFK model carries its whole page: every row, figure and state, written out once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.oracle.judge import checks_of
+
+MODEL = load_error_model("afk")
+
+#: The page's four tables of failures, row by row: what is seen, and the category it is given.
+MATRIX = {
+    # LLM failures
+    "rate-limit": ("Retryable", "RateLimit"),
+    "server-error": ("Retryable", "ServerError"),
+    "timeout": ("Retryable", "Timeout"),
+    "auth": ("Terminal", "Auth"),
+    "invalid-request": ("Terminal", "InvalidRequest"),
+    "breaker-open": ("Terminal", "CircuitOpen"),
+    # Tool failures
+    "tool-validation": ("NonFatal", "Validation"),
+    "tool-exception": ("Configurable", "HandlerException"),
+    "tool-timeout": ("Configurable", "ToolTimeout"),
+    "policy-denial": ("NonFatal", "PolicyDenial"),
+    # Subagent failures
+    "subagent-failed": ("Configurable", "SubagentFailed"),
+    "subagent-timeout": ("Configurable", "SubagentTimeout"),
+    "join-violation": ("Terminal", "JoinViolation"),
+    # Infrastructure failures
+    "memory": ("NonFatal", "MemoryUnavailable"),
+    "telemetry": ("NonFatal", "TelemetryExport"),
+    "queue": ("Retryable", "QueuePush"),
+}
+STATUSES = {
+    "rate-limit": {"429"},
+    "server-error": {"500", "502", "503"},
+    "auth": {"401", "403"},
+    "invalid-request": {"400"},
+}
+#: The page's words for its three categories.
+BEHAVIOUR = {
+    "Retryable": ("Transient failure, may succeed on retry", "Retry with exponential backoff"),
+    "Terminal": ("Permanent failure, will not recover", "Stop and report error"),
+    "NonFatal": ("Something went wrong, but the run can continue", "Log warning, continue"),
+}
+LIMITS = {
+    "steps": {"failed", "degraded"},
+    "tool_calls": {"failed", "degraded"},
+    "cost": {"failed"},
+    "wall_time": {"interrupted"},
+}
+EVENTS = {
+    *("run_started", "step_started", "llm_called", "llm_completed", "tool_batch_started"),
+    *("tool_completed", "policy_decision", "subagent_started", "subagent_completed", "warning"),
+    *("run_completed", "run_failed", "run_interrupted", "run_cancelled"),
+    # What real runs send beside the table.
+    *("run_paused", "run_resumed"),
+}
+
+
+@pytest.mark.parametrize("row", MATRIX)
+def test_each_row_of_the_matrix_is_a_signal_of_its_category(row: str) -> None:
+    """The category is the class, and the row's own name the code."""
+    rule = next(rule for rule in MODEL.signals if rule.id == row)
+    assert (rule.error_class, rule.code) == MATRIX[row]
+    if row in STATUSES:
+        assert set(rule.when.statuses) == STATUSES[row]
+
+
+def test_the_categories_have_the_words_of_the_page() -> None:
+    """What they mean and what is done about them."""
+    found = {item.id: (item.recoverable, item.handler) for item in MODEL.classes}
+    assert {name: found[name] for name in BEHAVIOUR} == BEHAVIOUR
+
+
+def test_the_schedule_is_the_one_of_the_environment() -> None:
+    """0.5 s, doubled, plus up to 0.15 s; three attempts."""
+    policy = MODEL.policy_for("Retryable", "RateLimit")
+    assert policy is not None
+    assert policy.attempts_max == 3
+    assert [policy.backoff.nominal_ns(number) / 1e9 for number in (1, 2, 3)] == [0.5, 1.0, 2.0]
+    assert policy.jitter.up_to == 150_000_000
+    queue = MODEL.policy_for("Retryable", "QueuePush")
+    assert queue is not None
+    assert (queue.layer, queue.backoff.cap) == ("queue", 30_000_000_000)
+
+
+def test_the_breaker_is_the_one_of_the_configuration() -> None:
+    """Five failures in a row, thirty seconds, one probe; callers' mistakes count for nothing."""
+    breaker = MODEL.breaker
+    assert breaker is not None
+    assert (breaker.failures, breaker.open_for, breaker.half_open_probes) == (5, 30 * 10**9, 1)
+    assert breaker.counts == ("Retryable/*",)
+
+
+def test_each_limit_ends_in_the_states_of_its_row() -> None:
+    """Under a code that is the limit's own name."""
+    assert {rule.limit: set(rule.states) for rule in MODEL.limits} == LIMITS
+    assert all(len(rule.carries) == 1 for rule in MODEL.limits)
+
+
+def test_the_failure_policies_come_to_what_their_tabs_say() -> None:
+    """Fail ends the run, degrade lets it end degraded, continue lets it complete."""
+    found = {
+        value: {(rule.run, rule.states) for rule in MODEL.consequences if value in _policies(rule)}
+        for value in ("fail", "degrade", "continue")
+    }
+    tools = {
+        value: {
+            (rule.run, rule.states)
+            for rule in MODEL.consequences
+            if "Configurable/HandlerException" in rule.applies_to and value in _policies(rule)
+        }
+        for value in found
+    }
+    assert tools == {
+        "fail": {("ends", ("failed",))},
+        "degrade": {("goes_on", ("degraded",))},
+        "continue": {("goes_on", ("completed",))},
+    }
+    assert ("ends", ("degraded",)) in found["degrade"]
+
+
+def _policies(rule: object) -> set[str]:
+    where = getattr(rule, "where", {})
+    return {str(value) for value in where.values() if isinstance(value, str)}
+
+
+def test_a_join_is_held_as_its_tab_says() -> None:
+    """All of the required ones where nothing is said, any, or as many as are needed."""
+    assert {rule.policy: rule.holds for rule in MODEL.joins} == {
+        "": "all_required",
+        "all_required": "all_required",
+        "allow_optional_failures": "all_required",
+        "first_success": "any",
+        "quorum": "quorum",
+    }
+
+
+def test_the_events_are_those_of_the_contract() -> None:
+    """Each is what a run declares under that very name."""
+    declared = {
+        name
+        for name, pattern in MODEL.events.items()
+        if pattern.kinds == ("declared.event",) and pattern.where == {"name": name}
+    }
+    assert declared == EVENTS
+
+
+def test_no_model_is_asked_after_a_terminal_failure_but_the_open_breaker() -> None:
+    """By the default reading; the diagram's own is the other one."""
+    chain, diagram = MODEL.chain, load_error_model("afk", {"fallback-on-terminal": "any"}).chain
+    assert chain is not None
+    assert diagram is not None
+    assert chain.advances_on == ("Retryable/*", "Terminal/CircuitOpen")
+    assert set(chain.stops_on) == {"Terminal/Auth", "Terminal/InvalidRequest"}
+    assert diagram.stops_on == ()
+
+
+def test_every_requirement_has_checks_that_exist_or_a_reason() -> None:
+    """No sentence is lost: it is judged, or it says why not."""
+    known = {check.id for check in checks_of(MODEL)}
+    for requirement in MODEL.requirements:
+        assert set(requirement.checks) <= known, requirement.id
+        assert requirement.checks or requirement.excluded, requirement.id
+        assert requirement.sentence == requirement.sentence.strip(), requirement.id
+        if requirement.document is not None:
+            assert requirement.document.startswith(('page "', "code of", "events of"))
+
+
+def test_every_requirement_that_has_checks_can_be_cited() -> None:
+    """A rule, a policy or a class leads a finding to it; else it would never be exercised."""
+    cited = set(MODEL.rules.values()) | set(_cited(MODEL.model_dump()))
+    assert {item.id for item in MODEL.requirements if item.checks} <= cited
+
+
+def _cited(value: object) -> Iterator[str]:
+    """Yield what stands under `requirement` or `requirements` anywhere below."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if key == "requirement":
+                yield below
+            elif key == "requirements" and isinstance(below, dict):
+                yield from filter(None, below.values())
+            else:
+                yield from _cited(below)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _cited(item)
+
+
+def test_every_ordering_rule_is_named_by_its_requirement() -> None:
+    """The sentence and the rule know each other, both ways."""
+    for rule in MODEL.ordering:
+        assert f"ordering.{rule.id}" in MODEL.requirement(rule.requirement).checks, rule.id
+    known = {f"ordering.{rule.id}" for rule in MODEL.ordering}
+    for requirement in MODEL.requirements:
+        named = {check for check in requirement.checks if check.startswith("ordering.")}
+        assert named <= known, requirement.id
+
+
+READINGS = [(switch.id, option.id) for switch in MODEL.switches for option in switch.options]
+
+
+@pytest.mark.parametrize(("switch", "option"), READINGS)
+def test_every_reading_loads_and_only_the_default_changes_nothing(switch: str, option: str) -> None:
+    """An option other than the default sets something, and what it sets exists."""
+    read = load_error_model("afk", {switch: option})
+    default = next(item.default for item in MODEL.switches if item.id == switch)
+    assert (read == MODEL) == (option == default)
+
+
+def test_every_switch_argues_its_default() -> None:
+    """One sentence says why the page is read that way."""
+    for switch in MODEL.switches:
+        assert switch.question.endswith("?"), switch.id
+        assert switch.because.endswith("."), switch.id
+        assert all(option.means.endswith(".") for option in switch.options), switch.id
+
+
+def test_special_signals_stand_before_general_ones() -> None:
+    """Rules are tried in order: none stands behind one that takes all it could match."""
+    order = [rule.id for rule in MODEL.signals]
+    for special, general in (
+        ("quota", "rate-limit"),
+        ("quota-by-type", "rate-limit"),
+        ("server-error", "other-server-error"),
+        ("gateway-timeout", "other-server-error"),
+        ("overloaded", "other-server-error"),
+        ("request-timeout", "other-refusal"),
+        ("not-found", "other-refusal"),
+        ("in-band-other-refusal", "in-band-invalid-request-by-type"),
+        ("in-band-auth", "in-band-invalid-request-by-type"),
+        ("in-band-invalid-request-by-type", "in-band-unknown"),
+    ):
+        assert order.index(special) < order.index(general)

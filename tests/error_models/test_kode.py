@@ -1,0 +1,205 @@
+"""The KODE SDK model carries its whole guide: its tables are written out here once more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.load.error_model import load_error_model
+from harness.model.error_model import ErrorModel, SignalRule
+from harness.model.ordering import EventPattern, OrderingRule, resolved
+from harness.oracle.judge import checks_of
+
+MODEL = load_error_model("kode-sdk")
+
+#: Error Types: type to identifier and retryability.
+TYPES = {
+    "validation": ("_validationError", False),
+    "runtime": ("_thrownError", True),
+    "logical": (None, True),
+    "aborted": (None, False),
+    "exception": (None, True),
+}
+#: Typical scenarios of each type, as the world shows them.
+SEEN_AS = {
+    "validation": {"tool_input_invalid"},
+    "runtime": {"tool_exception", "subagent_failed"},
+    "logical": {"tool_failed", "tool_unavailable", "subagent_failed"},
+    "aborted": {"tool_timeout", "subagent_timeout", "tool_cancelled"},
+    "exception": {"tool_unknown"},
+}
+#: Error Flow, Return to Model.
+SHAPE = {"ok", "error", "errorType", "retryable", "recommendations"}
+SEVERITIES = ("warn", "error")
+PHASES = ("model", "tool", "sandbox", "system")
+#: The states and channels that the system's event types have.
+STATES = {"FAILED", "COMPLETED", "DENIED", "SEALED"}
+CHANNELS = {
+    "progress": {"tool:start", "tool:error", "tool:end", "done", "text_chunk"},
+    "control": {"permission_required", "permission_decided"},
+    "monitor": {"error", "state_changed", "step_complete", "tool_executed", "agent_resumed"},
+}
+
+
+def _rule(id_: str, model: ErrorModel = MODEL) -> OrderingRule:
+    return next(rule for rule in model.ordering if rule.id == id_)
+
+
+def _one(ref: Any) -> EventPattern:
+    ((_, pattern),) = resolved(ref, MODEL.events)
+    return pattern
+
+
+def _signal(id_: str, model: ErrorModel) -> SignalRule:
+    return next(rule for rule in model.signals if rule.id == id_)
+
+
+def test_the_five_types_are_the_codes_of_a_tool() -> None:
+    """No type is missing, and none is made up."""
+    tool = next(item for item in MODEL.classes if item.id == "tool")
+    assert set(tool.codes) == set(TYPES)
+    assert tool.disposition == "surface_to_model"
+    assert tool.dispositions == {}
+
+
+@pytest.mark.parametrize("code", TYPES)
+def test_a_type_is_told_with_the_flag_of_the_table(code: str) -> None:
+    """To the model and to the monitor alike."""
+    _, retryable = TYPES[code]
+    told = next(rule for rule in MODEL.telling if rule.id == "told-retryable")
+    assert told.retryable[code] is retryable
+    id_ = "retryable-is-monitored" if retryable else "not-retryable-is-monitored"
+    assert code in _one(_rule(id_).among).where["fields.detail.errorType"]  # type: ignore[operator]
+    assert _one(_rule(id_).event).where["fields.detail.retryable"] is retryable
+
+
+@pytest.mark.parametrize("code", SEEN_AS)
+def test_a_type_is_seen_as_its_typical_scenarios(code: str) -> None:
+    """What the table names is what the signals lead from."""
+    kinds = {kind for rule in MODEL.signals if rule.code == code for kind in rule.when.kinds}
+    assert kinds == SEEN_AS[code]
+
+
+@pytest.mark.parametrize("code", [code for code, (flag, _) in TYPES.items() if flag])
+def test_a_layer_leaves_its_flag(code: str) -> None:
+    """The identifiers of the table are fields of the record."""
+    id_ = "validation-is-flagged" if code == "validation" else "thrown-is-flagged"
+    assert _one(_rule(id_).among).where["record.code"] == code
+    assert _one(_rule(id_).event).where[f"record.context.{TYPES[code][0]}"] is True
+
+
+@pytest.mark.parametrize("code", TYPES)
+def test_each_type_is_monitored_under_its_name(code: str) -> None:
+    """`event.detail.errorType` is what statistics count by."""
+    rule = _rule(f"{code}-is-monitored")
+    assert _one(rule.event).where["code"] == code
+    assert _one(rule.other).where["fields.detail.errorType"] == code
+
+
+def test_the_model_is_told_the_five_fields() -> None:
+    """ok, error, errorType, retryable, recommendations, of every tool error."""
+    rules = [item for item in MODEL.telling if item.audience == "model"]
+    assert {name for rule in rules for name in rule.fields} == SHAPE
+    for rule in rules:
+        assert rule.applies_to in (("tool/*",), ("tool/logical",))
+
+
+def test_the_monitors_error_has_the_sets_of_the_guide_and_of_the_code_by_a_switch() -> None:
+    """They differ, and both can be judged by."""
+    severity = _one(_rule("monitor-error-severity").event).where["fields.severity"]
+    assert severity == SEVERITIES
+    assert _one(_rule("monitor-error-phase").event).where["fields.phase"] == PHASES
+    code = load_error_model("kode-sdk", {"monitor-sets": "code"})
+    assert "info" in _one(_rule("monitor-error-severity", code).event).where["fields.severity"]  # type: ignore[operator]
+    assert "lifecycle" in _one(_rule("monitor-error-phase", code).event).where["fields.phase"]  # type: ignore[operator]
+
+
+def test_every_event_of_the_system_has_its_name() -> None:
+    """A rule reads as the system's own documents do."""
+    names = {name for names in CHANNELS.values() for name in names}
+    assert names <= MODEL.events.keys()
+
+
+def test_every_state_at_the_end_of_a_call_is_spoken_of() -> None:
+    """COMPLETED, FAILED, DENIED and SEALED."""
+    found: set[object] = set()
+    for rule in MODEL.ordering:
+        for ref in (rule.event, rule.other):
+            for _, pattern in resolved(ref, MODEL.events):
+                state = pattern.where.get("fields.call.state")
+                found |= set(state) if isinstance(state, tuple) else {state}
+    assert found >= STATES
+
+
+def test_a_tool_error_is_no_crash_and_a_hook_is_not_felt() -> None:
+    """Error isolation, and the fourth layer."""
+    goes_on = {
+        pair for item in MODEL.consequences if item.run == "goes_on" for pair in item.applies_to
+    }
+    assert goes_on == {"tool/runtime", "tool/exception", "tool/*", "system/hook"}
+
+
+def test_nothing_is_tried_again_by_the_runtime() -> None:
+    """The model decides, and the application above the agent."""
+    assert MODEL.policies == ()
+    assert _signal("model", MODEL).disposition is None
+
+
+@pytest.mark.parametrize(
+    ("switch", "option", "signal", "pair"),
+    [
+        ("thrown-exception", "exception", "thrown", ("tool", "exception")),
+        ("unknown-tool", "validation", "unknown-tool", ("tool", "validation")),
+        ("unknown-tool", "unmapped", "unknown-tool", (None, None)),
+        ("denial", "runtime", "denied", ("tool", "runtime")),
+    ],
+)
+def test_a_reading_makes_a_failure_another_one(
+    switch: str, option: str, signal: str, pair: tuple[str | None, str | None]
+) -> None:
+    """Where the guide contradicts itself or its code, either can be chosen."""
+    rule = _signal(signal, load_error_model("kode-sdk", {switch: option}))
+    assert (rule.error_class, rule.code) == pair
+
+
+def test_the_flow_text_makes_an_abort_retryable() -> None:
+    """ "validation not retryable, others retryable"."""
+    flow = load_error_model("kode-sdk", {"aborted-retryable": "flow"})
+    told = next(rule for rule in flow.telling if rule.id == "told-retryable")
+    assert told.retryable == {**{code: flag for code, (_, flag) in TYPES.items()}, "aborted": True}
+
+
+def test_each_reading_changes_the_model() -> None:
+    """An option that changes nothing is none."""
+    for switch in MODEL.switches:
+        for option in switch.options:
+            if option.id != switch.default:
+                assert load_error_model("kode-sdk", {switch.id: option.id}) != MODEL, option.id
+
+
+def test_each_rule_is_named_by_the_requirement_that_it_cites() -> None:
+    """A finding leads to its sentence, and a sentence to all that judge it."""
+    checks = {item.id: set(item.checks) for item in MODEL.requirements}
+    cited = [(f"ordering.{rule.id}", rule.requirement) for rule in MODEL.ordering]
+    cited += [(f"audience.{rule.id}", rule.requirement) for rule in MODEL.audiences]
+    cited += [(f"failures.told-{rule.audience}", rule.requirement) for rule in MODEL.telling]
+    cited += [("failures.outcome", rule.requirement) for rule in MODEL.consequences]
+    assert [(check, id_) for check, id_ in cited if check not in checks[id_]] == []
+    named = {(check, id_) for id_, names in checks.items() for check in names}
+    ours = ("ordering.", "audience.", "failures.told", "failures.outcome")
+    assert [item for item in named - set(cited) if item[0].startswith(ours)] == []
+
+
+def test_each_requirement_is_checked_or_left_out_with_a_reason() -> None:
+    """And each check exists."""
+    known = {check.id for check in checks_of(MODEL)}
+    for requirement in MODEL.requirements:
+        assert bool(requirement.checks) != bool(requirement.excluded), requirement.id
+        assert set(requirement.checks) <= known, requirement.id
+
+
+def test_the_sentences_of_the_guide_are_quoted_and_those_of_the_system_say_so() -> None:
+    """What is not quoted stands on another page."""
+    for requirement in MODEL.requirements:
+        assert (requirement.wording == "paraphrased") == (requirement.document is not None)

@@ -1,0 +1,172 @@
+"""A run that has used up a limit does no more, and ends in the state that the model has for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.oracle.check import case_of
+from harness.oracle.limits import limits_reached
+from tests.oracle.chain_builder import ChainBuilder
+from tests.oracle.small_model import found, judged, small_model
+from tests.oracle.turn_builder import value
+
+LIMITS: tuple[dict[str, Any], ...] = (
+    {"limit": "steps", "states": ["failed", "degraded"], "carries": ["Run/Open"]},
+    {"limit": "tool_calls", "states": ["failed", "degraded"]},
+    {"limit": "tokens", "states": ["failed"]},
+    {"limit": "cost", "states": ["failed"]},
+    {"limit": "wall_time", "states": ["interrupted"]},
+)
+MODEL = small_model(limits=[{**rule, "requirement": "SMALL-LIMIT"} for rule in LIMITS])
+
+
+def rounds(count: int, tokens: int | None = None, **budgets: Any) -> ChainBuilder:
+    """Return a turn with limits, in which the model has asked for a tool so often."""
+    built = ChainBuilder(session={"budgets": budgets})
+    built.turn()
+    for number in range(1, count + 1):
+        id_ = f"c{number}"
+        built.wants(f"{id_} ls", tokens=tokens).runs(id_).tells(id_, value())
+    return built
+
+
+@pytest.mark.parametrize(
+    ("state", "pair", "observed"),
+    [
+        ("failed", "Run/Open", []),
+        ("degraded", "Run/Open", []),
+        ("failed", "Llm/Auth", ["it ended failed with Llm/Auth"]),
+        ("interrupted", "Run/Open", ["it ended interrupted with Run/Open"]),
+        ("completed", None, ["it ended completed"]),
+    ],
+)
+def test_the_end_is_as_declared(state: str, pair: str | None, observed: list[str]) -> None:
+    """One of the states, with one of the pairs."""
+    built = rounds(2, steps_max=2).results(state, pair)
+    assert found(MODEL, built, "limits.ends") == observed
+    (reached,) = limits_reached(case_of(MODEL, built.build()))
+    assert (reached.call, reached.name, reached.over) == ("ask/1", "steps", None)
+
+
+def test_an_error_is_a_failed_run() -> None:
+    """A runtime may raise instead of returning a result."""
+    assert judged(MODEL, rounds(2, steps_max=2).ends("Run/Open"), "limits.ends") == 1
+
+
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        {"steps_max": 1},
+        {"tool_calls_max": 1},
+        {"tokens_max": 100},
+        {"cost_max_usd": "0.1"},
+        {"cost_max_usd": "0.0001", "usd_per_million_tokens": 1},
+    ],
+)
+def test_nothing_happens_beyond_a_limit(budgets: dict[str, Any]) -> None:
+    """Whatever is counted, the step after the last one is too much."""
+    kept = rounds(1, tokens=100, **budgets).results("failed", "Run/Open")
+    assert found(MODEL, kept, "limits.ends") == []
+    beyond = rounds(2, tokens=100, **budgets).results("failed", "Run/Open")
+    assert len(found(MODEL, beyond, "limits.ends")) == 1
+    (reached,) = limits_reached(case_of(MODEL, beyond.build()))
+    assert reached.over is not None
+    assert reached.seq < reached.over.seq
+
+
+def test_a_limit_may_be_inexact() -> None:
+    """Then only the end counts."""
+    rule = {"limit": "steps", "states": ["failed"], "exact": False, "requirement": "SMALL-LIMIT"}
+    model = small_model(limits=[rule])
+    assert found(model, rounds(3, steps_max=2).results("failed"), "limits.ends") == []
+    late = rounds(3, steps_max=2).results("completed")
+    assert found(model, late, "limits.ends") == ["it ended completed"]
+
+
+def test_the_time_of_a_run_interrupts_it() -> None:
+    """What is done at the very end of it is done."""
+    for after, state, observed in (
+        ("10s", "interrupted", []),
+        ("10s", "failed", ["it ended failed"]),
+        ("9s", "completed", []),
+        ("14s", "interrupted", ["it went on beyond it: call.returned"]),
+    ):
+        built = ChainBuilder(session={"budgets": {"wall_time": "10s"}})
+        built.turn().after(after)
+        assert found(MODEL, built.results(state), "limits.ends") == observed
+
+
+def test_turns_are_steps_where_a_model_calls_them_so() -> None:
+    """One answer of the model is one turn of an agent."""
+    rule = {"limit": "turns", "states": ["failed"], "requirement": "SMALL-LIMIT"}
+    model = small_model(limits=[rule])
+    assert found(model, rounds(2, steps_max=2).results("completed"), "limits.ends") == [
+        "it ended completed"
+    ]
+
+
+WORKFLOW: dict[str, Any] = {
+    "iterations_max": 2,
+    "nodes": [
+        {"id": "code", "do": "program", "role": "coder", "argv": ["codex"]},
+        {"id": "test", "do": "command", "role": "tester", "argv": ["npm", "test"]},
+    ],
+}
+
+
+def work(count: int, status: int) -> ChainBuilder:
+    """Return a turn of a workflow whose tests ended so in each of its rounds."""
+    built = ChainBuilder(workflow=WORKFLOW)
+    built.turn()
+    for number in range(count):
+        for place, argv in enumerate((["codex"], ["npm", "test"])):
+            run = f"p{2 * number + place + 1}"
+            facts = {"program": argv[0], "run": run, "call": built.call}
+            built.event("program", "program.started", argv=argv, n=number + 1, means="", **facts)
+            ended = status if place else 0
+            built.event("program", "program.ended", status=ended, signal="", means="", **facts)
+    return built
+
+
+@pytest.mark.parametrize(
+    ("count", "status", "state", "findings"),
+    [
+        (2, 1, "failed", 0),
+        (2, 1, "completed", 1),
+        (3, 1, "failed", 1),
+        (2, 0, "completed", 0),
+        (1, 1, "failed", 0),
+    ],
+)
+def test_the_work_goes_back_to_the_coder_so_often(
+    count: int, status: int, state: str, findings: int
+) -> None:
+    """Rounds of a workflow are its turns."""
+    rule = {"limit": "turns", "states": ["failed"], "requirement": "SMALL-LIMIT"}
+    built = work(count, status).results(state)
+    assert len(found(small_model(limits=[rule]), built, "limits.ends")) == findings
+
+
+def test_what_shows_nothing_earns_nothing() -> None:
+    """Enough was left, the work was done, a cancel, a crash, an open end, a silent model."""
+    done = rounds(1, steps_max=2)
+    done.says().ends()
+    limited: dict[str, Any] = {"steps_max": 2}
+    for built in (
+        rounds(1, **limited).results("failed", "Llm/Auth"),
+        done,
+        rounds(2, **limited).cancels("turn").ends("Cancellation/TurnCancelled"),
+        rounds(2, **limited).crashes().opens(),
+    ):
+        assert judged(MODEL, built, "limits.ends") == 0
+        assert limits_reached(case_of(MODEL, built.build())) == ()
+    assert judged(small_model(), rounds(2, **limited).results("completed"), "limits.ends") == 0
+
+
+def test_a_trace_that_was_cut_off_blames_nobody() -> None:
+    """The end may still have come."""
+    built = rounds(2, steps_max=2)
+    trace = built.build("watchdog", "too long")
+    assert all(not item.over for item in limits_reached(case_of(MODEL, trace)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -89,7 +90,10 @@ def command(
     for path, trace in zip(traces, read, strict=True):
         replay = shlex.join(["faultclock", "judge", without_root(path), *again])
         judgement = judge(error_model, trace)
-        runs.append(run_report(trace, judgement, replay=replay, trace_file=None))
+        run = run_report(trace, judgement, replay=replay, trace_file=None)
+        # All logs of a format are one scenario: which of them it is, the name of the file says.
+        named = {} if map_ is None else {"scenario": f"{run.scenario}/{Path(path).name}"}
+        runs.append(run.model_copy(update=named))
     report = assemble(
         model=error_model,
         readings=chosen,
@@ -124,8 +128,9 @@ def _read(
     from harness.cli.options import DEFAULT_MODEL
     from harness.load.error_model import load_error_model
     from harness.load.foreign_log import read_foreign_log
-    from harness.load.foreign_map import load_foreign_map
+    from harness.load.foreign_map import check_foreign_map, load_foreign_map
     from harness.load.trace_file import read_trace
+    from harness.load.yaml_file import read_document
 
     if map_ is None:
         spec = model or DEFAULT_MODEL
@@ -135,6 +140,8 @@ def _read(
         foreign = load_foreign_map(map_)
         spec = model or foreign.model
         error_model = load_error_model(spec, readings)
+        if model is None and Path(map_).is_file():
+            check_foreign_map(read_document(map_), foreign, error_model)
         traces = tuple(read_foreign_log(path, foreign, complete=complete) for path in paths)
     first = traces[0].header.subject.id
     for path, trace in zip(paths, traces, strict=True):

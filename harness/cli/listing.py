@@ -31,15 +31,16 @@ Examples:
 @click.command(name="list", epilog=_EPILOG)
 @click.argument(
     "what",
-    type=click.Choice(["scenarios", "models", "subjects", "checks", "requirements"]),
-    metavar="scenarios|models|subjects|checks|requirements",
+    type=click.Choice(["scenarios", "models", "maps", "subjects", "checks", "requirements"]),
+    metavar="scenarios|models|maps|subjects|checks|requirements",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of objects.")
 @model_option
 def command(what: str, as_json: bool, model: str) -> None:
-    """List scenarios, models (with their readings), subjects, checks or requirements.
+    """List scenarios, models (with their readings), maps, subjects, checks or requirements.
 
-    Checks and requirements are those of --model.
+    Maps are those of foreign logs, for `faultclock judge`. Checks and requirements are those of
+    --model.
     """
     entries, show = _LISTS[what]
     found = entries(model)
@@ -96,6 +97,21 @@ def _model_entry(model: ErrorModel) -> Entry:
             for switch in model.switches
         ],
     }
+
+
+def _maps(_: str) -> list[Entry]:
+    from harness.load.foreign_map import foreign_map_ids, load_foreign_map
+
+    return [
+        {
+            "id": found.id,
+            "title": found.title,
+            "model": found.model,
+            "source": found.source,
+            "events": list(found.events),
+        }
+        for found in map(load_foreign_map, foreign_map_ids())
+    ]
 
 
 def _subjects(_: str) -> list[Entry]:
@@ -157,6 +173,15 @@ def _show_models(entries: list[Entry]) -> Iterable[str]:
             for option in switch["options"]:
                 mark = "*" if option["id"] == switch["default"] else " "
                 yield f"      {mark} {option['id']}: {option['means']}"
+
+
+def _show_maps(entries: list[Entry]) -> Iterable[str]:
+    return _columns(
+        [
+            (item["id"], f"for {item['model']}", f"{item['title']}: {item['source']}")
+            for item in entries
+        ]
+    )
 
 
 def _show_subjects(entries: list[Entry]) -> Iterable[str]:
@@ -227,6 +252,7 @@ def _columns(rows: list[tuple[str, ...]], longest: int = 60) -> Iterable[str]:
 _LISTS: dict[str, tuple[Callable[[str], list[Entry]], Callable[[list[Entry]], Iterable[str]]]] = {
     "scenarios": (_scenarios, _show_scenarios),
     "models": (_models, _show_models),
+    "maps": (_maps, _show_maps),
     "subjects": (_subjects, _show_subjects),
     "checks": (_checks, _show_checks),
     "requirements": (_requirements, _show_requirements),

@@ -18,9 +18,12 @@ Then let the first line of a scenario name it (the path is relative to the file)
 
 
 @click.command(name="schema", epilog=_EPILOG)
-@click.argument("what", type=click.Choice(["scenario", "model"]), metavar="scenario|model")
+@click.argument(
+    "what", type=click.Choice(["scenario", "model", "map"]), metavar="scenario|model|map"
+)
 def command(what: str) -> None:
-    """Print the JSON Schema of scenario files or of error model files."""
-    from harness.load.schema import error_model_schema, scenario_schema
+    """Print the JSON Schema of scenario files, of error models or of maps of foreign logs."""
+    from harness.load.schema import error_model_schema, foreign_map_schema, scenario_schema
 
-    click.echo(scenario_schema() if what == "scenario" else error_model_schema(), nl=False)
+    schemas = {"scenario": scenario_schema, "model": error_model_schema, "map": foreign_map_schema}
+    click.echo(schemas[what](), nl=False)

@@ -1,14 +1,18 @@
-"""`faultclock validate`: every problem of scenario, error model and trace files, with its place."""
+"""`faultclock validate`: every problem of scenarios, models, maps and traces, with its place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.exits import OK, USAGE
 from harness.errors import InputError, SourceError
+
+if TYPE_CHECKING:
+    from harness.load.yaml_file import Document
 
 __all__ = ["command"]
 
@@ -16,7 +20,8 @@ _TRACE_SUFFIX = ".jsonl"
 
 _EPILOG = """\
 A file that ends in .jsonl is read as a trace, one with `classes` and `signals` as an error model
-(which is tried under each of its readings), any other as a scenario. Problems are written to
+(which is tried under each of its readings), one with `name`, `model` and `events` as the map of a
+foreign log, any other as a scenario. Problems are written to
 standard error as path:line:column, as editors and build servers expect them.
 
 \b
@@ -30,7 +35,7 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...")
 @click.option("-q", "--quiet", is_flag=True, help="Only the problems.")
 def command(files: tuple[str, ...], quiet: bool) -> int:
-    """Check scenario, error model and trace files, and name every problem at its place.
+    """Check scenarios, error models, maps and traces, and name every problem at its place.
 
     The exit code is 0 when all files are right, and 2 when one is not.
     """
@@ -69,6 +74,7 @@ def _expanded(paths: tuple[str, ...]) -> Iterator[str]:
 def _checked(path: str) -> str:
     """Load the file, and return what it is."""
     from harness.load.error_model import check_error_model
+    from harness.load.foreign_map import is_foreign_map
     from harness.load.matrix import expand
     from harness.load.scenario import checked_scenario
     from harness.load.trace_file import read_trace
@@ -82,8 +88,19 @@ def _checked(path: str) -> str:
         model = check_error_model(path)
         readings = sum(len(switch.options) for switch in model.switches)
         return f"error model {model.id}, right under each of its {readings} readings"
+    if is_foreign_map(document):
+        return _checked_map(document)
     scenario = checked_scenario(document)
     if scenario.matrix is None:
         return f"scenario {scenario.id}"
     _, crossing = expand(document, scenario)
     return f"scenario {scenario.id}, {crossing.run} of {crossing.cells} combinations"
+
+
+def _checked_map(document: Document) -> str:
+    from harness.load.error_model import load_error_model
+    from harness.load.foreign_map import check_foreign_map, foreign_map_of, model_beside
+
+    found = foreign_map_of(document)
+    check_foreign_map(document, found, load_error_model(model_beside(document.path, found.model)))
+    return f"map {found.id} of {len(found.events)} events, for the error model {found.model}"

@@ -1,4 +1,4 @@
-"""The lines of a JSON Lines file that somebody else wrote: each a JSON object, or told at its place.
+"""The lines of a JSON Lines file of somebody else: each a JSON object, or told at its place.
 
 Whatever the bytes are, a line becomes plain data or a SourceError. Numbers keep every digit:
 fractions are Decimal, and one that no int of ours could hold is refused. It knows no map.
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     data: dict[str, Any]
 
 
-class _Unreadable(ValueError):
+class _ValueRefusedError(ValueError):
     """What is wrong with a value; `near` is a part of the text that leads to it."""
 
     def __init__(self, message: str, hint: str, near: str = "") -> None:
@@ -83,7 +83,7 @@ def _parsed(text: str, path: str, number: int, *, cut: bool) -> dict[str, Any]:
         hint = "a log has one JSON object in each line"
         message = f"this line is not JSON: {error.msg.lower()}"
         raise refused(path, number, message, hint, column=error.colno) from None
-    except _Unreadable as error:
+    except _ValueRefusedError as error:
         column = max(0, text.rfind(error.near)) + 1 if error.near else 1
         raise refused(path, number, error.message, error.hint, column=column) from None
     except RecursionError:
@@ -102,7 +102,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         hint = "which of the two counts is anybody's guess"
         message = f"the key {twice[:40]!r} is there twice in one object"
-        raise _Unreadable(message, hint, near=json.dumps(twice, ensure_ascii=False))
+        raise _ValueRefusedError(message, hint, near=json.dumps(twice, ensure_ascii=False))
     return data
 
 
@@ -122,10 +122,12 @@ def _fraction(digits: str) -> Decimal:
     return value
 
 
-def _number(digits: str) -> _Unreadable:
+def _number(digits: str) -> _ValueRefusedError:
     message = f"the number {digits[:20]}{'…' if len(digits) > 20 else ''} has too many digits"
-    return _Unreadable(message, f"one has at most {DIGITS_MAX}", near=digits)
+    return _ValueRefusedError(message, f"one has at most {DIGITS_MAX}", near=digits)
 
 
 def _constant(name: str) -> NoReturn:
-    raise _Unreadable(f"{name} is no JSON number", "write null where there is none", near=name)
+    raise _ValueRefusedError(
+        f"{name} is no JSON number", "write null where there is none", near=name
+    )

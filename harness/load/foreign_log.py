@@ -65,6 +65,7 @@ def foreign_trace(content: bytes, path: str, map_: ForeignMap, *, complete: bool
 class _Run:
     """One run of the log."""
 
+    id: str
     call: str
     copy: int
     ended: bool = False
@@ -87,6 +88,7 @@ class _Reader:
     records: set[str] = field(default_factory=set)
     first_ns: int | None = None
     at_ns: int = 0
+    line: int = 0
 
     def read(self, line: Line) -> None:
         """Take in one line."""
@@ -95,13 +97,13 @@ class _Reader:
             message = f"the event has no name at `{self.map.name}`"
             raise self.refused(line, message, "is this the log that the map is for?")
         self.lines += 1
+        self.line = line.number
         if name in self.map.skip:
             return
         self._advance(line)
         entry = self._entry(name, line.data)
         run = self._run(line, name, entry)
-        call = None if run is None else run.call
-        self._record(line, name, entry, call)
+        self._record(line, name, entry, run)
         if run is not None and entry.call in _ENDS and not run.ended:
             # A second end is the log's affair: the event is there for the rules to see.
             run.ended = True
@@ -139,6 +141,8 @@ class _Reader:
             raise self.refused(line, f"`{self.map.time.field}` {said}", hint)
         if self.first_ns is None:
             self.first_ns = at_ns
+        if self.map.time.restarts and at_ns - self.first_ns < self.at_ns:
+            self.first_ns = at_ns - self.at_ns
         if at_ns - self.first_ns < self.at_ns:
             message = "this event is earlier than the one before it"
             hint = "a log is in the order in which it was written: sort it by its sequence"
@@ -184,12 +188,12 @@ class _Reader:
 
     def _begin(self, id_: str, copy: int) -> _Run:
         call = f"run/{id_}" if copy == 1 else f"run/{id_}.{copy}"
-        self.runs[id_] = run = _Run(call=call, copy=copy)
+        self.runs[id_] = run = _Run(id=id_, call=call, copy=copy)
         started = {"task": "log", "copy": len(self.runs) + len(self.earlier), "do": "turn"}
-        self._add("harness", "call.started", call, started)
+        self._add("harness", "call.started", run, started)
         return run
 
-    def _record(self, line: Line, name: str, entry: ForeignEvent, call: str | None) -> None:
+    def _record(self, line: Line, name: str, entry: ForeignEvent, run: _Run | None) -> None:
         data = line.data
         fields = dict(data)
         body = None if self.map.body is None else at(data, self.map.body)
@@ -198,30 +202,30 @@ class _Reader:
         said = {"name": label(entry.name or name), "fields": cleaned(fields)}
         (self.records if entry.audited else self.names).add(said["name"])
         if entry.error is not None:
-            self._error(data, entry.error, call)
-        self._declare("audit_event" if entry.audited else "event", call, said)
+            self._error(data, entry.error, run)
+        self._declare("audit_event" if entry.audited else "event", run, said)
         for audience, path in entry.tells.items():
             told = cleaned(value(data, path))
             if told is not None and audience == "model":
-                self._declare("model_message", call, {"shape": told})
+                self._declare("model_message", run, {"shape": told})
             elif told is not None:
-                self._declare(f"{audience}_message", call, {"message": told})
+                self._declare(f"{audience}_message", run, {"message": told})
         if entry.retry is not None:
-            self._declare("retry", call, self._retry(line, entry.retry))
+            self._declare("retry", run, self._retry(line, entry.retry))
         for kind in entry.signs:
-            self._declare("sign", call, {"of": kind})
+            self._declare("sign", run, {"of": kind, **said})
 
-    def _error(self, data: Mapping[str, Any], error: ForeignError, call: str | None) -> None:
+    def _error(self, data: Mapping[str, Any], error: ForeignError, run: _Run | None) -> None:
         named = _pair(data, error) | {"message": cleaned(value(data, error.message))}
         if named["class"] is not None or named["code"] is not None:
-            self._declare("error", call, named)
+            self._declare("error", run, named)
         if error.audited:
             context = cleaned(value(data, error.context))
             record = named | {"context": context if isinstance(context, dict) else {}}
             attempt = number_of(value(data, error.attempt))
             whole = attempt is not None and attempt == attempt.to_integral_value()
             record["attempt"] = int(attempt) if attempt is not None and whole else None
-            self._declare("audit", call, {"record": record})
+            self._declare("audit", run, {"record": record})
 
     def _retry(self, line: Line, retry: ForeignRetry) -> dict[str, Any]:
         said = value(line.data, retry.delay)
@@ -250,14 +254,17 @@ class _Reader:
             link = {"type": "error", "link": "outer", **_pair(data, error)}
             message = cleaned(value(data, error.message))
             payload["chain"] = [link | {"message": message if isinstance(message, str) else ""}]
-        self._add("harness", _ENDS[entry.call], run.call, payload)
+        self._add("harness", _ENDS[entry.call], run, payload)
 
-    def _declare(self, what: str, call: str | None, payload: dict[str, Any]) -> None:
-        self._add("subject", f"declared.{what}", call, payload)
+    def _declare(self, what: str, run: _Run | None, payload: dict[str, Any]) -> None:
+        self._add("subject", f"declared.{what}", run, payload)
 
-    def _add(self, actor: str, kind: str, call: str | None, payload: dict[str, Any]) -> None:
+    def _add(self, actor: str, kind: str, run: _Run | None, payload: dict[str, Any]) -> None:
+        whose: dict[str, str | None] = {"call": None, "log_run": None}
+        if run is not None:
+            whose = {"call": run.call, "log_run": run.id}
         event = TraceEvent(
-            len(self.events) + 1, self.at_ns, actor, kind, {"call": call, "life": 1, **payload}
+            len(self.events) + 1, self.at_ns, actor, kind, {**whose, "line": self.line, "life": 1, **payload}
         )
         self.events.append(event)
 

@@ -6,7 +6,8 @@ knows, by `check_foreign_map`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -25,6 +26,7 @@ __all__ = [
     "foreign_map_of",
     "is_foreign_map",
     "load_foreign_map",
+    "model_beside",
 ]
 
 _SUFFIXES = (".yaml", ".yml")
@@ -56,9 +58,12 @@ def load_foreign_map(id_or_path: str) -> ForeignMap:
     elif not (id_or_path.endswith(_SUFFIXES) or path.is_file()):
         raise UnknownNameError("map", id_or_path, foreign_map_ids())
     found = foreign_map_of(read_document(path))
-    if found.model.endswith(_SUFFIXES):
-        return found.model_copy(update={"model": str(path.parent / found.model)})
-    return found
+    return found.model_copy(update={"model": model_beside(path, found.model)})
+
+
+def model_beside(path: str | os.PathLike[str], model: str) -> str:
+    """Return the error model that a map at `path` names: an id as it is, or a path beside it."""
+    return str(Path(path).parent / model) if model.endswith(_SUFFIXES) else model
 
 
 def foreign_map_of(document: Document) -> ForeignMap:
@@ -116,10 +121,11 @@ def _unknown_pairs(
             message = f"the error model {model.id} has no class '{class_name[1:]}'"
             hint = _near(class_name[1:], classes)
             yield document.problem((*at, key, "class"), message, hint)
-        elif (code := named.code) is not None and code.startswith("="):
-            if found.codes and code[1:] not in found.codes:
-                message = f"the class {found.id} has no code '{code[1:]}'"
-                yield document.problem((*at, key, "code"), message, _near(code[1:], found.codes))
+            continue
+        code = (named.code or "").removeprefix("=")
+        if code != (named.code or "") and found.codes and code not in found.codes:
+            message = f"the class {found.id} has no code '{code}'"
+            yield document.problem((*at, key, "code"), message, _near(code, found.codes))
 
 
 def _names(model: ErrorModel) -> frozenset[str]:
@@ -137,6 +143,7 @@ def _names(model: ErrorModel) -> frozenset[str]:
     return frozenset(names)
 
 
-def _near(name: str, known: frozenset[str] | dict[str, object] | tuple[str, ...]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(sorted(known))}"
+def _near(name: str, known: Iterable[str]) -> str:
+    choices = sorted(known)
+    near = get_close_matches(name, choices, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(choices)}"

@@ -14,9 +14,10 @@ from pydantic import BaseModel
 
 from harness.load.known_keys import file_key
 from harness.model.error_model import ErrorModel
+from harness.model.foreign_map import ForeignMap
 from harness.model.scenario import Scenario
 
-__all__ = ["error_model_schema", "scenario_schema"]
+__all__ = ["error_model_schema", "foreign_map_schema", "scenario_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -29,6 +30,11 @@ def scenario_schema() -> str:
 def error_model_schema() -> str:
     """Return the JSON Schema of an error model file, newline at the end."""
     return _schema_text(ErrorModel, "error-model", "Faultclock error model")
+
+
+def foreign_map_schema() -> str:
+    """Return the JSON Schema of a file that maps a foreign log, newline at the end."""
+    return _schema_text(ForeignMap, "foreign-map", "Faultclock map of a foreign log")
 
 
 def _schema_text(model: type[BaseModel], name: str, title: str) -> str:

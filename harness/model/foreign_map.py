@@ -8,7 +8,7 @@ what it told whom, and the waits and errors that it names. What the reader makes
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -63,6 +63,9 @@ class TimeField(Value):
     field: Place
     unit: Literal["s", "ms", "us", "ns", "iso8601"]
     """Of a number (of a text that is one, too), or `iso8601`: date, time and zone in a text."""
+    restarts: bool = False
+    """Whether the clock begins anew with each process that writes to the log; between the last
+    event of one and the first of the next no time passes then. Else time never goes back."""
 
 
 class ForeignError(Value):
@@ -150,7 +153,9 @@ class ForeignMap(Value):
     """Whether what has ended may begin again under the same id, as the turns of a session do."""
     skip: tuple[str, ...] = ()
     """Names of events that say nothing."""
-    events: dict[str, ForeignEvent | tuple[ForeignEvent, ...]] = {}
+    events: dict[str, ForeignEvent | tuple[ForeignEvent, ...]] = Field(
+        default={}, json_schema_extra=lambda schema: _or_nothing(schema)
+    )
     """Name in the log to what it is; of several entries the first whose `where` holds. A name that
     is missing here passes as it is. Name each event that the log may have: of one that is neither
     named nor there, nobody could tell whether it is missing."""
@@ -199,3 +204,8 @@ class ForeignMap(Value):
 
     def _named(self, calls: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for name, entry in self.entries() if entry.call in calls))
+
+
+def _or_nothing(schema: dict[str, Any]) -> None:
+    """Let an editor know that `name:` alone is an entry, too: the loader makes it an empty one."""
+    schema["additionalProperties"]["anyOf"].append({"type": "null"})

@@ -25,7 +25,7 @@ _CUT_SHORT = {
     "harness_error": "the run came to no result",
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",
-    "log_cut": "the log may have been cut: it does not hold each run from its beginning to its end",
+    "log_cut": "the log may have been cut, and nobody says that it is --complete",
 }
 #: Endings that are the subject's own doing, when a call is what did not end.
 _HANGS = ("deadlock", "livelock", "virtual_time_limit")
@@ -33,6 +33,8 @@ _HANGS = ("deadlock", "livelock", "virtual_time_limit")
 _ASKING_ROLES = ("provider_adapter", "runtime")
 #: Roles whose process may be killed and started again.
 _ROLES_WITH_LIVES = ("runtime", "session_store")
+#: What the nodes of a workflow do, beside asking the model.
+_NODES_ACT = ("node.called", "program.started", "program.missing", "tool.called")
 #: Checks whose violation makes all other findings of the run inconclusive.
 SPOILING = ("evidence.whole", "evidence.no-leaks")
 
@@ -223,6 +225,9 @@ def _has_a_reason(case: Case, call: Call) -> bool:
     if not case.is_runtime or call.end is None:
         return False
     if not call.is_turn or call.stop is not None:
+        return True
+    if any(event.payload.get("call") == call.id for event in case.trace.of_kind(*_NODES_ACT)):
+        # A workflow need not have a node that asks the model.
         return True
     # The state machine may end a turn before anything acts, and a typed error says why.
     staged = any(visit.call == call.id for visit in case.stage_visits)

@@ -85,7 +85,7 @@ def _acts_after(case: Case, failure: Failure, call: Call) -> Iterator[TraceEvent
     """Yield what the subject began after a failure, in order, up to the end of the call."""
     begun = {attempt.start.seq for attempt in call.attempts}
     until = len(case.trace.events) + 1 if call.end is None else call.end.seq
-    beside = failure.target.layer == "tool"
+    beside = ("tool.called",) if failure.target.layer == "tool" else ()
     for event in case.trace.events:
         if not failure.seq < event.seq < until:
             continue
@@ -95,7 +95,8 @@ def _acts_after(case: Case, failure: Failure, call: Call) -> Iterator[TraceEvent
         elif event.seq not in begun:
             continue
         # What was to be done at the same time was begun before anything could be known.
-        if not (beside and event.kind == "tool.called" and event.at_ns == failure.at_ns):
+        at_once = event.at_ns == failure.at_ns
+        if not (at_once and (failure.kind == "cancelled" or event.kind in beside)):
             yield event
 
 

@@ -198,23 +198,23 @@ def _of_agents(case: Case) -> Iterator[Failure]:
         return
     texts = {hashlib.sha256(text.encode()).hexdigest(): text for text in _replies(case)}
     for call in case.calls:
-        for last in (request.attempts[-1] for request in call.requests if request.attempts):
-            answered = last.answered
-            node = node_at(case, last.start)
-            if answered is None or last.tool_calls or node is None:
+        for attempt in call.attempts:
+            answered = attempt.answered
+            node = node_at(case, attempt.start)
+            if answered is None or attempt.tool_calls or node is None:
                 continue
-            text = texts.get(str(last.text_sha256))
+            text = texts.get(str(attempt.text_sha256))
             stopped = answered.payload.get("finish_reason") in ("stop", None)
             kind = None if text is None or not stopped else _unfit(node, (text,))
             if kind is None:
                 continue
-            known = last.events[-1]
+            known = attempt.events[-1]
             yield Failure(
                 kind=kind,
                 call=call.id,
-                at_ns=answered.at_ns if last.known_ns is None else last.known_ns,
+                at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
                 seq=known,
-                events=last.events,
+                events=attempt.events,
                 target=Target(layer="node", id=node.id),
                 names=(node.role,) if node.role else (),
                 acts=tuple(

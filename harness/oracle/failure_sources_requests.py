@@ -38,25 +38,22 @@ def request_failures(case: Case) -> Iterator[Failure]:
 def answer_failures(case: Case) -> Iterator[Failure]:
     """Yield the answers whose content was filtered; the wire was good."""
     for call in case.calls:
-        for index, request in enumerate(call.requests):
-            last = request.attempts[-1] if request.attempts else None
-            answered = None if last is None else last.answered
-            if last is None or answered is None:
+        for index, attempt in enumerate(call.attempts):
+            answered = attempt.answered
+            if answered is None or answered.payload.get("finish_reason") != "content_filter":
                 continue
-            if answered.payload.get("finish_reason") != "content_filter":
-                continue
-            node = node_at(case, last.start)
+            node = node_at(case, attempt.start)
             # Its answer asks for no tool: whatever is asked next for the same is asked again.
-            later = (item for after in call.requests[index + 1 :] for item in after.attempts)
-            acts = [last.start]
-            acts += [attempt.start for attempt in later if node_at(case, attempt.start) == node]
+            acts = tuple(
+                other.start for other in call.attempts[index:] if node_at(case, other.start) == node
+            )
             yield Failure(
                 kind="content_filtered",
                 call=call.id,
-                at_ns=answered.at_ns if last.known_ns is None else last.known_ns,
-                seq=last.events[-1],
-                events=last.events,
-                target=Target(layer="request", id=f"{call.id}#{request.number}"),
-                acts=tuple(acts),
+                at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
+                seq=attempt.events[-1],
+                events=attempt.events,
+                target=Target(layer="request", id=call.id),
+                acts=acts,
                 node=node,
             )

@@ -9,15 +9,18 @@ asking can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from harness.model.error_model import ErrorModel
 from harness.model.foreign_map import ForeignLog
 from harness.model.ordering import EventPattern, EventRef, Events, OrderingRule, resolved
+from harness.model.trace import Trace, TraceEvent
 from harness.oracle.audience import channel_kind
+from harness.oracle.check import Outcome
 
-__all__ = ["as_seen", "cannot_judge"]
+__all__ = ["as_seen", "by_run", "cannot_judge", "with_lines"]
 
 _ORDERING, _AUDIENCE = "ordering.", "audience."
 #: Checks that read nothing but what they name here.
@@ -26,8 +29,6 @@ _READS = {
     "classification.named": "declared.error",
     "evidence.whole": "call.started",
 }
-#: Kinds whose events have names of their own, and where the log says which it may have.
-_NAMED = {"declared.event": "names", "declared.audit_event": "records"}
 #: The ends of calls are made of the log's own events, each run with one at most.
 _ENDS = frozenset({"call.returned", "call.raised", "call.crashed"})
 #: Parts of which a rule needs all that it names, by pattern; of the others some are enough.
@@ -68,17 +69,42 @@ def as_seen(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule
 
     A text says why nothing is left that could be judged.
     """
-    if (rule.within, rule.no_sooner) != (None, None) and not log.timed:
-        return "the events of the log have no times"
     if not log.complete and _counts_ends(rule, events):
         return (
             "each run of the log that is judged has its end: say --complete where the log is"
             " whole, and one without an end is a finding"
         )
     try:
-        return _restricted(rule, events, log)
+        seen = _restricted(rule, events, log)
     except _Unseen as unseen:
         return str(unseen)
+    timeless = (rule.within, rule.no_sooner) != (None, None) and not log.timed
+    return "the events of the log have no times" if timeless else seen
+
+
+def by_run(events: Iterable[TraceEvent]) -> tuple[tuple[TraceEvent, ...], ...]:
+    """Return the events of each run of a log, and those of none.
+
+    An id of a node or of a tool call is unique in its run and nowhere else.
+    """
+    runs: dict[object, list[TraceEvent]] = {}
+    for event in events:
+        runs.setdefault(event.payload.get("log_run"), []).append(event)
+    return tuple(map(tuple, runs.values()))
+
+
+def with_lines(outcome: Outcome, trace: Trace) -> Outcome:
+    """Return an outcome whose violations say in which lines of the log their events are."""
+    lines = {event.seq: event.payload.get("line") for event in trace.events}
+    violations = []
+    for violation in outcome.violations:
+        found = [line for seq in violation.events if isinstance(line := lines.get(seq), int)]
+        numbers = [str(line) for line in dict.fromkeys(found)]
+        where = f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} of the log"
+        observed = f"{violation.observed} ({where})" if numbers else violation.observed
+        violations.append(replace(violation, observed=observed))
+    outcome.violations = violations
+    return outcome
 
 
 def _counts_ends(rule: OrderingRule, events: Events) -> bool:
@@ -104,7 +130,10 @@ def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> Ordering
     bounds: dict[str, Any] = {}
     if rule.scope.after is not None:
         bounds["after"] = _part(rule.scope.after, events, log, whole=False)
-    if rule.scope.before is not None:
+    if rule.scope.before is not None and rule.pattern == "absence":
+        # What ends a prohibition excuses what comes after it.
+        bounds["before"] = tuple(_excuses(rule.scope.before, events, log))
+    elif rule.scope.before is not None:
         bounds["before"] = _part(rule.scope.before, events, log, whole=True)
     scope = rule.scope.model_copy(update=bounds)
     return rule.model_copy(update={**changes, "scope": scope})
@@ -124,10 +153,10 @@ def _part(ref: EventRef, events: Events, log: ForeignLog, *, whole: bool) -> Eve
         unseen.extend(missing)
         if not missing:
             seen.append(item)
-        elif kinds := tuple(kind for kind in pattern.kinds if not _missing_kind(kind, log)):
-            # Some of its kinds can be seen, and they have no names that could be missing.
-            if not any(kind in _NAMED for kind in kinds):
-                seen.append(pattern.model_copy(update={"kinds": kinds}))
+        elif kinds := tuple(kind for kind in pattern.kinds if kind in log.kinds):
+            part = pattern.model_copy(update={"kinds": kinds})
+            if not any(_missing(part, log)):
+                seen.append(part)
     if unseen and (whole or not seen):
         raise _Unseen(unseen[0])
     return seen[0] if len(seen) == 1 else tuple(seen)
@@ -136,21 +165,25 @@ def _part(ref: EventRef, events: Events, log: ForeignLog, *, whole: bool) -> Eve
 def _missing(pattern: EventPattern, log: ForeignLog) -> Iterator[str]:
     """Yield in words what of a set of events the log cannot have."""
     for kind in pattern.kinds:
-        if _missing_kind(kind, log):
+        if kind not in log.kinds:
             yield _nothing_of(kind)
-        elif kind in _NAMED and (wanted := pattern.where.get("name")) is not None:
-            names = getattr(log, _NAMED[kind])
-            choices = wanted if isinstance(wanted, tuple) else (wanted,)
-            for name in choices:
-                if name not in names:
-                    yield (
-                        f"neither the log nor its map has an event '{name}': name it in the"
-                        " `events` of the map if the log may have it"
-                    )
+    yield from _nameless(pattern, log)
 
 
-def _missing_kind(kind: str, log: ForeignLog) -> bool:
-    return kind not in log.kinds
+def _nameless(pattern: EventPattern, log: ForeignLog) -> Iterator[str]:
+    """Yield in words the names of events that neither the log nor its map has."""
+    wanted = pattern.where.get("name")
+    choices = wanted if isinstance(wanted, tuple) else (wanted,)
+    for kind in pattern.kinds:
+        names = {"declared.event": log.names, "declared.audit_event": log.records}.get(kind)
+        if names is None or kind not in log.kinds:
+            continue
+        for name in choices:
+            if isinstance(name, str) and name not in names:
+                yield (
+                    f"neither the log nor its map has an event '{name}': name it in the"
+                    " `events` of the map if the log may have it"
+                )
 
 
 def _steps(rule: OrderingRule, events: Events, log: ForeignLog) -> tuple[EventRef, ...]:
@@ -170,19 +203,23 @@ def _excuses(ref: EventRef, events: Events, log: ForeignLog) -> Iterator[EventPa
     """Yield what a rule is not for, in the events of the log or in what is a sign of it.
 
     A sign excuses more than what it is a sign of, which costs a finding and never makes one.
+
+    Raises:
+        _Unseen: of some of it there is not even a sign.
     """
     for _, pattern in resolved(ref, events):
-        kinds = tuple(kind for kind in pattern.kinds if not _missing_kind(kind, log))
-        if kinds:
+        unseen = tuple(kind for kind in pattern.kinds if kind not in log.kinds)
+        if nameless := next(_nameless(pattern, log), ""):
+            raise _Unseen(nameless)
+        if kinds := tuple(kind for kind in pattern.kinds if kind in log.kinds):
             yield pattern.model_copy(update={"kinds": kinds})
-        for kind in set(pattern.kinds) - set(kinds):
+        for kind in unseen:
             if kind not in log.signs:
                 raise _Unseen(
                     f"{_nothing_of(kind)}, which would excuse what the rule is against: where an"
                     " event is a sign of it, say so in `signs` of the map"
                 )
-            where: Mapping[str, str] = {"of": kind}
-            yield EventPattern(kinds=("declared.sign",), where=dict(where))
+            yield EventPattern(kinds=("declared.sign",), where={"of": kind})
 
 
 def _nothing_of(kind: str) -> str:

@@ -26,7 +26,7 @@ from harness.oracle import (
     wrapping,
 )
 from harness.oracle.check import Case, Check, Outcome, case_of
-from harness.oracle.foreign import cannot_judge
+from harness.oracle.foreign import cannot_judge, with_lines
 from harness.oracle.log_checks import LOG_CHECKS
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
@@ -131,8 +131,9 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
 def _run(check: Check, case: Case) -> Outcome:
     role = case.trace.header.subject.role
     log = case.trace.header.foreign
-    if log is not None and (reason := cannot_judge(check.id, case.model, log)):
-        return Outcome(reason=reason)
+    if log is not None:
+        reason = cannot_judge(check.id, case.model, log)
+        return Outcome(reason=reason) if reason else with_lines(check.run(case), case.trace)
     if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
         return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
     return check.run(case)

@@ -24,7 +24,7 @@ from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failures import Failure
-from harness.oracle.foreign import as_seen
+from harness.oracle.foreign import as_seen, by_run
 from harness.oracle.patterns import PatternResult, Witness, evaluate_all
 
 __all__ = ["FAILURE_SEEN", "checks", "with_derived"]
@@ -143,12 +143,25 @@ class _Results:
                 case.trace.header.scenario,
                 case.failures if wanted else (),
             )
-            results = evaluate_all(applying, events, self._model.events)
+            runs = (events,) if case.trace.header.foreign is None else by_run(events)
+            each_run = [evaluate_all(applying, run, self._model.events) for run in runs]
+            results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
             self._results = {
                 each.id: result for each, result in zip(applying, results, strict=True)
             }
             self._case = case
         return self._results[rule.id]
+
+
+def _together(results: tuple[PatternResult, ...]) -> PatternResult:
+    """Return what a rule comes to in all runs of a log."""
+    if len(results) == 1:
+        return results[0]
+    return PatternResult(
+        judged=sum(result.judged for result in results),
+        witnesses=tuple(witness for result in results for witness in result.witnesses),
+        silent="" if any(not result.silent for result in results) else results[0].silent,
+    )
 
 
 def _check(rule: OrderingRule, results: _Results) -> Check:

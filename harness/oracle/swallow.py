@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 
 from harness.model.trace import Trace, TraceEvent
-from harness.oracle.attempts import Request
+from harness.oracle.attempts import Call, Request
 from harness.oracle.chain import is_degraded
 from harness.oracle.check import Case, Check, Outcome, Violation, also
 
@@ -26,6 +26,8 @@ def _silent(case: Case) -> Outcome:
         # What a turn returns is the last answer; what came before led to it.
         request = call.requests[-1]
         if request.outcome != "returned" or _is_turn_without_answer(case.trace, request):
+            continue
+        if _answers_for_another_node(case.trace, call):
             continue
         if is_degraded(call.end):
             # It says itself that it is not what it should be.
@@ -50,6 +52,18 @@ def _silent(case: Case) -> Outcome:
             )
         )
     return outcome
+
+
+def _answers_for_another_node(trace: Trace, call: Call) -> bool:
+    # A workflow comes to what its last node gave, which need not be the model.
+    if trace.header.scenario.workflow is None:
+        return False
+    acts = [
+        event.kind
+        for event in trace.of_kind("http.request", "node.called", "tool.called", "program.started")
+        if event.payload.get("call") == call.id
+    ]
+    return bool(acts) and acts[-1] != "http.request"
 
 
 def _is_turn_without_answer(trace: Trace, request: Request) -> bool:

@@ -59,7 +59,7 @@ def fate_of(case: Case, call: ToolCall) -> Fate:
     own = [item for item in call.executions if item.life == call.life]
     if own:
         return _executed(case, own[-1])
-    if script is None:
+    if script is None or (script.lives and call.life not in script.lives):
         return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
     given = arguments_of(call)
     if given is None:

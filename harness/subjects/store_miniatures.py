@@ -28,10 +28,12 @@ _StoreT = TypeVar("_StoreT", bound=type[FileStore])
 STORE_MINIATURES: dict[str, Miniature] = {}
 
 
-def _wrong(name: str, title: str, *, fails: str) -> Callable[[_StoreT], _StoreT]:
+def _wrong(
+    name: str, title: str, *, fails: str, origin: str | None = None
+) -> Callable[[_StoreT], _StoreT]:
     def register(store: _StoreT) -> _StoreT:
         binding = session_store(id=f"mini-store-{name}", title=title, inline=True)(store)
-        STORE_MINIATURES[binding.id] = Miniature(binding=binding, fails=fails)
+        STORE_MINIATURES[binding.id] = Miniature(binding=binding, fails=fails, origin=origin)
         return store
 
     return register
@@ -216,6 +218,25 @@ class _TellsPaths(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
         with _naming(path):
             super().replace(path, data)
+
+
+@_wrong(
+    "keeps-its-lock",
+    "Keeps its lock after a write that failed",
+    fails="store.usable",
+    origin="openai/openai-agents-python#4202",
+)
+class _KeepsItsLock(FileStore):
+    """A statement that failed left its transaction open, and the lock for the process's life."""
+
+    locked = False
+
+    def add_line(self, path: Path, line: bytes) -> None:
+        if self.locked:
+            raise TypedError("Session", "StoreUnavailable", "the session store is locked")
+        self.locked = True
+        super().add_line(path, line)
+        self.locked = False
 
 
 @contextmanager

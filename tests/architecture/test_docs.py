@@ -39,6 +39,7 @@ PAGES = sorted(
 _ROLES = {
     "docs/tools.md": "tool",
     "docs/extensions.md": "extension",
+    "docs/error-models.md": "runtime",
     "docs/runtimes.md": "runtime",
     "docs/session-stores.md": "session_store",
 }

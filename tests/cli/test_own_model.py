@@ -11,7 +11,7 @@ import pytest
 from tests.cli.command_line import faultclock
 
 PAGE = (Path(__file__).parents[2] / "docs" / "error-models.md").read_text("utf-8")
-MODEL, SCENARIO = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+MODEL, SCENARIO = re.findall(r"^```ya?ml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 (AGENT,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [
     line.removeprefix("$ faultclock ").split()

@@ -79,6 +79,7 @@ _CHECKS = [
         "kept",
     )
 ]
+_CHECKS.append("audience.model")
 _MODEL: dict[str, Any] = {
     "id": "by-hand",
     "title": "By hand",

@@ -295,6 +295,15 @@ def test_an_answer_of_the_model_is_judged_by_its_text() -> None:
     assert (failure.kind, failure.target.id) == ("output_not_json", "ask")
 
 
+def test_an_answer_that_is_asked_for_again_is_a_failure_that_was_redone() -> None:
+    """The very same request after a good answer, which was not in its form."""
+    replies = [{"text": "no JSON at all"}]
+    builder = FailureBuilder(workflow=WORKFLOW, provider={"replies": replies}).turn()
+    builder.asks("Give me JSON.", "no JSON at all").asks("Give me JSON.", "no JSON at all")
+    first, second = failures(builder)
+    assert (first.redone_by is None, second.retries, second.redone_by) == (False, 1, None)
+
+
 def test_a_cancel_fails_the_turn_that_runs() -> None:
     """Its scope is the cause; that of one tool is the tool's affair."""
     failure = the(FailureBuilder().turn().cancels("tool", "ls").cancels("turn"))

@@ -169,3 +169,14 @@ def test_a_session_that_must_go_on_does() -> None:
         builder.ends_as("degraded", recoverable=recoverable)
         builder.begins("more/1").says().ends_as(then)
         assert verdicts(model, builder, "failures.outcome") == expected
+
+
+def test_a_cancel_ends_the_run_but_not_before_it_is_heard() -> None:
+    """What begins at that very instant was on its way; what begins later was not."""
+    ends = {"applies_to": ["Stopped/*"], "run": "ends", "states": ["cancelled"]}
+    model = model_of(consequences=[ends])
+    for wait, expected in (("0s", PASS), ("1ms", FAIL)):
+        builder = called().cancels("turn").after(wait).runs("c1")
+        assert verdicts(model, builder.ends_as("cancelled"), "failures.outcome") == expected
+    builder = called().cancels("turn").after("1ms").ends_as("failed")
+    assert cited(model, builder, "failures.outcome") == ["BY-RULE"]

@@ -182,3 +182,28 @@ def test_a_value_that_does_not_fit_is_not_handed_on(model: ErrorModel) -> None:
         execution = built.calls("c1")
         built.replies(execution, "c1", given={"name": 1})
         assert failed(told(model, built.tells("c1", content), "tools.validated")) == broken
+
+
+@pytest.mark.parametrize(
+    ("pair", "content", "broken"),
+    [
+        (None, value(), []),
+        (None, value({"done": False}), ["STUD-TOOL-02"]),
+        # In which shape a failure is told is what such a model's own rules of telling say.
+        (FORBIDDEN, json.dumps({"ok": False, "error": "not allowed"}), []),
+    ],
+)
+def test_a_model_without_classes_of_tool_calls_still_asks_for_the_value(
+    model: ErrorModel, pair: str | None, content: str, broken: list[str]
+) -> None:
+    """Where it names the sentence that asks for it."""
+    own = model.model_copy(update={"tool_calls": None})
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1", pair).tells("c1", content)
+    assert failed(told(own, built)) == broken
+
+
+def test_a_model_that_says_nothing_of_tool_calls_judges_none(model: ErrorModel) -> None:
+    """No sentence, no finding."""
+    own = model.model_copy(update={"tool_calls": None, "rules": {}})
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1", None).tells("c1", value({"done": False}))
+    assert {item.verdict for item in told(own, built)} == {Verdict.NOT_APPLICABLE}

@@ -12,7 +12,7 @@ __all__ = ["BESIDES", "SHOWN_BY", "SPOILED"]
 SHOWN_BY = {
     # provider adapters
     "mini-429-is-terminal": "rate-limits/retry-after-absent",
-    "mini-accepts-cut-stream": "provider-transient/stream-cut-by-close",
+    "mini-accepts-cut-stream": "provider-transient/stream-ends-without-finish",
     "mini-audit-without-code": "provider-transient/context-length-exceeded",
     "mini-ignores-retry-after": "rate-limits/retry-after-integer",
     "mini-jitters-retry-after": "rate-limits/retry-after-integer",
@@ -37,6 +37,51 @@ SHOWN_BY = {
     "mini-unaudited-retry": "rate-limits/retry-after-absent",
     "mini-waits-too-long": "rate-limits/jitter-over-seeds",
     "mini-wrong-code": "provider-transient/error-500-three-times",
+    # provider adapters with a bug that was reported of another one
+    "mini-any-200-is-good": "rate-limits/rate-limit-in-200-body",
+    "mini-any-header-is-a-hint": "rate-limits/other-headers-only",
+    "mini-application-retries-too": "rate-limits/retries-multiply",
+    "mini-bad-event-is-a-500": "provider-transient/bad-request-in-the-stream",
+    "mini-begins-in-milliseconds": "rate-limits/window-without-hint",
+    "mini-cap-takes-the-jitter": "rate-limits/fifty-clients-desynchronise",
+    "mini-counts-down-again": "provider-transient/connect-refused-for-ever",
+    "mini-cut-stream-is-the-callers-fault": "provider-transient/stream-ends-without-finish",
+    "mini-date-is-not-a-number": "rate-limits/retry-after-http-date",
+    "mini-drops-long-retry-after": "rate-limits/retry-after-just-over-a-minute",
+    "mini-empty-vendor-header-wins": "rate-limits/retry-after-ms-empty",
+    "mini-ends-at-the-word-billing": "rate-limits/limit-worded-as-billing",
+    "mini-ends-at-the-word-quota": "rate-limits/limit-worded-as-quota",
+    "mini-fallback-resets-the-count": "provider-transient/stream-server-error-thrice",
+    "mini-filtered-is-a-500": "provider-transient/callers-mistakes",
+    "mini-first-cooldown-counts": "rate-limits/two-limits-overlap",
+    "mini-gives-up-on-long-retry-after": "rate-limits/retry-after-just-over-a-minute",
+    "mini-hurries-in-streams": "rate-limits/limited-in-the-stream-for-a-while",
+    "mini-keeps-first-retry-after": "rate-limits/retry-after-grows",
+    "mini-key-in-the-url": "provider-transient/bad-key",
+    "mini-library-retries-unseen": "provider-transient/silent-for-ever",
+    "mini-milliseconds-as-seconds": "rate-limits/retry-after-ms-alone",
+    "mini-no-cap-on-attempts": "rate-limits/six-failures-then-terminal",
+    "mini-no-deadline-in-streams": "provider-transient/stream-stalls",
+    "mini-one-budget-for-all-attempts": "provider-transient/errors-that-take-long",
+    "mini-one-signal-for-all-attempts": "provider-transient/streams-stall-for-ever",
+    "mini-overload-is-unknown": "provider-transient/overloaded-in-the-stream",
+    "mini-own-short-schedule": "rate-limits/retry-after-huge",
+    "mini-raises-on-a-date": "rate-limits/retry-after-http-date",
+    "mini-raw-error-from-streams": "provider-transient/stream-reset",
+    "mini-refused-stream-is-empty": "provider-transient/stream-refused-before-it-starts",
+    "mini-replays-what-was-shown": "rate-limits/limit-in-mid-stream",
+    "mini-resets-inside-statuses": "provider-transient/resets-and-an-error-between",
+    "mini-retries-at-once": "rate-limits/retry-after-absent",
+    "mini-retries-squared": "provider-transient/errors-for-ever",
+    "mini-retries-until-the-first-word": "provider-transient/stream-cut-by-close",
+    "mini-rules-by-status-alone": "provider-transient/stream-server-error",
+    "mini-seconds-as-milliseconds": "rate-limits/retry-after-integer",
+    "mini-stream-has-its-own-rules": "rate-limits/quota-on-both-paths",
+    "mini-three-layers-retry": "rate-limits/retries-multiply",
+    "mini-too-long-is-a-500": "provider-transient/too-long-beside-a-good-one",
+    "mini-too-long-is-patience": "provider-transient/context-length-exceeded",
+    "mini-waits-for-what-is-not-included": "rate-limits/limited-and-not-included",
+    "mini-whole-seconds-only": "rate-limits/retry-after-fraction",
     # tool
     "mini-tool-always-busy": "tool-contract/all-items-good",
     "mini-tool-asks-first": "tool-contract/invalid-input",
@@ -79,6 +124,7 @@ SHOWN_BY = {
     "mini-store-fixed-temporary": "session-store-contract/leftovers-of-a-crash",
     "mini-store-journal-by-digest": "session-store-contract/journal-in-order",
     "mini-store-journal-kept": "session-store-contract/journal-in-order",
+    "mini-store-keeps-its-lock": "session-store-contract/disk-full-then-free",
     "mini-store-no-folder-sync": "session-store-contract/power-cut-after-save",
     "mini-store-no-sync": "session-store-contract/disk-full-then-free",
     "mini-store-shared-slots": "session-store-contract/names-that-look-alike",
@@ -217,6 +263,27 @@ SHOWN_BY = {
     "mini-runtime-tool-failure-ends-turn": "tools/not-found-is-told",
     "mini-runtime-two-turns-at-once": "cancellation/two-turns-at-once",
     "mini-runtime-waits-for-every-tool": "tools/hangs-for-ever",
+    # runtime with a bug that was reported of another one
+    "mini-runtime-announces-a-retry-after-cancel": "cancellation/during-backoff",
+    "mini-runtime-approvals-end-like-processes": "approvals/unanswered-is-denied-after-two-minutes",
+    "mini-runtime-broken-stream-ends-turn": "provider-transient/stream-breaks-after-a-tool",
+    "mini-runtime-cancel-interrupts-the-save": "cancellation/while-it-is-saved",
+    "mini-runtime-dies-of-a-missing-tool": "resume-drift/tool-is-gone",
+    "mini-runtime-dismissal-is-silence": "approvals/dismissal-cancels-the-turn",
+    "mini-runtime-failed-call-has-no-id": "tools/one-of-three-fails",
+    "mini-runtime-goes-on-after-a-cancelled-tool": "cancellation/the-turn-with-its-tools",
+    "mini-runtime-halt-is-a-failed-tool": "approvals/headless-halts",
+    "mini-runtime-ignores-idempotence": "tools/mail-is-sent-once",
+    "mini-runtime-interrupted-calls-stay-open": "cancellation/twice",
+    "mini-runtime-next-tool-starts-cancelled": "cancellation/between-two-tools",
+    "mini-runtime-recovered-child-has-failed": "tools/subagent-recovers",
+    "mini-runtime-resumes-what-has-state": "resume-drift/extensions-without-state",
+    "mini-runtime-second-approval-sends-all-again": "approvals/two-approvals-in-a-row",
+    "mini-runtime-sends-again-after-timeout": "tools/paid-and-silent",
+    "mini-runtime-siblings-outlive-the-turn": "cancellation/the-turn-with-its-tools",
+    "mini-runtime-signal-never-arrives": "cancellation/the-turn-with-its-tools",
+    "mini-runtime-stale-ids-after-resume": "approvals/crash-while-open",
+    "mini-runtime-waits-two-then-four": "rate-limits/turn-honours-retry-after",
 }
 
 #: What else a defect cannot but show in its scenario, because it has a consequence that somebody
@@ -258,6 +325,23 @@ BESIDES: dict[str, set[str]] = {
     "mini-runtime-hands-on-nonsense": {"audit.attempts"},
     # The model is told twice: in its next request, and as the host's shape of the error.
     "mini-runtime-exception-to-model": {"audience.model"},
+    # Whoever dies while it handles a failure tells nobody of that failure.
+    "mini-raises-on-a-date": {"classification.declared", "audience.user"},
+    "mini-raw-error-from-streams": {
+        "classification.declared",
+        "audience.user",
+        "audience.audit",
+    },
+    # The layer that nobody sees is seen by nobody: not by the audit trail either.
+    "mini-library-retries-unseen": {"ordering.retry-audited"},
+    # What is taken for another error is declared as that other one in the end.
+    "mini-too-long-is-a-500": {"classification.declared"},
+    # Nobody is there to say no, and the turn goes on with a failed tool.
+    "mini-runtime-halt-is-a-failed-tool": {"approvals.respected"},
+    # What was not saved is not in the session that goes on.
+    "mini-runtime-cancel-interrupts-the-save": {"turns.history"},
+    # The crash of this scenario waits for an entry that a locked store never takes.
+    "mini-store-keeps-its-lock": {"evidence.faults-met"},
 }
 
 #: A leak makes whatever else was found in a run inconclusive.

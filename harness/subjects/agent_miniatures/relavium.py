@@ -1,7 +1,5 @@
 """Miniatures of Relavium runtimes whose chain of providers is wrong: who is asked, how often."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,7 +22,7 @@ __all__: list[str] = []
     "Asks the next provider after a refused key",
     fails="chain.stops",
     model="relavium",
-    shown_by="relavium/bad-key-stops-the-chain",
+    shown_by="relavium/wrong-key",
 )
 class _FallsThroughOnABadKey(RelaviumAgent):
     def is_retryable(self, kind: str) -> bool:
@@ -36,7 +34,7 @@ class _FallsThroughOnABadKey(RelaviumAgent):
     "Ends the run with the first provider's failure",
     fails="chain.advances",
     model="relavium",
-    shown_by="relavium/every-retryable-failure-advances",
+    shown_by="relavium/limited-then-next-provider",
 )
 class _NeverFailsOver(RelaviumAgent):
     def may_advance(self, failed: AttemptFailed) -> bool:
@@ -220,25 +218,22 @@ class _ReadsTheWords(RelaviumAgent):
     origin="LibreChat-AI/agents PR#358",
 )
 class _WordingIsAQuota(RelaviumAgent):
-    def classify(self, failed: AttemptFailed) -> Pair | None:
-        if "quota" in (failed.seen.provider_message or "").lower():
-            return ("llm", "auth")
-        return super().classify(failed)
+    def may_advance(self, failed: AttemptFailed) -> bool:
+        worded = "quota" in (failed.seen.provider_message or "").lower()
+        return not worded and super().may_advance(failed)
 
 
 @wrong(
     "trusts-the-200",
-    "Does not know an error in a 200 (OpenRouterTeam/ai-sdk-provider PR#211)",
+    "Fails over by the status alone, and a 200 is none (OpenRouterTeam/ai-sdk-provider PR#211)",
     fails="chain.advances",
     model="relavium",
     shown_by="relavium/limit-in-a-200",
     origin="OpenRouterTeam/ai-sdk-provider PR#211",
 )
 class _TrustsThe200(RelaviumAgent):
-    def classify(self, failed: AttemptFailed) -> Pair | None:
-        if failed.seen.kind == "error_body":
-            return ("llm", "unknown")
-        return super().classify(failed)
+    def may_advance(self, failed: AttemptFailed) -> bool:
+        return failed.seen.status != 200 and super().may_advance(failed)
 
 
 @wrong(
@@ -290,7 +285,7 @@ class _SuccessWithoutAFinish(RelaviumAgent):
     "Ends a run with internal that a bad request has ended",
     fails="failures.outcome",
     model="relavium",
-    shown_by="relavium/bad-request-stops-the-chain",
+    shown_by="relavium/words-say-rate-limit",
 )
 class _ValidationIsInternal(RelaviumAgent):
     def run_pair(self, pair: Pair | None) -> Pair | None:

@@ -1,7 +1,5 @@
 """Miniatures of Relavium runtimes whose stream of events is wrong: envelope, runs, and nodes."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

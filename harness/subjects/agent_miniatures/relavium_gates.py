@@ -1,7 +1,5 @@
 """Miniatures of Relavium runtimes that treat a person, a limit or a cancel wrongly."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -143,7 +141,8 @@ class _GatePausesNothing(RelaviumAgent):
 )
 class _PausesWithoutAGate(RelaviumAgent):
     def gate_paused(self, gate: Gate, limit_s: float) -> None:
-        self.run.emit("run:paused", gateIds=[gate.id])
+        self.run.emit("run:paused", gateIds=[])
+        super().gate_paused(gate, limit_s)
 
 
 @wrong(
@@ -155,7 +154,9 @@ class _PausesWithoutAGate(RelaviumAgent):
 )
 class _ResumesAnotherGate(RelaviumAgent):
     def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
-        self.run.emit("human_gate:resumed", gateId="gate-0", decision="approved", decidedBy="user")
+        self.run.emit(
+            "human_gate:resumed", gateId=f"not-{gate.id}", decision="approved", decidedBy="user"
+        )
 
 
 @wrong(

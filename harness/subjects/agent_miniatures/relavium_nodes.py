@@ -1,7 +1,5 @@
 """Miniatures of Relavium runtimes whose nodes do too much or too little again."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -33,7 +31,7 @@ class _RetriesWhatIsFatal(RelaviumAgent):
 @wrong(
     "asks-the-model-until-it-is-json",
     "Asks the model again in a loop of its own until it answers JSON",
-    fails="classification.disposition",
+    fails="failures.redone",
     model="relavium",
     shown_by="relavium/output-is-not-json",
 )
@@ -52,7 +50,7 @@ class _AsksUntilItIsJson(RelaviumAgent):
     "Evaluates an expression again that can only fail again",
     fails="failures.redone",
     model="relavium",
-    shown_by="relavium/sandbox-deterministic",
+    shown_by="relavium/expression-names-what-is-not-there",
 )
 class _SandboxIsAlwaysWorthARetry(RelaviumAgent):
     def sandbox_error(self, node: Node, error: SandboxError) -> RunError:

@@ -109,7 +109,7 @@ class _ShowsTheException(RelaviumAgent):
     "Tells what stands in the expression that failed",
     fails="ordering.sandbox-message-is-generic",
     model="relavium",
-    shown_by="relavium/sandbox-deterministic",
+    shown_by="relavium/expression-names-what-is-not-there",
 )
 class _ShowsTheExpression(RelaviumAgent):
     def tell_user(self, error: RunError) -> None:

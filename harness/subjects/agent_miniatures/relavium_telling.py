@@ -1,7 +1,5 @@
 """Miniatures of Relavium runtimes that tell the log or the person something wrong, or too much."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -105,7 +103,7 @@ class _LogsNoUsage(_Logging):
     "Raises a vaguer error anew, without its cause",
     fails="ordering.wrapped-error-keeps-its-cause",
     model="relavium",
-    shown_by="relavium/bad-key-stops-the-chain",
+    shown_by="relavium/wrong-key",
 )
 class _LogsNoCause(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
@@ -180,7 +178,7 @@ class _TellsTwice(RelaviumAgent):
     "Shows the person the provider's own words",
     fails="ordering.user-sees-no-payload",
     model="relavium",
-    shown_by="relavium/bad-key-stops-the-chain",
+    shown_by="relavium/wrong-key",
 )
 class _ShowsThePayload(RelaviumAgent):
     payload = ""
@@ -219,7 +217,7 @@ class _ShowsTheKey(RelaviumAgent):
     "Does not say what a person can do about a refused key",
     fails="failures.told-user",
     model="relavium",
-    shown_by="relavium/bad-key-stops-the-chain",
+    shown_by="relavium/wrong-key",
 )
 class _NamesNoNextStep(RelaviumAgent):
     def tell_user(self, error: RunError) -> None:

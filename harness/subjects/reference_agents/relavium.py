@@ -117,9 +117,12 @@ class RelaviumAgent(RelaviumGates):
         return (Node(id=f"turn-{turn.number}", do="agent", prompt=turn.text),)
 
     async def work(self, turn: Turn) -> str:
-        """Do the nodes in their order; the first one that fails for good ends the run."""
+        """Do the nodes in their order; the first one that fails for good ends the run.
+
+        What the model said last is what the turn returns.
+        """
         await self.kept("started")
-        nodes, text = self.nodes(turn), ""
+        nodes, last_word = self.nodes(turn), ""
         for node in nodes:
             try:
                 text = await self.whole_node(turn, node)
@@ -127,7 +130,8 @@ class RelaviumAgent(RelaviumGates):
                 self.node_failed(node, self.error_of(end, node), nodes)
                 raise
             self.run.outputs[node.id] = text
-        return text
+            last_word = text if node.do == "agent" else last_word
+        return last_word
 
     async def whole_node(self, turn: Turn, node: Node) -> str:
         """Do a node, again where its author and the document let it be done again.

@@ -184,9 +184,9 @@ _TOLD = {
     "provider_rate_limit": "The provider is limiting requests. Wait a moment and start the run"
     " again.",
     "provider_unavailable": "The provider could not be reached. Start the run again later.",
-    "tool_denied": "{target} was not allowed to run. Allow it in Settings, or change the workflow.",
-    "tool_failed": "{target} did not work. Look at the tool and start the run again.",
-    "tool_unavailable": "{target} is not available on this machine. Install what it needs.",
+    "tool_denied": "The step {target} was not allowed. Allow it in Settings, or change it.",
+    "tool_failed": "The step {target} did not work. Look at the tool and start the run again.",
+    "tool_unavailable": "The step {target} is not possible here. Install what it needs.",
     "budget_exceeded": "The run has used up its budget. Raise the limit to go on.",
     "run_timeout": "The run has used up its time. Raise the limit to go on.",
     "turn_limit": "The run has used up its turns. Raise the limit to go on.",

@@ -13,6 +13,7 @@ cancellation   cancels
 stages         an attached state machine
 lifecycle      extensions
 telling        the three audiences
+reported_...   what was reported of other runtimes, and fits none of these alone
 """
 
 from harness.subjects.runtime_miniatures import (
@@ -21,6 +22,8 @@ from harness.subjects.runtime_miniatures import (
     dialogs,
     lifecycle,
     persistence,
+    reported_tools,
+    reported_turns,
     resume,
     stages,
     telling,
@@ -36,6 +39,8 @@ __all__ = [
     "dialogs",
     "lifecycle",
     "persistence",
+    "reported_tools",
+    "reported_turns",
     "resume",
     "stages",
     "telling",

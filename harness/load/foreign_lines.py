@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, NoReturn
 
 from harness.errors import Problem, SourceError
 
 __all__ = ["Line", "lines_of", "refused"]
 
-#: Digits before and behind the point that a number may have; time in nanoseconds has 19.
+#: Digits that a number may have, and places by which its point may be moved; an instant in
+#: nanoseconds has 19.
 DIGITS_MAX = 40
-_EXACT = Context(prec=10 * DIGITS_MAX)
 
 
 class Line(NamedTuple):
@@ -107,19 +107,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > DIGITS_MAX:
+    if len(digits.removeprefix("-")) > DIGITS_MAX:
         raise _number(digits)
     return int(digits)
 
 
 def _fraction(digits: str) -> Decimal:
     try:
-        value = _EXACT.create_decimal(digits)
+        value = Decimal(digits) if len(digits) <= 3 * DIGITS_MAX else None
     except InvalidOperation:
-        raise _number(digits) from None
-    if value and (abs(value.adjusted()) > DIGITS_MAX or len(value.as_tuple().digits) > DIGITS_MAX):
+        value = None
+    if value is None or (value and abs(value.adjusted()) > DIGITS_MAX):
         raise _number(digits)
-    return value
+    # A zero may have any exponent, and is the same zero.
+    return value or Decimal(0)
 
 
 def _number(digits: str) -> _ValueRefusedError:

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import SourceError
+from harness.load.foreign_facts import NoDelayError, declared, end_of
 from harness.load.foreign_lines import Line, lines_of, refused
 from harness.load.foreign_trace import foreign_header
-from harness.load.foreign_values import ABSENT, at, cleaned, duration_ns, instant_ns, label, value
-from harness.load.foreign_values import number as number_of
+from harness.load.foreign_values import ABSENT, at, instant_ns, label
 from harness.load.yaml_file import read_bytes
-from harness.model.foreign_map import ForeignError, ForeignEvent, ForeignMap, ForeignRetry
+from harness.model.foreign_map import ForeignEvent, ForeignMap
 from harness.model.trace import EndingReason, Trace, TraceEvent, TraceFooter, trace_digest
 
 __all__ = ["foreign_trace", "read_foreign_log"]
 
 #: A day of a busy production log.
 _BYTES_MAX = 200_000_000
-_ENDS = {"returned": "call.returned", "raised": "call.raised"}
+_ENDS = ("returned", "raised")
 #: How many runs that are not whole are named.
 _NAMED_MAX = 5
 
@@ -84,6 +84,9 @@ class _Reader:
     #: By the id that the log gives them: the latest of that id, and those before it.
     runs: dict[str, _Run] = field(default_factory=dict)
     earlier: list[_Run] = field(default_factory=list)
+    #: What the log calls a run to what we call it: ids that differ stay apart when a secret or an
+    #: endless text has been taken out of them.
+    labels: dict[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     records: set[str] = field(default_factory=set)
     first_ns: int | None = None
@@ -107,7 +110,8 @@ class _Reader:
         if run is not None and entry.call in _ENDS and not run.ended:
             # A second end is the log's affair: the event is there for the rules to see.
             run.ended = True
-            self._end(line.data, entry, run)
+            kind, payload = end_of(line.data, entry)
+            self._add("harness", kind, run, payload)
 
     def check(self) -> None:
         """Refuse a log in which there was nothing to read.
@@ -178,13 +182,21 @@ class _Reader:
                 continue
             if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
                 raise self.refused(line, f"`{path}` is no id of a run", "an id is a text")
-            return label(found)
+            return self._label(str(found))
         if entry.call:
             fields = " or ".join(f"`{item}`" for item in self.map.run_fields)
             does = "begins" if entry.call == "begins" else "ends"
             message = f"'{label(name)}' {does} a run, and the event does not say which"
             raise self.refused(line, message, f"it has no {fields}")
         return None
+
+    def _label(self, id_: str) -> str:
+        if id_ not in self.labels:
+            short = shown = label(id_)
+            while shown in self.runs:
+                shown = f"{short}~{len(self.labels) + 1}"
+            self.labels[id_] = shown
+        return self.labels[id_]
 
     def _begin(self, id_: str, copy: int) -> _Run:
         call = f"run/{id_}" if copy == 1 else f"run/{id_}.{copy}"
@@ -194,77 +206,25 @@ class _Reader:
         return run
 
     def _record(self, line: Line, name: str, entry: ForeignEvent, run: _Run | None) -> None:
-        data = line.data
-        fields = dict(data)
-        body = None if self.map.body is None else at(data, self.map.body)
-        fields |= body if isinstance(body, dict) else {}
-        fields |= {key: value(data, path) for key, path in entry.fields.items()}
-        said = {"name": label(entry.name or name), "fields": cleaned(fields)}
-        (self.records if entry.audited else self.names).add(said["name"])
-        if entry.error is not None:
-            self._error(data, entry.error, run)
-        self._declare("audit_event" if entry.audited else "event", run, said)
-        for audience, path in entry.tells.items():
-            told = cleaned(value(data, path))
-            if told is not None and audience == "model":
-                self._declare("model_message", run, {"shape": told})
-            elif told is not None:
-                self._declare(f"{audience}_message", run, {"message": told})
-        if entry.retry is not None:
-            self._declare("retry", run, self._retry(line, entry.retry))
-        for kind in entry.signs:
-            self._declare("sign", run, {"of": kind, **said})
-
-    def _error(self, data: Mapping[str, Any], error: ForeignError, run: _Run | None) -> None:
-        named = _pair(data, error) | {"message": cleaned(value(data, error.message))}
-        if named["class"] is not None or named["code"] is not None:
-            self._declare("error", run, named)
-        if error.audited:
-            context = cleaned(value(data, error.context))
-            record = named | {"context": context if isinstance(context, dict) else {}}
-            attempt = number_of(value(data, error.attempt))
-            whole = attempt is not None and attempt == attempt.to_integral_value()
-            record["attempt"] = int(attempt) if attempt is not None and whole else None
-            self._declare("audit", run, {"record": record})
-
-    def _retry(self, line: Line, retry: ForeignRetry) -> dict[str, Any]:
-        said = value(line.data, retry.delay)
-        delay_ns = duration_ns(said, retry.unit)
-        if (said is not None and delay_ns is None) or (delay_ns is not None and delay_ns < 0):
-            message = f"`{retry.delay}` is no delay in {retry.unit}"
-            raise self.refused(line, message, "correct `retry` of the map")
-        number = number_of(value(line.data, retry.retry_number))
-        whole = number is not None and number == number.to_integral_value()
-        return {
-            "class": _text(value(line.data, retry.error_class)),
-            "code": _text(value(line.data, retry.code)),
-            "retry_number": int(number) if number is not None and whole else None,
-            "delay_ns": delay_ns,
-        }
-
-    def _end(self, data: Mapping[str, Any], entry: ForeignEvent, run: _Run) -> None:
-        payload: dict[str, Any] = {"task": "log", "do": "turn"}
-        if entry.call == "returned":
-            payload |= {"text": None, "tool_calls": []}
-            if (result := entry.result) is not None:
-                state = _text(value(data, result.state))
-                payload["result"] = {"state": state, **_pair(data, result)}
-        else:
-            error = entry.error or ForeignError()
-            link = {"type": "error", "link": "outer", **_pair(data, error)}
-            message = cleaned(value(data, error.message))
-            payload["chain"] = [link | {"message": message if isinstance(message, str) else ""}]
-        self._add("harness", _ENDS[entry.call], run, payload)
-
-    def _declare(self, what: str, run: _Run | None, payload: dict[str, Any]) -> None:
-        self._add("subject", f"declared.{what}", run, payload)
+        said = label(entry.name or name)
+        (self.records if entry.audited else self.names).add(said)
+        try:
+            for kind, payload in declared(self.map, line.data, name, entry):
+                self._add("subject", kind, run, payload)
+        except NoDelayError as error:
+            message = f"`{error}` is no delay"
+            raise self.refused(line, message, "correct `retry` of the map") from None
 
     def _add(self, actor: str, kind: str, run: _Run | None, payload: dict[str, Any]) -> None:
         whose: dict[str, str | None] = {"call": None, "log_run": None}
         if run is not None:
             whose = {"call": run.call, "log_run": run.id}
         event = TraceEvent(
-            len(self.events) + 1, self.at_ns, actor, kind, {**whose, "line": self.line, "life": 1, **payload}
+            len(self.events) + 1,
+            self.at_ns,
+            actor,
+            kind,
+            {**whose, "line": self.line, "life": 1, **payload},
         )
         self.events.append(event)
 
@@ -300,17 +260,6 @@ class _Reader:
 
 #: What an event is of which the map says nothing.
 _AS_IT_IS = ForeignEvent()
-
-
-def _pair(data: Mapping[str, Any], said: Any) -> dict[str, Any]:
-    return {
-        "class": _text(value(data, said.error_class)),
-        "code": _text(value(data, said.code)),
-    }
-
-
-def _text(said: Any) -> str | None:
-    return label(said) if isinstance(said, str) else None
 
 
 def _is_one(found: Any, wanted: Any) -> bool:

@@ -127,6 +127,19 @@ def _judge_gone_on(
     if end.state not in allowed:
         expected = f"the run goes on after {_named(failure)}, and ends {' or '.join(allowed)}"
         outcome.violate(_violation(failure, rule, expected, str(end), end.event.seq))
+    elif _is_of_the_model(failure) and not any(
+        attempt.start.seq > failure.seq for attempt in call.attempts
+    ):
+        # Whatever its state is called, a turn that stops at a failed call has not gone on.
+        expected = f"the run goes on after {_named(failure)}: the model is asked again"
+        observed = f"it was not, and the run is over: {end}"
+        outcome.violate(_violation(failure, rule, expected, observed, end.event.seq))
+
+
+def _is_of_the_model(failure: Failure) -> bool:
+    """Return whether the model waits for the result of what failed."""
+    in_conversation = failure.node is None or failure.node.do == "agent"
+    return failure.target.layer == "tool" and in_conversation
 
 
 def _named(failure: Failure) -> str:

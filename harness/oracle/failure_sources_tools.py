@@ -82,9 +82,16 @@ def _refused(case: Case, tool_call: ToolCall) -> _Seen | None:
     given = arguments_of(tool_call)
     if given is None or not fits(script.input_schema, given):
         return _Seen(kind="tool_input_invalid", event=tool_call.answer)
-    for event in case.trace.of_kind("policy.decided"):
-        if event.payload.get("decision") == "deny" and _is_about(case, event, tool_call):
+    decided = [
+        event for event in case.trace.of_kind("policy.decided") if _is_about(case, event, tool_call)
+    ]
+    for event in decided:
+        if event.payload.get("decision") == "deny":
             return _Seen(kind="tool_denied_by_policy", event=event)
+    executed = any(item.call == tool_call.call for item in tool_call.executions)
+    if script.policy == "deny" and executed and not decided:
+        # Who does not ask the policy engine is denied all the same.
+        return _Seen(kind="tool_denied_by_policy", event=tool_call.answer)
     return _not_approved(case, tool_call)
 
 

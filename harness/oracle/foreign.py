@@ -95,10 +95,10 @@ def by_run(events: Iterable[TraceEvent]) -> tuple[tuple[TraceEvent, ...], ...]:
 
 def with_lines(outcome: Outcome, trace: Trace) -> Outcome:
     """Return an outcome whose violations say in which lines of the log their events are."""
-    lines = {event.seq: event.payload.get("line") for event in trace.events}
     violations = []
     for violation in outcome.violations:
-        found = [line for seq in violation.events if isinstance(line := lines.get(seq), int)]
+        # Events are numbered from 1, without a gap.
+        found = (trace.events[seq - 1].payload["line"] for seq in violation.events)
         numbers = [str(line) for line in dict.fromkeys(found)]
         where = f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} of the log"
         observed = f"{violation.observed} ({where})" if numbers else violation.observed

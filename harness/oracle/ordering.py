@@ -25,7 +25,7 @@ from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failures import Failure
 from harness.oracle.foreign import as_seen, by_run
-from harness.oracle.patterns import PatternResult, Witness, evaluate_all
+from harness.oracle.patterns import PatternResult, Witness, evaluate_runs
 
 __all__ = ["FAILURE_SEEN", "checks", "with_derived"]
 
@@ -144,7 +144,7 @@ class _Results:
                 case.failures if wanted else (),
             )
             runs = (events,) if case.trace.header.foreign is None else by_run(events)
-            each_run = [evaluate_all(applying, run, self._model.events) for run in runs]
+            each_run = evaluate_runs(applying, runs, self._model.events)
             results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
             self._results = {
                 each.id: result for each, result in zip(applying, results, strict=True)

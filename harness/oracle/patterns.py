@@ -7,7 +7,7 @@ trace, or of a life, counts where the scope says so: without a `before`, or with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.model.finding import OrderStep
@@ -27,7 +27,7 @@ from harness.oracle.stretches import (
     new_stretch,
 )
 
-__all__ = ["PatternResult", "Witness", "evaluate", "evaluate_all"]
+__all__ = ["PatternResult", "Witness", "evaluate", "evaluate_all", "evaluate_runs"]
 
 #: Guards are no roles within a stretch.
 _WHEN, _UNLESS = 32, 64
@@ -98,8 +98,12 @@ class _Machine:
     wanted: bool = False
     unwanted: TraceEvent | None = None
 
-    def __post_init__(self) -> None:
-        self.wanted = self.rule.when is None
+    def begin_run(self) -> None:
+        """Begin a trace that has nothing to do with one before it."""
+        self.keys.clear()
+        self.announced.clear()
+        self.judged, self.witnesses = 0, []
+        self.wanted, self.unwanted = self.rule.when is None, None
         self.begin()
 
     def begin(self) -> None:
@@ -232,8 +236,24 @@ def evaluate_all(
         events: in the order of their time.
         names: the source document's names that the rules may use.
     """
+    return next(evaluate_runs(rules, (events,), names))
+
+
+def evaluate_runs(
+    rules: Sequence[OrderingRule], runs: Iterable[Iterable[TraceEvent]], names: Events | None = None
+) -> Iterator[tuple[PatternResult, ...]]:
+    """Yield for each of `runs`, which know nothing of each other, what each rule comes to."""
     index: EventIndex[_Machine] = EventIndex()
     machines = tuple(_machine(rule, names or {}, index) for rule in rules)
+    for events in runs:
+        for machine in machines:
+            machine.begin_run()
+        yield _run_through(machines, index, events)
+
+
+def _run_through(
+    machines: tuple[_Machine, ...], index: EventIndex[_Machine], events: Iterable[TraceEvent]
+) -> tuple[PatternResult, ...]:
     for event in events:
         reborn = event.kind == "process.started" and event.payload.get("life", 1) != 1
         if reborn:

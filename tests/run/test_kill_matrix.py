@@ -20,12 +20,16 @@ from harness.subjects.binding import Binding
 from harness.subjects.registry import SubjectEntry, catalog
 from tests.run.conftest import shipped, shipped_scenario
 from tests.run.kills import BESIDES, SHOWN_BY, SPOILED
+from tests.run.kills_of_agents import BESIDES_OF_AGENTS
 
 MINIATURES = [entry for entry in catalog() if entry.kind == "miniature"]
-#: Those of provider adapters are in `test_suite`, beside the libraries.
+#: The other style of each; those that the command runs by default are in `test_conformance`.
 REFERENCES = [
-    entry for entry in catalog() if entry.kind == "reference" and entry.role != "provider_adapter"
+    entry
+    for entry in catalog()
+    if entry.id in ("reference-tool-sync", "reference-extension-sync", "reference-store-async")
 ]
+ALL_BESIDES = BESIDES | BESIDES_OF_AGENTS
 GOOD = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
@@ -71,11 +75,11 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
     assert entry.fails in told
     assert report.verdict is not Verdict.PASS
     if entry.id not in SPOILED:
-        assert told.keys() - {entry.fails} == BESIDES.get(entry.id, set()), told
+        assert told.keys() - {entry.fails} == ALL_BESIDES.get(entry.id, set()), told
 
 
 @pytest.mark.parametrize("entry", REFERENCES, ids=[entry.id for entry in REFERENCES])
-def test_the_reference_of_a_role_passes_every_shipped_scenario(
+def test_a_reference_of_the_other_style_passes_every_shipped_scenario(
     entry: SubjectEntry, bound: Callable[[str], Binding]
 ) -> None:
     """Zero findings that are not a pass: what fails a miniature is its defect."""
@@ -102,7 +106,7 @@ def test_every_miniature_has_a_scenario_that_shows_it() -> None:
     """A new one cannot be forgotten, and a row without a miniature is no row."""
     silent = {entry.id for entry in MINIATURES if entry.shown_by is None}
     assert SHOWN_BY.keys() == silent
-    assert {entry.id for entry in MINIATURES} >= BESIDES.keys() | SPOILED
+    assert {entry.id for entry in MINIATURES} >= ALL_BESIDES.keys() | SPOILED
 
 
 @pytest.mark.parametrize("entry", MINIATURES, ids=[entry.id for entry in MINIATURES])

@@ -167,8 +167,7 @@ class _AuditWithoutContext(AfkAgent):
     def audit(
         self, pair: Pair | None, target: str, attempt: int | None = None, **more: Any
     ) -> None:
-        error_class, code = pair or (None, None)
-        self.host.audit(error_class=error_class, code=code, context={}, attempt=attempt)
+        self.put_on_record(pair, {}, attempt)
 
 
 # Subagents.

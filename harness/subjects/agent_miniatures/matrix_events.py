@@ -69,10 +69,11 @@ class _RetryNotInMetadata(MatrixAgent):
     shown_by="error-matrix/model-says-so-in-the-stream",
 )
 class _UnauditedRetry(MatrixAgent):
-    def audit(self, pair: Pair | None, context: Mapping[str, Any], attempt: int) -> None:
-        """Audit a failure without its number."""
-        class_name, code = pair or (None, None)
-        self.host.audit(error_class=class_name, code=code, context=context)
+    def put_on_record(
+        self, pair: Pair | None, context: Mapping[str, Any], attempt: int | None = None
+    ) -> None:
+        """Put a failure on record without its number."""
+        super().put_on_record(pair, context)
 
 
 # --- The runs of programs -------------------------------------------------------------------------
@@ -300,7 +301,7 @@ class _TransitionWithoutReason(MatrixAgent):
 class _CancelAuditedAsError(MatrixAgent):
     def cancelled(self, turn: Turn) -> Ended:
         """Write an error record of it."""
-        self.audit(RUNTIME, {"target": "run"}, 1)
+        self.put_on_record(RUNTIME, {"target": "run"}, 1)
         return super().cancelled(turn)
 
 

@@ -194,19 +194,11 @@ class _SendsTheSameAgain(RelaviumAgent):
     shown_by="relavium/words-say-rate-limit",
 )
 class _ReadsTheWords(RelaviumAgent):
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
-        if "rate limit" in (failed.seen.provider_message or "") and attempt < 3:
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
+        words = attempt.error.seen.provider_message or ""
+        if "rate limit" in words and attempt.number < 3:
             return Next(act="again", wait_s=1.0)
-        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+        return super().after_failure(turn, attempt)
 
 
 @wrong(

@@ -183,17 +183,9 @@ class _TellsTwice(RelaviumAgent):
 class _ShowsThePayload(RelaviumAgent):
     payload = ""
 
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
-        super().attempt_failed(turn, target, attempt, failed, pair, step)
-        self.payload = f'{{"error": {{"type": "{failed.seen.provider_type}"}}}}'
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
+        super().attempt_failed(turn, attempt, step)
+        self.payload = f'{{"error": {{"type": "{attempt.error.seen.provider_type}"}}}}'
 
     def tell_user(self, error: RunError) -> None:
         self.host.show_user(f"Check the key in Settings: {self.payload}")

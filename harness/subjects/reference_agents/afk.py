@@ -29,8 +29,16 @@ from harness.subjects.reference_agents.afk_kinds import (
 )
 from harness.subjects.reference_agents.afk_telling import AfkTelling
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, State, Turn
-from harness.subjects.reference_agents.wire import AttemptFailed, ask_once, request_to
+from harness.subjects.reference_agents.core import (
+    Ended,
+    FailedAttempt,
+    Message,
+    Next,
+    Pair,
+    State,
+    Turn,
+)
+from harness.subjects.reference_agents.wire import AttemptFailed
 
 __all__ = ["AfkAgent", "Batch", "reference_afk"]
 
@@ -82,41 +90,11 @@ class AfkAgent(AfkTelling):
         await self.export("llm", step=turn.steps + 1)
         return reply
 
-    async def ask_chain(self, turn: Turn, messages: Sequence[Message]) -> Reply:
-        """Ask the models of the chain, each as often as it may be, and none whose breaker is open.
-
-        Raises:
-            Ended: none of them has an answer.
-        """
-        targets = self.targets
-        for index, target in enumerate(targets):
-            last = index == len(targets) - 1
-            attempt = 0
-            while self.admitted(turn, target, last=last):
-                attempt += 1
-                try:
-                    reply = await self.ask_target(target, messages)
-                except AttemptFailed as failed:
-                    pair = self.classify(failed)
-                    step = self.after_failure(turn, target, attempt, failed, pair, last=last)
-                    self.attempt_failed(turn, target, attempt, failed, pair, step)
-                    if step.act == "end":
-                        raise self.llm_gone(turn, step.state, pair) from failed
-                    if step.act == "advance":
-                        break
-                    # Who is refused next has nothing to wait for.
-                    if self.breaker(target).is_closed:
-                        await asyncio.sleep(step.wait_s)
-                else:
-                    return reply
-        raise self.nobody_left(turn)
-
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         """Ask one model once, and tell its breaker how that went."""
         breaker = self.breaker(target)
-        request = request_to(self.world, target, messages, self.world.tools, stream=self.stream)
         try:
-            reply = await ask_once(request)
+            reply = await super().ask_target(target, messages)
         except AttemptFailed as failed:
             breaker.failed(self.now_s(), counts=self.counts(self.classify(failed)))
             raise
@@ -134,7 +112,7 @@ class AfkAgent(AfkTelling):
         """Return whether a failure says that the provider is down."""
         return pair is not None and pair[0] == "Retryable"
 
-    def admitted(self, turn: Turn, target: ProviderTarget, *, last: bool) -> bool:
+    def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
         """Return whether the breaker lets a request through; else the next model is asked.
 
         Raises:
@@ -143,7 +121,7 @@ class AfkAgent(AfkTelling):
         if self.breaker(target).admits(self.now_s()):
             return True
         self.audit(CIRCUIT_OPEN, target.id or "provider")
-        if last:
+        if is_last:
             raise self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
         return False
 
@@ -151,23 +129,20 @@ class AfkAgent(AfkTelling):
         """Return category and name of a failed attempt."""
         return of_attempt(failed.seen)
 
-    def after_failure(
-        self,
-        turn: Turn,  # noqa: ARG002
-        target: ProviderTarget,  # noqa: ARG002
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:  # noqa: ARG002
         """Retry what is transient, then fall back; stop at everything else."""
-        retryable = pair is not None and pair[0] == "Retryable"
-        if retryable and attempt < self.attempts_max:
-            return Next(act="again", wait_s=self.wait_s(attempt))
-        if self.falls_back(pair, failed) and not last:
+        retryable = attempt.pair is not None and attempt.pair[0] == "Retryable"
+        if retryable and attempt.number < self.attempts_max:
+            wait_s = self.wait_s(attempt.number)
+            # Who is refused next has nothing to wait for.
+            return Next(act="again", wait_s=wait_s if self.breaker(attempt.target).is_closed else 0)
+        if self.falls_back(attempt.pair, attempt.error) and not attempt.is_last:
             return Next(act="advance")
         return Next(act="end", state=self.llm_state())
+
+    def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
+        """Return the end of a run whose last attempt has failed, as its policy has it."""
+        return self.llm_gone(turn, step.state, attempt.pair)
 
     def wait_s(self, attempt: int) -> float:
         """Return the wait after an attempt that failed, in seconds."""

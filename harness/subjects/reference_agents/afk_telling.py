@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from harness.subjects.ports import ProviderTarget, Reply
 from harness.subjects.reference_agents.afk_kinds import MEMORY, TELEMETRY, words_for
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Agent, Ended, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.person import Decision
-from harness.subjects.reference_agents.wire import AttemptFailed
 
 if TYPE_CHECKING:
     from harness.subjects.reference_agents.afk import Batch
@@ -47,13 +46,8 @@ class AfkTelling(Agent):
         self, pair: Pair | None, target: str, attempt: int | None = None, **more: Any
     ) -> None:
         """Put a failure on record; one without a row in the matrix has no category."""
-        error_class, code = pair or (None, None)
-        self.host.audit(
-            error_class=error_class,
-            code=code,
-            context={"target": target, "message": words_for(pair), **more},
-            attempt=attempt,
-        )
+        context = {"target": target, "message": words_for(pair), **more}
+        self.put_on_record(pair, context, attempt)
 
     def warn(self, pair: Pair | None) -> None:
         """Emit a warning: something went wrong, and the run goes on."""
@@ -87,17 +81,10 @@ class AfkTelling(Agent):
             finish_reason=reply.finish_reason,
         )
 
-    def attempt_failed(
-        self,
-        turn: Turn,  # noqa: ARG002
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:  # noqa: ARG002
         """An attempt at a provider has failed."""
-        self.audit(pair, target.id or "provider", attempt, signal=failed.seen.kind, next=step.act)
+        target, seen = attempt.target.id or "provider", attempt.error.seen
+        self.audit(attempt.pair, target, attempt.number, signal=seen.kind, next=step.act)
 
     def run_over(self, end: Ended) -> None:
         """Emit the terminal event; of an error, tell the user too."""

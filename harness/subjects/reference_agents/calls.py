@@ -1,21 +1,21 @@
 """One tool call that the model proposes: read it, check it, execute it once, and say what it was.
 
 A call never raises here. Whatever happens becomes an Outcome; what an outcome means is for each
-model to say.
+model to say. `together` is how the calls of one answer run beside each other.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.subjects.ports import CancelSignal, Reply, Tool, ToolProblem, ToolResult
 from harness.subjects.reference_runtime.tool_call import misfit
 
-__all__ = ["Call", "Kind", "Outcome", "execute_once", "proposed"]
+__all__ = ["Call", "Kind", "Outcome", "execute_once", "proposed", "together"]
 
 Kind = Literal[
     "ok",
@@ -146,3 +146,15 @@ def _read(call: Call, result: Any) -> Outcome:
     if result.errors:
         return Outcome(kind="partial", value=result.value, errors=result.errors)
     return Outcome(kind="ok", value=result.value)
+
+
+async def together(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Await all; when one ends the turn, the others are told to stop, and are waited for."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -16,43 +16,58 @@ Nothing here knows a schedule, a wait or an event name.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
 from harness.subjects.ports import (
     CancelScope,
-    HookSlot,
     ProviderTarget,
     Reply,
     RunResult,
     Surroundings,
 )
-from harness.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
-from harness.subjects.reference_agents.moments import Moments
+from harness.subjects.reference_agents.calls import (
+    Call,
+    Outcome,
+    execute_once,
+    proposed,
+    together,
+)
 from harness.subjects.reference_agents.person import approval_of
-from harness.subjects.reference_agents.turn import Ended, Message, Next, Pair, State, Turn
-from harness.subjects.reference_agents.wire import AttemptFailed, ask_once, request_to
+from harness.subjects.reference_agents.services import Services
+from harness.subjects.reference_agents.turn import (
+    Ended,
+    FailedAttempt,
+    Message,
+    Next,
+    Pair,
+    State,
+    Turn,
+)
+from harness.subjects.reference_agents.wire import (
+    AttemptFailed,
+    ask_once,
+    assistant_message,
+    request_to,
+    tool_message,
+)
 
-__all__ = ["Agent", "Ended", "Message", "Next", "Pair", "State", "Turn"]
+__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "State", "Turn"]
 
 
-class Agent(Moments):
+class Agent(Services):
     """A runtime for one life of the process. Turns run one after the other.
 
     Attributes:
         approval_s: how long an approval stays open where nothing else is said, in seconds.
-        hook_s: how long a hook, the telemetry sink and the queue are waited for, in seconds.
     """
 
     approval_s = 120.0
-    hook_s = 5.0
     stream = True
 
     def __init__(self, surroundings: Surroundings) -> None:
-        self.world = surroundings
-        self.host = surroundings.host
+        super().__init__(surroundings)
         self.history: list[Message] = []
         self.turns = 0
         self.running: asyncio.Task[RunResult] | None = None
@@ -126,7 +141,7 @@ class Agent(Moments):
             turn.steps += 1
             turn.tokens += reply.tokens
             self.answered(turn, reply)
-            turn.messages.append(_assistant(reply))
+            turn.messages.append(assistant_message(reply))
             if not reply.tool_calls:
                 self.check_spent(turn)
                 return reply.text
@@ -203,50 +218,59 @@ class Agent(Moments):
         """Ask the providers of the chain, each as often as `after_failure` says."""
         targets = self.available(turn)
         for index, target in enumerate(targets):
-            attempt = 0
-            while True:
-                attempt += 1
-                self.asking(turn, target, attempt)
-                request = request_to(
-                    self.world, target, messages, self.world.tools, stream=self.stream
-                )
+            is_last = index == len(targets) - 1
+            number = 0
+            while self.admitted(turn, target, is_last=is_last):
+                number += 1
+                self.asking(turn, target, number)
                 try:
-                    reply = await ask_once(request)
-                except AttemptFailed as failed:
-                    pair = self.classify(failed)
-                    last = index == len(targets) - 1
-                    step = self.after_failure(turn, target, attempt, failed, pair, last=last)
-                    self.attempt_failed(turn, target, attempt, failed, pair, step)
+                    return await self.ask_target(target, messages)
+                except AttemptFailed as error:
+                    attempt = FailedAttempt(
+                        target=target,
+                        number=number,
+                        error=error,
+                        pair=self.classify(error),
+                        is_last=is_last,
+                    )
+                    step = self.after_failure(turn, attempt)
+                    self.attempt_failed(turn, attempt, step)
                     if step.act == "end":
-                        raise Ended(step.state, self.run_pair(pair), str(failed)) from failed
+                        raise self.unanswered(turn, attempt, step) from error
                     if step.act == "advance":
                         break
                     await asyncio.sleep(step.wait_s)
-                else:
-                    self.attempt_good(turn, target, attempt)
-                    return reply
         raise self.nobody_left(turn)
+
+    async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
+        """Ask one provider once."""
+        return await ask_once(
+            request_to(self.world, target, messages, self.world.tools, stream=self.stream)
+        )
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:  # noqa: ARG002
         """Return the providers that may be asked now."""
         return self.targets
 
+    def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:  # noqa: ARG002
+        """Return whether a provider may be asked (again); else the next one is.
+
+        Raises:
+            Ended: it may not, and there is no next one.
+        """
+        return True
+
     def classify(self, failed: AttemptFailed) -> Pair | None:
         """Return class and code of a failed attempt, None where the model has none."""
         raise NotImplementedError
 
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
-        """Return what to do about a failed attempt; `last` says that no provider is left."""
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
+        """Return what to do about a failed attempt."""
         raise NotImplementedError
+
+    def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:  # noqa: ARG002
+        """Return the end of a turn whose last attempt at a provider has failed."""
+        return Ended(step.state, self.run_pair(attempt.pair), str(attempt.error))
 
     def run_pair(self, pair: Pair | None) -> Pair | None:
         """Return what a run ends with whose provider failed with `pair`."""
@@ -262,20 +286,14 @@ class Agent(Moments):
         """Carry out the tool calls of an answer at the same time, and tell the model in order."""
         calls = proposed(reply, self.world.tools)
         cleared = [await self.cleared(turn, call) for call in calls]
-        results = await _all(
+        results = await together(
             [
                 self.tool(turn, call) if refusal is None else _now(refusal)
                 for call, refusal in zip(calls, cleared, strict=True)
             ]
         )
         for call, outcome in zip(calls, results, strict=True):
-            turn.messages.append(
-                {
-                    "role": "tool",
-                    "tool_call_id": call.id,
-                    "content": json.dumps(self.content(call, outcome), ensure_ascii=False),
-                }
-            )
+            turn.messages.append(tool_message(call.id, self.content(call, outcome)))
 
     async def cleared(self, turn: Turn, call: Call) -> Outcome | None:
         """Return why a call is not executed, None if it is: input, policy, person, limits.
@@ -366,29 +384,6 @@ class Agent(Moments):
         """Return what the model is told of a call."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------------ services
-
-    async def run_hooks(self, slot: HookSlot, payload: Mapping[str, Any]) -> None:
-        """Call the hooks of a slot; what they do wrong is `hook_failed`'s affair."""
-        for hook in self.world.hooks:
-            if hook.slot != slot:
-                continue
-            try:
-                async with asyncio.timeout(self.hook_s):
-                    await hook.run(payload)
-            except Exception as error:  # noqa: BLE001 - it is somebody else's code
-                self.hook_failed(hook, error)
-
-    async def export(self, name: str, **fields: Any) -> None:
-        """Hand something to the telemetry sink; whether that works makes no difference."""
-        if self.world.telemetry is None:
-            return
-        try:
-            async with asyncio.timeout(self.hook_s):
-                await self.world.telemetry.export(name, fields)
-        except Exception as error:  # noqa: BLE001 - telemetry must not be felt
-            self.telemetry_failed(name, error)
-
     # ------------------------------------------------------------------ ends
 
     def cancelled(self, turn: Turn) -> Ended:
@@ -403,31 +398,5 @@ class Agent(Moments):
         """Tell everyone how the turn ended."""
 
 
-def _assistant(reply: Reply) -> Message:
-    message: Message = {"role": "assistant", "content": reply.text or None}
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id or f"call-{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for number, call in enumerate(reply.tool_calls, start=1)
-        ]
-    return message
-
-
 async def _now(outcome: Outcome) -> Outcome:
     return outcome
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
-    """Await all; when one ends the turn, the others are told to stop, and are waited for."""
-    tasks = [asyncio.ensure_future(item) for item in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise

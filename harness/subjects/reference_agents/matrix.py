@@ -216,7 +216,7 @@ class MatrixAgent(MatrixConversation):
                 await self.save_meta(node, failure, "completed", "none", "")
             if not self.is_gated(node) or _fits(text, node.output_schema or {}):
                 return text
-            self.audit(pair, {"target": node.id, "stage": node.id}, attempt)
+            self.put_on_record(pair, {"target": node.id, "stage": node.id}, attempt)
         raise StageFailed(Failure(pair=pair, stage=node.id, raw=text, retries=1))
 
     async def host_stage(self, node: Node) -> str:
@@ -229,22 +229,22 @@ class MatrixAgent(MatrixConversation):
             if node.do == "handler":
                 return str(await workflow.handle(node.id))
         except Exception as error:
-            self.audit(None, {"target": node.id, "message": type(error).__name__}, 1)
+            self.put_on_record(None, {"target": node.id, "message": type(error).__name__}, 1)
             raise StageFailed(Failure(pair=None, stage=node.id)) from error
         tool = next(item for item in self.world.tools if item.contract.name == node.tool)
         call = Call(id=node.id, name=str(node.tool), tool=tool, arguments=node.arguments)
         outcome = await execute_once(call)
         if not outcome.ok:
-            self.audit(None, {"target": node.id, "message": outcome.kind}, 1)
+            self.put_on_record(None, {"target": node.id, "message": outcome.kind}, 1)
             raise StageFailed(Failure(pair=None, stage=node.id, said=outcome.kind))
         return json.dumps(outcome.value)
 
     # ------------------------------------------------------------------ what is noted and kept
 
     def audit_run(self, node: Node, pair: Pair | None, attempt: int, run: ProgramRun) -> None:
-        """Audit one failed run of a program."""
+        """Put one failed run of a program on record."""
         context = {"target": node.id, "program": node.argv[0], "status": run.status}
-        self.audit(pair, context, attempt)
+        self.put_on_record(pair, context, attempt)
 
     async def note_retry(self, node: Node, failure: Failure, attempt: int, wait_s: float) -> None:
         """Note a retry as an event of the task and in the metadata of the round."""

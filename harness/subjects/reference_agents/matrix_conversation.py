@@ -22,7 +22,7 @@ from harness.subjects.ports import (
     TypedError,
 )
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Agent, Ended, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.matrix_reading import DENIED, NETWORK
 from harness.subjects.reference_agents.matrix_wire import wire_pair
 from harness.subjects.reference_agents.matrix_words import Failure, Notice, notice_of
@@ -100,12 +100,12 @@ class MatrixConversation(Agent):
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
         """Return the end of a task that met something that nobody thought of."""
         context = {"target": "run", "message": type(error).__name__, "turn": turn.number}
-        self.host.audit(error_class=None, code=None, context=context)
+        self.put_on_record(None, context)
         return Ended("failed", None, "internal error")
 
     def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a task at a limit, of which the document says nothing."""
-        self.host.audit(error_class=None, code=None, context={"target": "run", "limit": limit})
+        self.put_on_record(None, {"target": "run", "limit": limit})
         return Ended("failed", None, f"the limit {limit} is used up", target=str(turn.number))
 
     def nobody_left(self, turn: Turn) -> Ended:
@@ -173,37 +173,22 @@ class MatrixConversation(Agent):
         """Return class and code of a failed attempt."""
         return wire_pair(failed.seen)
 
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again where the failure passes by itself."""
-        code = "" if pair is None else pair[1]
+        code = "" if attempt.pair is None else attempt.pair[1]
         self.failures[code] += 1
         wait_s = self.scheduled_s(code)
         return Next(act="end") if wait_s is None else Next(act="again", wait_s=wait_s)
 
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
-        """Audit the failure, and note the retry that follows it."""
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
+        """Put the failure on record, and note the retry that follows it."""
         stage = "turn" if self.node is None else self.node.id
-        self.audit(pair, {"target": stage, "signal": failed.seen.kind}, attempt)
+        context = {"target": stage, "signal": attempt.error.seen.kind}
+        self.put_on_record(attempt.pair, context, attempt.number)
         if step.act == "again":
-            code = None if pair is None else pair[1]
-            self.emit("task.retry", stage=stage, code=code, attempt=attempt, wait_s=step.wait_s)
+            code = None if attempt.pair is None else attempt.pair[1]
+            fields = {"code": code, "attempt": attempt.number, "wait_s": step.wait_s}
+            self.emit("task.retry", stage=stage, **fields)
 
     # ------------------------------------------------------------------ tools of a conversation
 
@@ -217,16 +202,16 @@ class MatrixConversation(Agent):
         return Next(act="end" if turn.denials >= limit else "tell")
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """Audit a call that is not executed."""
+        """Put a call on record that is not executed."""
         pair = DENIED if step.act == "end" else None
-        self.audit(pair, {"target": call.id, "tool": call.name, "message": outcome.message}, 1)
+        self.put_on_record(pair, {"target": call.id, "tool": call.name, "message": outcome.message}, 1)
 
     def call_ended(
         self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
-        """Audit a call that failed."""
+        """Put a call on record that failed."""
         if step is not None:
-            self.audit(None, {"target": call.id, "tool": call.name, "kind": outcome.kind}, 1)
+            self.put_on_record(None, {"target": call.id, "tool": call.name, "kind": outcome.kind}, 1)
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         """Return what the model is told of a call."""
@@ -236,11 +221,6 @@ class MatrixConversation(Agent):
             items = [{"item": item.item, "code": item.code} for item in outcome.errors]
             return {"value": outcome.value, "errors": items}
         return {"error": outcome.kind, "message": f"{call.name} did not succeed."}
-
-    def audit(self, pair: Pair | None, context: Mapping[str, Any], attempt: int) -> None:
-        """Audit one failure, whether or not the document has a row for it."""
-        class_name, code = pair or (None, None)
-        self.host.audit(error_class=class_name, code=code, context=context, attempt=attempt)
 
 
 def _now() -> float:

@@ -10,8 +10,7 @@ from typing import Literal
 from harness.subjects.ports import Hook, ProviderTarget, Reply
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.person import Decision
-from harness.subjects.reference_agents.turn import Next, Pair, Turn
-from harness.subjects.reference_agents.wire import AttemptFailed
+from harness.subjects.reference_agents.turn import FailedAttempt, Next, Turn
 
 __all__ = ["Moments"]
 
@@ -25,18 +24,7 @@ class Moments:
     def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
         """A provider is about to be asked (`attempt` is 1-based)."""
 
-    def attempt_good(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
-        """A provider has answered."""
-
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         """An attempt has failed, and `step` is what comes next."""
 
     def answered(self, turn: Turn, reply: Reply) -> None:

@@ -30,7 +30,7 @@ from harness.subjects.ports import (
     TypedError,
 )
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Ended, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.relavium_errors import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
@@ -273,25 +273,16 @@ class RelaviumAgent(RelaviumGates):
         """Return the kind of a failed attempt."""
         return ("llm", kind_of(failed.seen))
 
-    def after_failure(
-        self,
-        turn: Turn,  # noqa: ARG002
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:  # noqa: ARG002
         """Ask again within the entry's attempts, then the next provider; a fatal one ends it."""
-        kind = "unknown" if pair is None else pair[1]
+        kind = "unknown" if attempt.pair is None else attempt.pair[1]
         if not self.is_retryable(kind):
             return Next(act="end")
-        if attempt < (target.attempts_max or 1):
-            return Next(act="again", wait_s=self.entry_wait_s(attempt))
+        if attempt.number < (attempt.target.attempts_max or 1):
+            return Next(act="again", wait_s=self.entry_wait_s(attempt.number))
         if kind == "rate_limit":
-            self.park(target)
-        if last or not self.may_advance(failed):
+            self.park(attempt.target)
+        if attempt.is_last or not self.may_advance(attempt.error):
             return Next(act="end")
         return Next(act="advance")
 

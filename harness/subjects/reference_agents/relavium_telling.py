@@ -11,13 +11,12 @@ import asyncio
 import time
 from typing import Any
 
-from harness.subjects.ports import Node, ProviderTarget, Reply, Surroundings
+from harness.subjects.ports import Node, Reply, Surroundings
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Agent, Ended, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.person import Decision
 from harness.subjects.reference_agents.relavium_errors import RunError, told
 from harness.subjects.reference_agents.relavium_run import Run
-from harness.subjects.reference_agents.wire import AttemptFailed
 
 __all__ = ["RelaviumTelling"]
 
@@ -48,27 +47,19 @@ class RelaviumTelling(Agent):
 
     # ------------------------------------------------------------------ attempts
 
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,  # noqa: ARG002
-    ) -> None:
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:  # noqa: ARG002
         """Record a failed attempt with what it used, before anything else happens."""
-        class_name, kind = pair or (None, None)
+        kind = None if attempt.pair is None else attempt.pair[1]
         context = {
-            **failed.seen.context(),
+            **attempt.error.seen.context(),
             **self.where(),
-            "providerId": target.id or "first",
-            "target": target.id or "first",
+            "providerId": attempt.target.id or "first",
+            "target": attempt.target.id or "first",
             "usage": {"inputTokens": 0, "outputTokens": 0},
         }
-        self.host.audit(error_class=class_name, code=kind, context=context, attempt=attempt)
+        self.put_on_record(attempt.pair, context, attempt.number)
         self.run.emit("cost:updated", tokens=turn.tokens)
-        self.run.cause = {"type": "LlmError", "kind": kind, "message": str(failed)}
+        self.run.cause = {"type": "LlmError", "kind": kind, "message": str(attempt.error)}
 
     def answered(self, turn: Turn, reply: Reply) -> None:
         """Count the cost; an answer that the provider blocked is none.
@@ -85,7 +76,7 @@ class RelaviumTelling(Agent):
                 "target": self.run.node_id,
                 "usage": {"totalTokens": reply.tokens},
             }
-            self.host.audit(error_class="llm", code="content_filter", context=context, attempt=1)
+            self.put_on_record(("llm", "content_filter"), context, 1)
             raise RunError("content_filter", "blocked", target=self.run.node_id, cause=cause)
 
     # ------------------------------------------------------------------ tools
@@ -137,7 +128,7 @@ class RelaviumTelling(Agent):
             "cause": self.run.cause,
             "correlationId": self.run.correlation_id,
         }
-        self.host.audit(error_class=pair[0], code=pair[1], context=context, attempt=attempt)
+        self.put_on_record(pair, context, attempt)
 
     # ------------------------------------------------------------------ errors
 
@@ -193,9 +184,7 @@ class RelaviumTelling(Agent):
             "correlationId": self.run.correlation_id,
             "final": final,
         }
-        self.host.audit(
-            error_class="run", code=error.code, context=context, attempt=max(1, self.run.attempt)
-        )
+        self.put_on_record(("run", error.code), context, max(1, self.run.attempt))
 
     def where(self) -> dict[str, Any]:
         """Return the fields that each record of the log has."""

@@ -1,12 +1,16 @@
-"""What a turn has used up, what is to be done about a failure, and how a turn ends."""
+"""What a turn has used up, an attempt that failed, what is done about it, and how a turn ends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Ended", "Message", "Next", "Pair", "State", "Turn"]
+from harness.subjects.ports import ProviderTarget
+from harness.subjects.reference_agents.wire import AttemptFailed
 
+__all__ = ["Ended", "FailedAttempt", "Message", "Next", "Pair", "State", "Turn"]
+
+#: Class and code of a failure.
 Pair = tuple[str, str]
 Message = dict[str, Any]
 State = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
@@ -43,6 +47,23 @@ class Next:
     act: Literal["again", "advance", "end", "tell"]
     wait_s: float = 0.0
     state: State = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAttempt:
+    """One attempt at a provider that failed, and what the model calls it.
+
+    Attributes:
+        number: 1-based; the first request to this provider is attempt 1.
+        pair: class and code; None where the model has none.
+        is_last: whether no provider of the chain is left behind this one.
+    """
+
+    target: ProviderTarget
+    number: int
+    error: AttemptFailed
+    pair: Pair | None
+    is_last: bool
 
 
 @dataclass(slots=True, kw_only=True)

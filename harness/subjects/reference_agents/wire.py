@@ -1,16 +1,27 @@
-"""One request to a provider: bytes out, Reply or AttemptFailed in. Nothing is tried again here."""
+"""One request to a provider: bytes out, Reply or AttemptFailed in. Nothing is tried again here.
+
+The shapes of its API are here too: tools as a request has them, an answer as the next one has it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.subjects.chat_exchange import ChatExchange
 from harness.subjects.ports import ProviderRequest, ProviderTarget, Reply, Surroundings, Tool
 from harness.subjects.stud import AttemptError
 
-__all__ = ["AttemptFailed", "ask_once", "definitions", "request_to"]
+__all__ = [
+    "AttemptFailed",
+    "ask_once",
+    "assistant_message",
+    "definitions",
+    "request_to",
+    "tool_message",
+]
 
 _READ_BYTES = 65_536
 
@@ -73,6 +84,27 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
         }
         for tool in tools
     ]
+
+
+def assistant_message(reply: Reply) -> dict[str, Any]:
+    """Return an answer as the conversation that is sent next has it."""
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id or f"call-{number}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for number, call in enumerate(reply.tool_calls, start=1)
+        ]
+    return message
+
+
+def tool_message(id_: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model is told of a tool call, as the conversation has it."""
+    text = json.dumps(content, ensure_ascii=False)
+    return {"role": "tool", "tool_call_id": id_, "content": text}
 
 
 async def ask_once(request: ProviderRequest) -> Reply:

@@ -7,7 +7,7 @@ says. What is exported or pushed is not kept: a trace says that it was, and how 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from harness.fakes.plain import plain
 from harness.fakes.uses import Used, UseRule, Uses, UsesState
@@ -20,6 +20,7 @@ from harness.model.services_script import (
     TelemetryScript,
 )
 from harness.sim.kernel import Kernel
+from harness.sim.promise import Promise
 
 __all__ = ["FakeHook", "FakeQueue", "FakeTelemetry"]
 
@@ -81,21 +82,22 @@ class FakeHook:
         self._uses.begin(self._facts).wait_sync()
 
 
-class FakeTelemetry:
-    """The telemetry sink of one life; it implements the port `TelemetrySink`.
+class _Outside:
+    """A service that lies outside of the subject's process.
 
-    It lies outside of the subject's process: an export goes on when nobody waits for it any more.
-    One that fails raises ConnectionError.
+    It goes on when nobody waits for it any more, and raises ConnectionError where it fails.
 
     Args:
         style, state, life, clean: as those of a FakeHook.
     """
 
-    export: Callable[[str, Mapping[str, Any]], Any]
+    #: What it is called in facts, and what they call the thing that it is given.
+    _name: ClassVar[str]
+    _given: ClassVar[str]
 
     def __init__(
         self,
-        script: TelemetryScript,
+        script: TelemetryScript | QueueScript,
         kernel: Kernel,
         style: _Style,
         state: UsesState,
@@ -104,73 +106,58 @@ class FakeTelemetry:
         clean: _Clean = without_secrets,
     ) -> None:
         self._clean = clean
-        self._uses = _outside("telemetry", script, kernel, state, life, clean)
-        self.export = self._export_async if style == "async" else self._export_sync
+        used = Used(
+            actor=self._name,
+            of=self._name,
+            begins=f"{self._name}.asked",
+            ends=f"{self._name}.answered",
+            takes_ns=script.takes,
+            stops=False,
+        )
+        rules = _rules(script.rules, ConnectionError, clean)
+        self._uses = Uses(used, rules, kernel, state, life)
+        self._style = style
 
     def seal(self) -> None:
         """Record every rule that nobody met. Call it once, after the last life."""
         self._uses.seal()
+
+    def _asked(self, given: str) -> Promise:
+        return self._uses.begin({self._given: plain(given, self._clean)})
+
+
+class FakeTelemetry(_Outside):
+    """The telemetry sink of one life; it implements the port `TelemetrySink`."""
+
+    _name, _given = "telemetry", "name"
+
+    @property
+    def export(self) -> Callable[[str, Mapping[str, Any]], Any]:
+        """The port's method: a coroutine function for an async subject."""
+        return self._export_async if self._style == "async" else self._export_sync
 
     async def _export_async(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
-        await self._uses.begin({"name": plain(name, self._clean)}).wait_async()
+        await self._asked(name).wait_async()
 
     def _export_sync(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self._uses.begin({"name": plain(name, self._clean)}).wait_sync()
+        self._asked(name).wait_sync()
 
 
-class FakeQueue:
-    """The queue of one life; it implements the port `Queue`.
+class FakeQueue(_Outside):
+    """The queue of one life; it implements the port `Queue`."""
 
-    It lies outside of the subject's process, as the telemetry sink does, and fails as that one.
+    _name, _given = "queue", "item"
 
-    Args:
-        style, state, life, clean: as those of a FakeHook.
-    """
-
-    push: Callable[[str, Mapping[str, Any]], Any]
-
-    def __init__(
-        self,
-        script: QueueScript,
-        kernel: Kernel,
-        style: _Style,
-        state: UsesState,
-        life: int = 1,
-        *,
-        clean: _Clean = without_secrets,
-    ) -> None:
-        self._clean = clean
-        self._uses = _outside("queue", script, kernel, state, life, clean)
-        self.push = self._push_async if style == "async" else self._push_sync
-
-    def seal(self) -> None:
-        """Record every rule that nobody met. Call it once, after the last life."""
-        self._uses.seal()
+    @property
+    def push(self) -> Callable[[str, Mapping[str, Any]], Any]:
+        """The port's method: a coroutine function for an async subject."""
+        return self._push_async if self._style == "async" else self._push_sync
 
     async def _push_async(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        await self._uses.begin({"item": plain(item, self._clean)}).wait_async()
+        await self._asked(item).wait_async()
 
     def _push_sync(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self._uses.begin({"item": plain(item, self._clean)}).wait_sync()
-
-
-def _outside(
-    name: str,
-    script: TelemetryScript | QueueScript,
-    kernel: Kernel,
-    state: UsesState,
-    life: int,
-    clean: _Clean,
-) -> Uses:
-    used = Used(
-        actor=name,
-        of=name,
-        begins=f"{name}.asked",
-        ends=f"{name}.answered",
-        takes_ns=script.takes,
-        stops=False,
-    )
-    return Uses(used, _rules(script.rules, ConnectionError, clean), kernel, state, life)
+        self._asked(item).wait_sync()
 
 
 def _rules(

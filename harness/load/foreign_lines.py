@@ -18,6 +18,8 @@ __all__ = ["Line", "lines_of", "refused"]
 #: Digits that a number may have, and places by which its point may be moved; an instant in
 #: nanoseconds has 19.
 DIGITS_MAX = 40
+#: Levels of objects and lists in one event.
+DEPTH_MAX = 64
 
 
 class Line(NamedTuple):
@@ -87,12 +89,30 @@ def _parsed(text: str, path: str, number: int, *, cut: bool) -> dict[str, Any]:
         column = max(0, text.rfind(error.near)) + 1 if error.near else 1
         raise refused(path, number, error.message, error.hint, column=column) from None
     except RecursionError:
-        hint = "an event is a few levels deep"
-        raise refused(path, number, "this line nests too deep", hint) from None
+        data = None
+        too_deep = True
+    else:
+        # Whoever has few brackets cannot nest deep, and most have few.
+        too_deep = text.count("[") + text.count("{") > DEPTH_MAX and _depth(data) > DEPTH_MAX
+    if too_deep:
+        hint = f"an event is a few levels deep, and never more than {DEPTH_MAX}"
+        raise refused(path, number, "this line nests too deep", hint)
     if not isinstance(data, dict):
         hint = "a log has one JSON object in each line"
         raise refused(path, number, "this line is no JSON object", hint)
     return data
+
+
+def _depth(data: Any) -> int:
+    """Return how many levels there are, without going down them one call at a time."""
+    depth, level = 0, [data]
+    while level:
+        depth += 1
+        held = [item for item in level if isinstance(item, dict | list)]
+        level = [
+            inner for item in held for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

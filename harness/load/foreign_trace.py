@@ -55,6 +55,7 @@ def foreign_header(
         seed=0,
         foreign=ForeignLog(
             map=map_.id,
+            model="" if map_.model.endswith((".yaml", ".yml")) else map_.model,
             log_sha256=log_sha256,
             lines=lines,
             kinds=kinds,

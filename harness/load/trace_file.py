@@ -92,7 +92,8 @@ class _Reader:
         raw = self._object(1, self._lines[0])
         header = raw.get("header")
         if not isinstance(header, dict):
-            self._refuse(1, "this is not a trace: its first line is no header")
+            hint = "the event log of another system is read by `faultclock judge --map`"
+            self._refuse(1, "this is not a trace: its first line is no header", hint)
         written = header.get("format")
         if isinstance(written, int) and written > FORMAT:
             self._refuse(

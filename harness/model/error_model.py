@@ -1,17 +1,24 @@
 """ErrorModel: what one source document asks for, as data.
 
 Five documents are carried; one YAML file each, below `harness/error_models/`. Checks read this
-data and know no model by name. Where a document contradicts itself or is silent, a Switch names
-the reading that the model takes and the others that can be chosen.
+data and know no model by name. What its rules say is in `signal_rules`, `failure_rules`,
+`turn_rules` and `role_rules`; that they fit together, in `error_model_checks`. Where a document
+contradicts itself or is silent, a Switch names the reading that the model takes and the others
+that can be chosen.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from harness.model._base import Value
+from harness.model.error_model_checks import (
+    check_orders,
+    check_references,
+    check_that_rules_are_judged,
+)
 from harness.model.failure_rules import (
     AmplificationRule,
     BreakerRules,
@@ -21,11 +28,18 @@ from harness.model.failure_rules import (
     KeptRule,
     LimitRule,
     TellingRule,
-    Where,
 )
-from harness.model.ordering import EventPattern, OrderingRule, Scope, unknown_event
+from harness.model.ordering import EventPattern, OrderingRule, Scope
 from harness.model.retry_policy import RetryPolicy
 from harness.model.role_rules import ExtensionRules, ToolRules
+from harness.model.signal_rules import (
+    Disposition,
+    ErrorClass,
+    FailureKind,
+    SignalKind,
+    SignalPattern,
+    SignalRule,
+)
 from harness.model.turn_rules import (
     BudgetRules,
     CancellationRules,
@@ -48,6 +62,7 @@ __all__ = [
     "RetryAfterRule",
     "RetryPolicy",
     "Scope",
+    "SignalKind",
     "SignalPattern",
     "SignalRule",
     "Source",
@@ -56,68 +71,6 @@ __all__ = [
 ]
 
 Level = Literal["MUST", "SHOULD", "MAY"]
-Disposition = Literal[
-    "retry",
-    "terminal",
-    "surface_to_model",
-    "degrade",
-    "regenerate_once",
-    "owner_decides",
-    "not_an_error",
-]
-SignalKind = Literal[
-    "http_error",
-    "error_body",
-    "stream_error",
-    "stream_cut",
-    "body_cut",
-    "malformed_body",
-    "dns_failure",
-    "connect_refused",
-    "connect_timeout",
-    "connection_reset",
-    "connection_closed",
-    "deadline",
-]
-#: Failures of anything but a request to the model, as the world can see them.
-FailureKind = Literal[
-    "tool_input_invalid",
-    "tool_exception",
-    "tool_timeout",
-    "tool_failed",
-    "tool_partial",
-    "tool_output_malformed",
-    "tool_denied_by_policy",
-    "tool_denied_by_user",
-    "tool_denial_loop",
-    "tool_unknown",
-    "tool_unavailable",
-    "tool_cancelled",
-    "approval_timed_out",
-    "subagent_failed",
-    "subagent_timeout",
-    "subagent_denied",
-    "join_violated",
-    "hook_failed",
-    "memory_unavailable",
-    "telemetry_failed",
-    "queue_refused",
-    "program_missing",
-    "program_exit",
-    "program_cut",
-    "program_refused",
-    "program_timeout",
-    "program_denial_loop",
-    "command_failed",
-    "output_not_json",
-    "output_schema_invalid",
-    "content_filtered",
-    "sandbox_failed",
-    "handler_failed",
-    "breaker_open",
-    "limit_reached",
-    "cancelled",
-]
 
 
 class Source(Value):
@@ -152,70 +105,6 @@ class Requirement(Value):
     def _checked_or_excluded(self) -> Requirement:
         if bool(self.checks) == (self.excluded is not None):
             raise ValueError(f"{self.id}: give exactly one of checks and excluded")
-        return self
-
-
-class ErrorClass(Value):
-    """A class of failures with its codes."""
-
-    id: str
-    recoverable: str
-    """As the document words it."""
-    handler: str
-    """Who owns the next move, as the document words it."""
-    disposition: Disposition
-    codes: tuple[str, ...] = ()
-    dispositions: dict[str, Disposition] = {}
-    """Code to a disposition other than that of the class."""
-    requirement: str
-
-
-class SignalPattern(Value):
-    """Conditions on a Signal; every one that is given must hold."""
-
-    kinds: tuple[SignalKind | FailureKind, ...] = ()
-    statuses: tuple[str, ...] = Field(
-        default=(), json_schema_extra={"items": {"type": ["integer", "string"]}}
-    )
-    """`429` or `500-599`."""
-    error_codes: tuple[str, ...] = ()
-    """The provider's own `error.code` values."""
-    error_types: tuple[str, ...] = ()
-    """The provider's own `error.type` values."""
-    causes: tuple[str, ...] = ()
-    """Which sort of its kind: the code that a tool gave, the fault of a sandbox (`syntax`...), the
-    limit (`steps`...), what a program said (`auth`, `network`...)."""
-    roles: tuple[str, ...] = ()
-    """The role of the node of a workflow in which it happened, such as `reviewer`."""
-    where: Where = {}
-    """Settings of the run, such as `node.idempotent: false`."""
-
-    @field_validator("statuses", mode="before")
-    @classmethod
-    def _as_text(cls, statuses: object) -> object:
-        if isinstance(statuses, (list, tuple)):
-            return tuple(str(item) if isinstance(item, int) else item for item in statuses)
-        return statuses
-
-
-class SignalRule(Value):
-    """Signal to classification; the first rule that matches decides."""
-
-    id: str
-    when: SignalPattern
-    error_class: str | None = Field(default=None, alias="class")
-    code: str | None = None
-    unmapped: str | None = None
-    """Why the document has no class for it; then class and code are absent."""
-    disposition: Disposition | None = None
-    """None: the document does not say, so what the subject does is not judged."""
-    requirement: str
-
-    @model_validator(mode="after")
-    def _mapped_or_not(self) -> SignalRule:
-        mapped = self.error_class is not None and self.code is not None
-        if mapped == (self.unmapped is not None):
-            raise ValueError(f"{self.id}: give class and code, or unmapped with the reason")
         return self
 
 
@@ -267,6 +156,9 @@ class AudienceRule(Value):
     never: tuple[Literal["stack", "secret", "path", "class_name"], ...] = ()
     on_every_failure: bool = False
     """Whether this audience must be told of each call that ends with an error."""
+    events: tuple[str, ...] = ()
+    """Names of declared events that this audience sees as well: what it must never see is in no
+    field of them either."""
     requirement: str
 
 
@@ -319,108 +211,10 @@ class ErrorModel(Value):
     requirements: tuple[Requirement, ...]
 
     @model_validator(mode="after")
-    def _references_exist(self) -> ErrorModel:
-        known = {requirement.id for requirement in self.requirements}
-        if len(known) != len(self.requirements):
-            raise ValueError("two requirements have the same id")
-        cited: list[tuple[str, str]] = [
-            *((rule.id, rule.requirement) for rule in self.classes),
-            *((rule.id, rule.requirement) for rule in self.signals),
-            *((rule.id, rule.requirement) for rule in self.tool_signals),
-            *((rule.id, rule.requirement) for rule in self.audiences),
-            *((rule.id, rule.requirement) for rule in self.ordering),
-            *self._cited_by_failure_rules(),
-            *self._cited_by_turn_rules(),
-            *self.rules.items(),
-        ]
-        for policy in self.policies:
-            if policy.requirements is None:
-                raise ValueError(f"policy {policy.id}: its requirements are missing")
-            cited += [
-                (policy.id, id_)
-                for id_ in policy.requirements.model_dump().values()
-                if id_ is not None
-            ]
-        for where, requirement in cited:
-            if requirement not in known:
-                raise ValueError(f"{where}: there is no requirement {requirement!r}")
-        codes = {item.id: item.codes for item in self.classes}
-        for rule in (*self.signals, *self.tool_signals):
-            if rule.error_class is not None and rule.code not in codes.get(rule.error_class, ()):
-                raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
-        return self
-
-    @model_validator(mode="after")
-    def _rules_are_judged(self) -> ErrorModel:
-        """Refuse a rule whose sentence does not name the check that would judge it."""
-        by_id = {requirement.id: requirement for requirement in self.requirements}
-        rules = [
-            *(
-                (f"ordering {item.id}", item.requirement, f"ordering.{item.id}")
-                for item in self.ordering
-            ),
-            *(
-                (f"audiences {item.id}", item.requirement, f"audience.{item.id}")
-                for item in self.audiences
-            ),
-            *(
-                (f"consequences {item.id}", item.requirement, "failures.outcome")
-                for item in self.consequences
-                if item.run != "not_judged"
-            ),
-            *(
-                (f"telling {item.id}", item.requirement, f"failures.told-{item.audience}")
-                for item in self.telling
-            ),
-            *((f"kept {item.id}", item.requirement, "failures.kept") for item in self.kept),
-            *((f"joins {item.policy}", item.requirement, "joins.held") for item in self.joins),
-            *((f"limits {item.limit}", item.requirement, "limits.ends") for item in self.limits),
-        ]
-        for rule, cited, check in rules:
-            requirement = by_id.get(cited)
-            if requirement is not None and check not in requirement.checks:
-                raise ValueError(
-                    f"{rule}: {cited} does not name {check} among its checks, so nothing would"
-                    " judge the rule"
-                )
-        return self
-
-    def _cited_by_failure_rules(self) -> list[tuple[str, str]]:
-        cited = [
-            *((rule.id, rule.requirement) for rule in self.consequences),
-            *((rule.id, rule.requirement) for rule in self.telling),
-            *((rule.id, rule.requirement) for rule in self.kept),
-            *((f"joins: {rule.policy}", rule.requirement) for rule in self.joins),
-            *((f"limits: {rule.limit}", rule.requirement) for rule in self.limits),
-        ]
-        if self.chain is not None:
-            cited += [(f"chain: {key}", id_) for key, id_ in self.chain.requirements.items()]
-        if self.breaker is not None:
-            cited += [(f"breaker: {key}", id_) for key, id_ in self.breaker.requirements.items()]
-        if self.amplification is not None:
-            cited.append(("amplification", self.amplification.requirement))
-        return cited
-
-    def _cited_by_turn_rules(self) -> list[tuple[str, str]]:
-        deadlines = () if self.interactions is None else self.interactions.deadlines
-        rows = () if self.resume is None else self.resume.table
-        return [
-            *((row.kind, row.requirement) for row in deadlines),
-            *((row.condition, row.requirement) for row in rows),
-        ]
-
-    @model_validator(mode="after")
-    def _orders_make_sense(self) -> ErrorModel:
-        for name, pattern in self.events.items():
-            if pattern.event is not None:
-                raise ValueError(f"{name}: an event is made of kinds, not of another name")
-        seen: set[str] = set()
-        for rule in self.ordering:
-            if rule.id in seen:
-                raise ValueError(f"two ordering rules have the id '{rule.id}'")
-            seen.add(rule.id)
-            if problem := unknown_event(rule, self.events):
-                raise ValueError(problem)
+    def _makes_sense(self) -> ErrorModel:
+        check_references(self)
+        check_that_rules_are_judged(self)
+        check_orders(self)
         return self
 
     def requirement(self, id_: str) -> Requirement:

@@ -40,6 +40,8 @@ class ForeignLog(Value):
 
     map: str
     """Id of the map that it was read with."""
+    model: str = ""
+    """Id of the error model whose words the map speaks; empty where that is a file of its own."""
     log_sha256: str
     lines: int = Field(ge=0)
     """Lines of the log that hold an event."""
@@ -123,7 +125,8 @@ class ForeignEvent(Value):
     """Whether it is a record of the audit trail, and no event."""
     signs: tuple[Annotated[str, StringConstraints(pattern=r"^[a-z]+\.[a-z_]+$")], ...] = ()
     """Kinds of facts that a log does not hold and that this is a sign of, such as
-    `cancel.requested`. They excuse what a rule is not for (`unless`), and prove nothing."""
+    `cancel.requested`. They excuse what a rule is not for (`unless`), or end what it prohibits
+    (`before`; there the sign must not come later than the fact), and prove nothing."""
 
     @model_validator(mode="after")
     def _result_of_an_end(self) -> ForeignEvent:

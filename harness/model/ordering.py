@@ -63,7 +63,7 @@ class EventPattern(Value):
     like: dict[str, str] = {}
     """Payload field to a text in which `*` stands for anything."""
     has: tuple[str, ...] = ()
-    """Payload fields that must be there and not be null."""
+    """Payload fields that must be there, and be neither null nor an empty text."""
 
     @model_validator(mode="after")
     def _one_source(self) -> EventPattern:

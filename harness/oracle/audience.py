@@ -109,6 +109,7 @@ def _check(rule: AudienceRule) -> Check:
 def _judge(rule: AudienceRule, case: Case) -> Outcome:
     channel = _CHANNELS[rule.id]
     outcome = Outcome(reason=f"nothing was told to the audience {rule.id!r}")
+    _judge_events(rule, case, outcome)
     if channel.declares not in case.trace.header.subject.declares:
         outcome.reason = f"the subject's binding does not declare {channel.declares!r}"
         _judge_undeclared(rule, channel, case, outcome)
@@ -139,6 +140,21 @@ def _judge_undeclared(rule: AudienceRule, channel: _Channel, case: Case, outcome
         said = _excerpt(event.payload.get(channel.field))
         fault = (f"nothing of: {never}", f"it holds {' and '.join(found)}: {said}")
         outcome.violate(_violation(rule, fault, event, str(event.payload.get("call"))))
+
+
+def _judge_events(rule: AudienceRule, case: Case, outcome: Outcome) -> None:
+    """Judge the events that this audience sees; that they come at all is not judged here."""
+    for event in case.trace.of_kind("declared.event"):
+        if event.payload.get("name") not in rule.events:
+            continue
+        outcome.looked_at(rule.requirement)
+        fields = event.payload.get("fields")
+        found = leaks(rule, "\n".join(_texts(fields)))
+        if found:
+            never = ", ".join(_NAMES[name] for name in rule.never)
+            observed = f"{event.payload['name']} holds {' and '.join(found)}: {_excerpt(fields)}"
+            call = str(event.payload.get("call"))
+            outcome.violate(_violation(rule, (f"nothing of: {never}", observed), event, call))
 
 
 def _calls_with_unmapped(case: Case) -> set[str]:

@@ -1,157 +1,55 @@
 """Circuit breakers: what they open on, what is refused meanwhile, the probe, and what closes them.
 
-The states are folded over the observed attempts (see `breaker_fold`). That something was asked
-for while a breaker was open is seen from a turn, a retry or a step of a chain that was due and
-was not made; that it was refused, from the class and code that the subject tells.
+The states are folded over the observed attempts (see `breaker_fold`), and what was kept back in
+them is found in `breaker_refusals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from harness.model.duration import format_duration
 from harness.model.failure_rules import covers
+from harness.model.turn_rules import split
 from harness.oracle.attempts import Call
 from harness.oracle.breaker_fold import Breakers, Passage, Snapshot
+from harness.oracle.breaker_refusals import BreakerRefusal, breaker_refusals, moves_on
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.plans import providers_of
-from harness.oracle.requests import Request
 from harness.oracle.run_end import end_of, told_pairs
-from harness.oracle.silent_turns import failed_before_asking
 
-__all__ = ["CHECKS", "BreakerRefusal", "breaker_refusals"]
+__all__ = ["CHECKS"]
 
+_Part = Literal["opens", "refuses", "half_open", "closes"]
 _NONE = "the document says nothing of circuit breakers"
+#: Judges under one requirement of the rules.
+_Judge = Callable[[Case, Breakers, str | None, Outcome], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakerRefusal:
-    """Something that was asked of a provider while its breaker was shut, and was not sent.
+def _judged(judge: _Judge, part: _Part, *, or_else: str) -> Callable[[Case], Outcome]:
+    """Return the check that lets `judge` look at the breakers of a model that has any.
 
-    Attributes:
-        provider: empty for the first of the chain.
-        seq: the fact after which it was refused, at `at_ns`.
-        moved: whether another provider was asked in its place.
-        told: whether the subject says that it was refused.
+    Args:
+        part: what the rules call it that is judged.
+        or_else: why there may be nothing to judge.
     """
 
-    call: str
-    provider: str
-    at_ns: int
-    seq: int
-    moved: bool
-    told: bool
-    events: tuple[int, ...]
+    def run(case: Case) -> Outcome:
+        breakers = case.breakers
+        if breakers is None:
+            return Outcome(reason=_NONE)
+        outcome = Outcome(reason=or_else)
+        judge(case, breakers, breakers.rules.requirements.get(part), outcome)
+        return outcome
 
-
-def breaker_refusals(case: Case) -> tuple[BreakerRefusal, ...]:
-    """Return what open breakers kept back, in order; nothing where the model has none."""
-    breakers = case.breakers
-    if breakers is None:
-        return ()
-    found: list[BreakerRefusal] = []
-    for call in case.calls:
-        if call.is_turn:
-            found += _never_asked(case, breakers, call)
-    for request, _ in case.plans:
-        owner = case.call(request.id)
-        if owner is not None and owner.is_turn:
-            found += _skipped(case, breakers, owner, request)
-            found += _not_retried(case, breakers, owner, request)
-    return tuple(sorted(found, key=lambda item: item.seq))
-
-
-def _never_asked(case: Case, breakers: Breakers, call: Call) -> Iterator[BreakerRefusal]:
-    """Yield the refusal of a turn in which no provider was asked."""
-    if call.attempts or call.end is None or call.stop is not None:
-        return
-    told = breakers.rules.refusal in told_pairs(case, call)
-    if case.trace.header.scenario.workflow is not None and not told:
-        # It need not have come to a node that asks the model.
-        return
-    if not told and failed_before_asking(case, call):
-        return
-    for provider in providers_of(case.trace.header.scenario):
-        if breakers.gate(provider, call.life, call.start.seq, call.start.at_ns) != "shut":
-            continue
-        opened = breakers.at(provider, call.life, call.start.seq).by
-        yield BreakerRefusal(
-            call=call.id,
-            provider=provider,
-            at_ns=call.start.at_ns,
-            seq=call.start.seq,
-            moved=False,
-            told=told,
-            events=(*opened, call.start.seq, call.end.seq),
-        )
-        if case.model.chain is None or not _moves_on(case):
-            return
-
-
-def _skipped(
-    case: Case, breakers: Breakers, call: Call, request: Request
-) -> Iterator[BreakerRefusal]:
-    """Yield the providers of a chain that a request passed over."""
-    order = providers_of(case.trace.header.scenario)
-    before = -1
-    for attempt in request.attempts:
-        place = order.index(attempt.provider)
-        for provider in order[before + 1 : place]:
-            start = attempt.start
-            if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
-                yield BreakerRefusal(
-                    call=call.id,
-                    provider=provider,
-                    at_ns=start.at_ns,
-                    seq=start.seq - 1,
-                    moved=True,
-                    told=breakers.rules.refusal in told_pairs(case, call),
-                    events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
-                )
-        before = place
-
-
-def _not_retried(
-    case: Case, breakers: Breakers, call: Call, request: Request
-) -> Iterator[BreakerRefusal]:
-    """Yield the refusal of what a request wanted after its last attempt, where it is told."""
-    last = request.last_failure
-    if last is None or request.end is None or not request.gave_up | request.returned:
-        return
-    end = request.end
-    shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
-    if shut and breakers.rules.refusal in told_pairs(case, call):
-        yield BreakerRefusal(
-            call=call.id,
-            provider=last.provider,
-            at_ns=max(last.start.at_ns, last.known_ns or 0),
-            seq=max(last.events),
-            moved=False,
-            told=True,
-            events=(*last.events, end.seq),
-        )
-
-
-def _moves_on(case: Case) -> bool:
-    """Return whether the chain goes to the next provider from one whose breaker is open."""
-    chain, rules = case.model.chain, case.model.breaker
-    if chain is None or rules is None:
-        return False
-    class_name, _, code = rules.refusal.partition("/")
-    pair = (class_name, code)
-    return covers(chain.advances_on, pair) and not covers(chain.stops_on, pair)
+    return run
 
 
 # ------------------------------------------------------------------------ what comes too soon
 
 
-def _opens(case: Case) -> Outcome:
-    breakers = case.breakers
-    if breakers is None:
-        return Outcome(reason=_NONE)
-    outcome = Outcome(reason="no breaker opened, or nothing was asked while it was open")
-    requirement = breakers.rules.requirements.get("opens")
+def _opens(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
     for passage in breakers.passages:
         if passage.met == "open" and not passage.before.reopened:
             outcome.looked_at(requirement)
@@ -172,7 +70,6 @@ def _opens(case: Case) -> Outcome:
                     f"it opens after {breakers.rules.failures} counted failures in a row",
                 )
             )
-    return outcome
 
 
 def _sent_while_open(breakers: Breakers, passage: Passage, requirement: str | None) -> Violation:
@@ -191,12 +88,7 @@ def _sent_while_open(breakers: Breakers, passage: Passage, requirement: str | No
 # ------------------------------------------------------------------------- what is refused
 
 
-def _refuses(case: Case) -> Outcome:
-    breakers = case.breakers
-    if breakers is None:
-        return Outcome(reason=_NONE)
-    outcome = Outcome(reason="nothing was asked while a breaker was open")
-    requirement = breakers.rules.requirements.get("refuses")
+def _refuses(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
     judged: set[tuple[str, int]] = set()
     for refusal in breaker_refusals(case):
         call = case.call(refusal.call)
@@ -215,7 +107,6 @@ def _refuses(case: Case) -> Outcome:
                     events=refusal.events,
                 )
             )
-    return outcome
 
 
 def _not_refused(
@@ -224,10 +115,10 @@ def _not_refused(
     """Return what was expected and observed where a refusal is none; None where it is one."""
     pair = breakers.rules.refusal
     if refusal.moved:
-        if _moves_on(case):
+        if moves_on(case):
             return None
         return f"{pair}: the breaker is open", "another provider was asked in its place"
-    if _moves_on(case) and _another_is_free(case, breakers, call, refusal):
+    if moves_on(case) and _another_is_free(case, breakers, call, refusal):
         return "the next provider is asked: the breaker is open", "none was asked"
     end = end_of(case, call)
     if refusal.told or end is None:
@@ -239,11 +130,10 @@ def _not_refused(
 
 def _carried(case: Case, pair: str) -> frozenset[str]:
     """Return what else a run may carry that ends by the refusal."""
-    class_name, _, code = pair.partition("/")
     return frozenset(
         carried
         for rule in case.model.consequences
-        if covers(rule.applies_to, (class_name, code))
+        if covers(rule.applies_to, split(pair))
         for carried in rule.carries
     )
 
@@ -260,12 +150,7 @@ def _another_is_free(case: Case, breakers: Breakers, call: Call, refusal: Breake
 # ------------------------------------------------------------- the probe, and what closes it
 
 
-def _half_open(case: Case) -> Outcome:
-    breakers = case.breakers
-    if breakers is None:
-        return Outcome(reason=_NONE)
-    outcome = Outcome(reason="no breaker was open for its whole time and then asked again")
-    requirement = breakers.rules.requirements.get("half_open")
+def _half_open(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
     for passage in breakers.passages:
         if passage.met == "probe":
             outcome.looked_at(requirement)
@@ -282,7 +167,6 @@ def _half_open(case: Case) -> Outcome:
             outcome.violate(
                 _wedged(call, requirement, f"a probe is let through {after} after it opened")
             )
-    return outcome
 
 
 def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> Violation:
@@ -297,12 +181,7 @@ def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> V
     )
 
 
-def _closes(case: Case) -> Outcome:
-    breakers = case.breakers
-    if breakers is None:
-        return Outcome(reason=_NONE)
-    outcome = Outcome(reason="no probe closed a breaker before something else was asked")
-    requirement = breakers.rules.requirements.get("closes")
+def _closes(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
     for passage in breakers.passages:
         if passage.before.state == "closed" and passage.before.closed:
             outcome.looked_at(requirement)
@@ -311,7 +190,6 @@ def _closes(case: Case) -> Outcome:
         if state.state == "closed" and state.opened:
             outcome.looked_at(requirement)
             outcome.violate(_wedged(call, requirement, "a good probe closes the breaker"))
-    return outcome
 
 
 def _refused_for_nothing(case: Case, breakers: Breakers) -> Iterator[Call]:
@@ -350,24 +228,32 @@ CHECKS = (
         id="breaker.opens",
         title="Open breakers let nothing through",
         says="After so many counted failures in a row, nothing is sent for as long as is said.",
-        run=_opens,
+        run=_judged(
+            _opens, "opens", or_else="no breaker opened, or nothing was asked while it was open"
+        ),
     ),
     Check(
         id="breaker.refuses",
         title="Refused by an open breaker",
         says="What is asked meanwhile is refused as such, or goes to the next provider.",
-        run=_refuses,
+        run=_judged(_refuses, "refuses", or_else="nothing was asked while a breaker was open"),
     ),
     Check(
         id="breaker.half-open",
         title="Probes of a half-open breaker",
         says="When the time is over so many probes are let through, and a bad one opens it again.",
-        run=_half_open,
+        run=_judged(
+            _half_open,
+            "half_open",
+            or_else="no breaker was open for its whole time and then asked again",
+        ),
     ),
     Check(
         id="breaker.closes",
         title="Closed by a good probe",
         says="After a good probe, requests flow again.",
-        run=_closes,
+        run=_judged(
+            _closes, "closes", or_else="no probe closed a breaker before something else was asked"
+        ),
     ),
 )

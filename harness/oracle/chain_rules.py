@@ -1,20 +1,17 @@
 """The chain of providers: when the next one is asked, when none is, and which one is left out.
 
-What counts is the failure of the last attempt at a provider, once its own attempts are over. The
-attempts at each provider are the business of `backoff.attempts`; here is where a request goes
-from there.
+Where a request may go is found in `chain_turnings`; here is whether it went there. The attempts at
+each provider are the business of `backoff.attempts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from harness.model.duration import format_duration
-from harness.model.failure_rules import ChainRules, covers
-from harness.model.trace import TraceEvent
+from harness.model.failure_rules import ChainRules
 from harness.oracle.attempts import Call
+from harness.oracle.chain_turnings import Turning, first_open, gate, turnings
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.plans import providers_of
 from harness.oracle.run_end import end_of
@@ -22,37 +19,6 @@ from harness.oracle.silent_turns import failed_before_asking
 from harness.oracle.visits import Visit
 
 __all__ = ["CHECKS"]
-
-Move = Literal["advances", "stops", "after_content"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Turning:
-    """A visit that failed with a known class and code: where the request may go from there.
-
-    Attributes:
-        may: the providers that may be asked next, in order; the last one is to be asked.
-        due: whether one of them has to be asked.
-        left: whether there is another provider after it at all.
-    """
-
-    visit: Visit
-    move: Move
-    may: tuple[str, ...]
-    due: bool
-    left: bool
-
-
-def _gate(
-    case: Case, provider: str, life: int, seq: int, at_ns: int
-) -> Literal["free", "shut", "either"]:
-    """Return whether a provider may be asked at `at_ns`: it is neither parked, nor cut off."""
-    gates = {case.parks.gate(provider, life, seq, at_ns)}
-    if case.breakers is not None:
-        gates.add(case.breakers.gate(provider, life, seq, at_ns))
-    if "shut" in gates:
-        return "shut"
-    return "either" if "either" in gates else "free"
 
 
 def _nothing(case: Case) -> str:
@@ -62,42 +28,6 @@ def _nothing(case: Case) -> str:
     if not case.trace.header.scenario.fallbacks:
         return "there is one provider only"
     return ""
-
-
-def _turnings(case: Case, rules: ChainRules) -> Iterator[_Turning]:
-    order = providers_of(case.trace.header.scenario)
-    for visit in case.visits:
-        pair = visit.pair
-        if pair is None or (visit.call.stop is not None and visit.following is None):
-            continue
-        later = order[order.index(visit.provider) + 1 :]
-        move: Move = "advances"
-        if covers(rules.stops_on, pair) or not covers(rules.advances_on, pair):
-            move = "stops"
-        elif visit.last.attempt.content and rules.after_content == "never":
-            move = "after_content"
-        may, due = _open_ones(case, visit, later)
-        yield _Turning(visit=visit, move=move, may=may, due=due, left=bool(later))
-
-
-def _open_ones(case: Case, visit: Visit, later: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """Return which of the `later` providers may be asked next, and whether one has to be."""
-    start = visit.following_start
-    seq, at_ns = (visit.seq + 1, visit.known_ns) if start is None else (start.seq, start.at_ns)
-    return _first_open(case, visit.call, later, seq, at_ns)
-
-
-def _first_open(
-    case: Case, call: Call, providers: tuple[str, ...], seq: int, at_ns: int
-) -> tuple[tuple[str, ...], bool]:
-    may: list[str] = []
-    for provider in providers:
-        gate = _gate(case, provider, call.life, seq, at_ns)
-        if gate != "shut":
-            may.append(provider)
-        if gate == "free":
-            return tuple(may), True
-    return tuple(may), False
 
 
 def _name(provider: str) -> str:
@@ -113,7 +43,7 @@ def _advances(case: Case) -> Outcome:
     if rules is None or not case.trace.header.scenario.fallbacks:
         return outcome
     requirement = rules.requirements.get("advances")
-    for turning in _turnings(case, rules):
+    for turning in turnings(case, rules):
         if turning.move == "advances":
             _judge_advance(case, turning, requirement, outcome)
     for visit in case.visits:
@@ -122,9 +52,7 @@ def _advances(case: Case) -> Outcome:
     return outcome
 
 
-def _judge_advance(
-    case: Case, turning: _Turning, requirement: str | None, outcome: Outcome
-) -> None:
+def _judge_advance(case: Case, turning: Turning, requirement: str | None, outcome: Outcome) -> None:
     visit, following = turning.visit, turning.visit.following
     if following is None:
         if not turning.due or not visit.is_over or visit.last.act == "retry":
@@ -170,8 +98,7 @@ def _is_shut(case: Case, visit: Visit) -> bool:
     start = visit.following_start
     if start is None or visit.following is None:
         return False
-    gate = _gate(case, visit.following, visit.call.life, start.seq, start.at_ns)
-    return gate == "shut"
+    return gate(case, visit.following, visit.call.life, start.seq, start.at_ns) == "shut"
 
 
 def _why(visit: Visit) -> str:
@@ -187,10 +114,10 @@ def _judge_first(case: Case, visit: Visit, requirement: str | None, outcome: Out
     if not visit.first or visit.request.number != 1 or visit.call.attempts[0].start != visit.start:
         return
     order, start = providers_of(case.trace.header.scenario), visit.start
-    may, _ = _first_open(case, visit.call, order, start.seq, start.at_ns)
+    may, _ = first_open(case, visit.call, order, start.seq, start.at_ns)
     if visit.provider in may:
         return
-    if _gate(case, visit.provider, visit.call.life, start.seq, start.at_ns) == "shut":
+    if gate(case, visit.provider, visit.call.life, start.seq, start.at_ns) == "shut":
         return
     outcome.looked_at(requirement)
     outcome.violate(
@@ -260,7 +187,7 @@ def _judge_ends(
     case: Case, rules: ChainRules, move: Literal["stops", "after_content"], outcome: Outcome
 ) -> None:
     requirement = rules.requirements.get(move)
-    for turning in _turnings(case, rules):
+    for turning in turnings(case, rules):
         visit = turning.visit
         if turning.move != move or not turning.left or not visit.is_over:
             continue
@@ -340,18 +267,17 @@ def _could_have_been_asked(case: Case, call: Call) -> str | None:
         case.parks.gate(provider, call.life, start.seq, start.at_ns) == "shut" for provider in order
     ):
         return None
-    may, due = _first_open(case, call, order, start.seq, start.at_ns)
+    may, due = first_open(case, call, order, start.seq, start.at_ns)
     return may[-1] if due else None
 
 
 def _ended_instead(case: Case, call: Call, left: str, requirement: str | None) -> Violation:
-    end: TraceEvent | None = call.end
     return Violation(
         requirement=requirement,
         call=call.id,
         expected=f"{_name(left)} is asked: one that is parked is passed over",
         observed=f"{end_of(case, call)}, and none was asked",
-        events=(call.start.seq, *(() if end is None else (end.seq,))),
+        events=(call.start.seq, *(() if call.end is None else (call.end.seq,))),
     )
 
 

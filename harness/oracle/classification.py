@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.oracle.attempts import Request
-from harness.oracle.breaker import breaker_refusals
+from harness.oracle.breaker_refusals import breaker_refusals
 from harness.oracle.chain import chain_of, origin, typed
 from harness.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
 from harness.oracle.predict import Step

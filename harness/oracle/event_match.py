@@ -141,7 +141,7 @@ def _like(path: str, text: str) -> Test:
 
 def _has(path: str) -> Test:
     parts = path.split(".")
-    return lambda payload: not is_absent(_walk(payload, parts))
+    return lambda payload: _walk(payload, parts) not in (None, _MISSING, "")
 
 
 def _walk(value: object, parts: Sequence[str]) -> object:

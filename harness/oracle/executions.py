@@ -26,7 +26,6 @@ __all__ = [
     "classify_for_tool",
     "contract_of",
     "executions",
-    "pair_of",
     "requirement_of",
     "retry_rule",
     "rules_of",
@@ -175,12 +174,6 @@ def rules_of(case: Case, outcome: Outcome) -> ToolRules | None:
     if case.model.tools is None:
         outcome.reason = "the error model says nothing of tools"
     return case.model.tools
-
-
-def pair_of(text: str) -> tuple[str, str]:
-    """Return class and code of `Class/Code`."""
-    class_name, _, code = text.partition("/")
-    return class_name, code
 
 
 def requirement_of(case: Case, check: str) -> str | None:

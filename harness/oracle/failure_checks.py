@@ -1,4 +1,4 @@
-"""The checks of the failures engine, for models that speak of more than single requests."""
+"""The checks of what must follow from a failure, for models that speak of more than requests."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.model.trace import TraceEvent
-from harness.oracle.breaker import breaker_refusals
+from harness.oracle.breaker_refusals import breaker_refusals
 from harness.oracle.check import Case
 from harness.oracle.failures import Failure, Target
 from harness.oracle.joins import join_violations

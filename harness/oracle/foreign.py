@@ -29,16 +29,20 @@ _READS = {
     "classification.named": "declared.error",
     "evidence.whole": "call.started",
 }
+#: Those of them that read classes and codes: another model has other words.
+_IN_WORDS = ("backoff.declared", "classification.named")
 #: The ends of calls are made of the log's own events, each run with one at most.
 _ENDS = frozenset({"call.returned", "call.raised", "call.crashed"})
-#: Parts of which a rule needs all that it names, by pattern; of the others some are enough.
+#: Parts of which a rule needs all that it names, by pattern; of the others some are enough. What
+#: begins a stretch is among them where something that is asked for may lie before the first
+#: beginning that can be seen.
 _WHOLE = {
     "absence": (),
-    "existence": ("event",),
+    "existence": ("event", "after"),
     "universality": (),
-    "precedence": ("other",),
+    "precedence": ("other", "after"),
     "response": ("other",),
-    "exactly_one": ("event",),
+    "exactly_one": ("event", "after"),
     "last": ("event",),
     "sequence": (),
     "increasing": ("event",),
@@ -55,11 +59,12 @@ def cannot_judge(check_id: str, model: ErrorModel, log: ForeignLog) -> str:
         rule = next(rule for rule in model.ordering if rule.id == check_id[len(_ORDERING) :])
         seen = as_seen(rule, model.events, log)
         return seen if isinstance(seen, str) else ""
+    if check_id in _IN_WORDS and log.model not in ("", model.id):
+        return f"the map says what the log names in the words of the error model {log.model}"
+    kind = _READS.get(check_id)
     if check_id.startswith(_AUDIENCE):
         kind = channel_kind(check_id[len(_AUDIENCE) :])
-    elif check_id in _READS:
-        kind = _READS[check_id]
-    else:
+    if kind is None:
         return "the log has what a system said of itself, and this needs what the world observed"
     return "" if kind in log.kinds else _nothing_of(kind)
 
@@ -129,7 +134,7 @@ def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> Ordering
         changes["unless"] = tuple(_excuses(rule.unless, events, log))
     bounds: dict[str, Any] = {}
     if rule.scope.after is not None:
-        bounds["after"] = _part(rule.scope.after, events, log, whole=False)
+        bounds["after"] = _part(rule.scope.after, events, log, whole="after" in whole)
     if rule.scope.before is not None and rule.pattern == "absence":
         # What ends a prohibition excuses what comes after it.
         bounds["before"] = tuple(_excuses(rule.scope.before, events, log))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from harness.model.failure_rules import JoinRule, covers
+from harness.model.turn_rules import split
 from harness.oracle.attempts import Call
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failure_where import setting_holds
@@ -287,12 +288,10 @@ def _nothing_else_ends_it(case: Case, group: Group) -> bool:
 
 def _goes_on(case: Case, pair: str) -> bool:
     """Return whether the model lets a run go on after the violation."""
-    class_name, _, code = pair.partition("/")
     rules = (
         rule
         for rule in case.model.consequences
-        if covers(rule.applies_to, (class_name, code))
-        and setting_holds(case, None, None, rule.where)
+        if covers(rule.applies_to, split(pair)) and setting_holds(case, None, None, rule.where)
     )
     return any(rule.run == "goes_on" for rule in islice(rules, 1))
 

@@ -40,6 +40,7 @@ CHECKS: tuple[Check, ...] = (
     *backoff.CHECKS,
     *jitter.CHECKS,
     *amplification.CHECKS,
+    *LOG_CHECKS,
     *swallow.CHECKS,
     classification.DECLARED,
     *wrapping.CHECKS,
@@ -78,7 +79,8 @@ def checks_of(model: ErrorModel) -> tuple[Check, ...]:
 
 
 def _checks_of_logs(model: ErrorModel) -> tuple[Check, ...]:
-    return (*checks_of(model), *LOG_CHECKS)
+    checks = checks_of(model)
+    return (*checks, *(check for check in LOG_CHECKS if check not in checks))
 
 
 def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:

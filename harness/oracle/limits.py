@@ -155,7 +155,43 @@ def _ends(case: Case) -> Outcome:
                 if any(hit.call == call.id and hit.name == other.limit for hit in reached)
             )
             _judge(case, call, item, rule, others, outcome)
+    for call in case.calls:
+        if call.is_turn and not any(item.call == call.id for item in reached):
+            _judge_claim(case, call, outcome)
     return outcome
+
+
+def _judge_claim(case: Case, call: Call, outcome: Outcome) -> None:
+    """Judge that a turn which came to none of its limits does not end as if it had.
+
+    What a turn has cost is the subject's own estimate, and a limit that the scenario does not set
+    may be one of its own.
+    """
+    end = end_of(case, call)
+    if end is None or call.stop is not None or call.crashed is not None:
+        return
+    given = {use.name for use in _uses(case, call)} - {"tokens", "cost"}
+    rule = next((rule for rule in case.model.limits if end.pair in rule.carries), None)
+    names = {rule.limit for rule in case.model.limits if end.pair in rule.carries}
+    if rule is None or not names <= given or _else_explained(case, call, end):
+        return
+    outcome.looked_at(rule.requirement)
+    outcome.violate(
+        Violation(
+            requirement=rule.requirement,
+            call=call.id,
+            expected=f"a turn ends with {end.pair} when it has used up what it may",
+            observed=f"{end}, and it had not",
+            events=(call.start.seq, end.event.seq),
+            hint="Count for each turn anew, and look at the limit when something more is wanted.",
+        )
+    )
+
+
+def _else_explained(case: Case, call: Call, end: RunEnd) -> bool:
+    """Return whether something that failed has the class and code that a limit has as well."""
+    pairs = (item.pair for item in case.failures if item.call == call.id)
+    return any(pair is not None and "/".join(pair) == end.pair for pair in pairs)
 
 
 def _judge(

@@ -115,7 +115,7 @@ def _violation(
     )
 
 
-#: Judged beside the checks that the model's sentences name, and in foreign logs alone.
+#: In foreign logs they are judged by every model, whether or not a sentence of it names them.
 LOG_CHECKS = (
     Check(
         id="backoff.declared",

@@ -8,13 +8,13 @@ that was cancelled is judged by that alone.
 from __future__ import annotations
 
 from harness.model.role_rules import ToolRules
+from harness.model.turn_rules import split
 from harness.oracle.audience import leaks
 from harness.oracle.check import Case, Check, Outcome
 from harness.oracle.executions import (
     ACTS,
     Execution,
     executions,
-    pair_of,
     requirement_of,
     rules_of,
     said,
@@ -81,7 +81,7 @@ def _input(case: Case) -> Outcome:
             if event.payload.get("call") == execution.call.id
         ]
         # An error without class and code is spoken of where replies have to be typed.
-        wrong = execution.ok or execution.pair not in (None, pair_of(rules.invalid_input))
+        wrong = execution.ok or execution.pair not in (None, split(rules.invalid_input))
         if not wrong and not acts:
             continue
         observed = said(execution) if wrong else "it asked its service all the same"

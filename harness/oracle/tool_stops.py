@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness.model.duration import MICROSECOND_NS, format_duration
+from harness.model.turn_rules import split
 from harness.oracle.check import Case, Check, Outcome
 from harness.oracle.executions import (
     ACTS,
     executions,
-    pair_of,
     requirement_of,
     rules_of,
     said,
@@ -38,7 +38,7 @@ def _cancel(case: Case) -> Outcome:
             observed = "it never ended"
         elif end.at_ns > cancel.at_ns + rules.stops_within:
             observed = f"it went on for {format_duration(end.at_ns - cancel.at_ns)}"
-        elif execution.ok or execution.pair not in (None, pair_of(rules.cancelled)):
+        elif execution.ok or execution.pair not in (None, split(rules.cancelled)):
             observed = said(execution)
         if observed:
             outcome.violate(

@@ -9,7 +9,7 @@ How a subject is driven depends on its role:
     calls            a provider adapter
     lives            a runtime, life by life;  mishaps, moments  what befalls it, and when
     agenda, program  what it is still to be asked, and in which order;  turns  how that is done
-    surroundings     the fakes of a life, as a runtime is given them
+    surroundings     the fakes of a life, as a runtime is given them;  script_values  its values
     drive_store      a session store;  store_program, store_calls  what it is asked
     drive_tool, drive_extension  each in one world (`one_world`), with its cancels (`cancels`)
 

@@ -1,7 +1,8 @@
 """Puts a runtime into its world: builds the fakes of one life, and the Surroundings of them.
 
-The fakes know scripts and a kernel, the ports know neither; the values of the one become those of
-the other here. What the fakes remember over the lives of the subject is a FakesState.
+The fakes know scripts and a kernel, the ports know neither: each fake is shown as its port here,
+and each value as `script_values` has it. What most scenarios leave out is made in
+`surroundings_services`. What the fakes remember over the lives of the subject is a FakesState.
 """
 
 from __future__ import annotations
@@ -20,25 +21,23 @@ from harness.fakes.tools import FakeTool, ToolsState
 from harness.model.duration import SECOND_NS
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
-from harness.model.session_script import Budgets, SessionScript, StageScript
+from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
-from harness.model.tool_script import ToolRetry, ToolScript
-from harness.run.surroundings_services import Services, ServicesState, target_of
+from harness.model.tool_script import ToolScript
+from harness.run.script_values import contract_of, limits_of, stage_of, target_of
+from harness.run.surroundings_services import Services, ServicesState
 from harness.sim.kernel import Kernel
 from harness.sim.world import World
 from harness.subjects.ports import (
     Host,
-    Limits,
     Next,
     Slot,
     SlotDecision,
     Stage,
     Surroundings,
-    ToolContract,
-    ToolRetryRule,
 )
 
-__all__ = ["Fakes", "FakesState", "session_of", "stage_of", "tool_contract"]
+__all__ = ["Fakes", "FakesState", "session_of"]
 
 _Style = Literal["async", "sync"]
 
@@ -163,7 +162,7 @@ class Fakes:
             deadlines_s={
                 kind: deadline_ns / SECOND_NS for kind, deadline_ns in session.deadlines.items()
             },
-            limits=_limits(session.budgets),
+            limits=limits_of(session.budgets),
             timeout_s=scenario.tasks[0].timeout / SECOND_NS,
             fallbacks=tuple(target_of(script) for script in scenario.fallbacks),
             attempts_per_provider=scenario.attempts_per_provider,
@@ -180,77 +179,15 @@ class Fakes:
         )
 
 
-def tool_contract(script: ToolScript) -> ToolContract:
-    """Return what a scripted tool declares of itself."""
-    return ToolContract(
-        name=script.name,
-        description=script.description,
-        input_schema=script.input_schema,
-        output_schema=script.output_schema,
-        gated=script.gated,
-        destructive=script.destructive,
-        timeout_s=script.timeout / SECOND_NS,
-        retry=None if script.retry is None else _tool_retry(script.retry),
-        agent=script.agent,
-        required=script.required,
-        idempotent=script.idempotent,
-    )
-
-
-def stage_of(script: StageScript) -> Stage:
-    """Return a scripted stage as a runtime sees it."""
-    retry = script.retry
-    backoff = None if retry is None else retry.backoff
-    return Stage(
-        id=script.id,
-        body=script.body,
-        allowed_tools=script.allowed_tools,
-        turn_cap=script.turn_cap,
-        attempts_max=1 if retry is None else retry.attempts_max,
-        backoff=None if backoff is None else backoff.kind,
-        base_s=0.0 if backoff is None else backoff.base / SECOND_NS,
-        factor=2 if backoff is None else backoff.factor,
-        cap_s=None if backoff is None else _seconds(backoff.cap),
-        jitter_percent=0 if retry is None else retry.jitter.percent,
-    )
-
-
-def _limits(budgets: Budgets) -> Limits:
-    return Limits(
-        steps_max=budgets.steps_max,
-        tool_calls_max=budgets.tool_calls_max,
-        tokens_max=budgets.tokens_max,
-        wall_time_s=_seconds(budgets.wall_time),
-        cost_max_usd=budgets.cost_max_usd,
-        usd_per_million_tokens=budgets.usd_per_million_tokens,
-    )
-
-
 def _is_there(script: ToolScript, life: int) -> bool:
     return not script.lives or life in script.lives
-
-
-def _tool_retry(retry: ToolRetry) -> ToolRetryRule:
-    return ToolRetryRule(
-        attempts_max=retry.attempts_max,
-        backoff=retry.backoff.kind,
-        base_s=retry.backoff.base / SECOND_NS,
-        factor=retry.backoff.factor,
-        cap_s=_seconds(retry.backoff.cap),
-        jitter_percent=retry.jitter.percent,
-        retryable=retry.retryable,
-    )
-
-
-def _seconds(duration_ns: int | None) -> float | None:
-    return None if duration_ns is None else duration_ns / SECOND_NS
 
 
 class _Tool:
     """A fake tool as the port shows it."""
 
     def __init__(self, tool: FakeTool) -> None:
-        self.contract = tool_contract(tool.script)
+        self.contract = contract_of(tool.script)
         #: The fake's own, so that it is a coroutine function where it has to be one.
         self.execute: Callable[..., Any] = tool.execute
 

@@ -1,6 +1,6 @@
 """Puts into a runtime's world what few need: services, a workflow, a policy engine, programs.
 
-It is apart from `surroundings` for its length only. What a scenario does not have is None there,
+They are the part of `surroundings` that most scenarios leave out. What one does not have is None,
 or an empty tuple, as the port says; an archive is there whenever there is a workflow.
 """
 
@@ -16,14 +16,13 @@ from harness.fakes.programs import FakePrograms, ProgramsState
 from harness.fakes.services import FakeHook, FakeQueue, FakeTelemetry
 from harness.fakes.uses import UsesState
 from harness.fakes.workflow import FakeWorkflow, made_nodes
-from harness.model.duration import SECOND_NS
-from harness.model.scenario import FallbackProvider, Scenario
-from harness.model.workflow_script import NodeRetry, NodeScript
+from harness.model.scenario import Scenario
+from harness.run.script_values import node_of
 from harness.sim.world import World
 from harness.subjects.outcome import scrub
-from harness.subjects.ports import Node, NodeRetryRule, ProviderTarget, SandboxError, Workflow
+from harness.subjects.ports import Node, SandboxError, Workflow
 
-__all__ = ["Services", "ServicesState", "node_of", "target_of"]
+__all__ = ["Services", "ServicesState"]
 
 
 @dataclass(slots=True)
@@ -110,49 +109,6 @@ class Services:
         for fake in (*self.hooks, self.telemetry, self.queue, self._workflow, self._programs):
             if fake is not None:
                 fake.seal()
-
-
-def node_of(script: NodeScript) -> Node:
-    """Return a scripted node as a runtime sees it."""
-    return Node(
-        id=script.id,
-        do=script.do,
-        role=script.role,
-        prompt=script.prompt,
-        tool=script.tool,
-        arguments=script.arguments,
-        argv=script.argv,
-        output_schema=script.output_schema,
-        strict=script.strict,
-        idempotent=script.idempotent,
-        retry=None if script.retry is None else _node_retry(script.retry),
-        timeout_s=script.timeout / SECOND_NS,
-        needs=script.needs,
-    )
-
-
-def target_of(script: FallbackProvider) -> ProviderTarget:
-    """Return a fallback as a runtime sees it."""
-    return ProviderTarget(
-        id=script.id,
-        base_url=script.base_url,
-        model=script.model,
-        attempts_max=script.attempts_max,
-    )
-
-
-def _node_retry(retry: NodeRetry) -> NodeRetryRule:
-    backoff = retry.backoff
-    if backoff is None:
-        return NodeRetryRule(attempts_max=retry.attempts_max, retry_on=retry.retry_on)
-    return NodeRetryRule(
-        attempts_max=retry.attempts_max,
-        backoff=backoff.kind,
-        base_s=backoff.base / SECOND_NS,
-        factor=backoff.factor,
-        cap_s=None if backoff.cap is None else backoff.cap / SECOND_NS,
-        retry_on=retry.retry_on,
-    )
 
 
 class _Workflow:

@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
@@ -64,140 +64,106 @@ class SubjectEntry:
     origin: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Shipped:
-    module: str
-    name: str
+    """A subject that is not imported yet.
+
+    Attributes:
+        place: `module:name`, below `harness.subjects`.
+        needs: libraries that it imports; a client of one needs it, and a reference needs none.
+    """
+
+    place: str
     title: str
-    kind: Literal["client", "reference"]
-    needs: tuple[str, ...] = ()
+    _: KW_ONLY
     role: Role = "provider_adapter"
     model: str = "stud-cli"
+    needs: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Literal["client", "reference"]:
+        return "client" if self.needs else "reference"
 
 
 #: Titles are repeated from the bindings: a list must not import every runtime.
 _SHIPPED = {
-    "reference": _Shipped(
-        module="harness.subjects.reference",
-        name="reference",
-        title="Correct stud-cli adapter without an SDK, async",
-        kind="reference",
-    ),
+    "reference": _Shipped("reference:reference", "Correct stud-cli adapter without an SDK, async"),
     "reference-sync": _Shipped(
-        module="harness.subjects.reference",
-        name="reference_sync",
-        title="Correct stud-cli adapter without an SDK, blocking",
-        kind="reference",
+        "reference:reference_sync", "Correct stud-cli adapter without an SDK, blocking"
     ),
     "reference-runtime": _Shipped(
-        module="harness.subjects.reference_runtime.bound",
-        name="reference_runtime",
-        title="Correct agent runtime of the stud-cli model, async",
-        kind="reference",
+        "reference_runtime.bound:reference_runtime",
+        "Correct agent runtime of the stud-cli model, async",
         role="runtime",
     ),
     "reference-relavium": _Shipped(
-        module="harness.subjects.reference_agents.relavium",
-        name="reference_relavium",
-        title="Correct agent runtime of the Relavium model, async",
-        kind="reference",
+        "reference_agents.relavium:reference_relavium",
+        "Correct agent runtime of the Relavium model, async",
         role="runtime",
         model="relavium",
     ),
     "reference-afk": _Shipped(
-        module="harness.subjects.reference_agents.afk",
-        name="reference_afk",
-        title="Correct agent runtime of the AFK model, async",
-        kind="reference",
+        "reference_agents.afk:reference_afk",
+        "Correct agent runtime of the AFK model, async",
         role="runtime",
         model="afk",
     ),
     "reference-kode-sdk": _Shipped(
-        module="harness.subjects.reference_agents.kode",
-        name="reference_kode",
-        title="Correct agent runtime of the KODE SDK model, async",
-        kind="reference",
+        "reference_agents.kode:reference_kode",
+        "Correct agent runtime of the KODE SDK model, async",
         role="runtime",
         model="kode-sdk",
     ),
     "reference-error-matrix": _Shipped(
-        module="harness.subjects.reference_agents.matrix",
-        name="reference_matrix",
-        title="Correct agent runtime of the Error Handling Matrix model, async",
-        kind="reference",
+        "reference_agents.matrix:reference_matrix",
+        "Correct agent runtime of the Error Handling Matrix model, async",
         role="runtime",
         model="error-matrix",
     ),
     "reference-tool": _Shipped(
-        module="harness.subjects.reference_tool",
-        name="reference_tool",
-        title="Correct tool that asks a web service, async",
-        kind="reference",
-        role="tool",
+        "reference_tool:reference_tool", "Correct tool that asks a web service, async", role="tool"
     ),
     "reference-tool-sync": _Shipped(
-        module="harness.subjects.reference_tool",
-        name="reference_tool_sync",
-        title="Correct tool that asks a web service, blocking",
-        kind="reference",
+        "reference_tool:reference_tool_sync",
+        "Correct tool that asks a web service, blocking",
         role="tool",
     ),
     "reference-extension": _Shipped(
-        module="harness.subjects.reference_extension",
-        name="reference_extension",
-        title="Correct extension with a background beat, async",
-        kind="reference",
+        "reference_extension:reference_extension",
+        "Correct extension with a background beat, async",
         role="extension",
     ),
     "reference-extension-sync": _Shipped(
-        module="harness.subjects.reference_extension",
-        name="reference_extension_sync",
-        title="Correct extension with a background beat, blocking",
-        kind="reference",
+        "reference_extension:reference_extension_sync",
+        "Correct extension with a background beat, blocking",
         role="extension",
     ),
     "reference-store": _Shipped(
-        module="harness.subjects.reference_store",
-        name="reference_store",
-        title="Correct session store on files, blocking",
-        kind="reference",
+        "reference_store:reference_store",
+        "Correct session store on files, blocking",
         role="session_store",
     ),
     "reference-store-async": _Shipped(
-        module="harness.subjects.reference_store",
-        name="reference_store_async",
-        title="Correct session store on files, async",
-        kind="reference",
+        "reference_store:reference_store_async",
+        "Correct session store on files, async",
         role="session_store",
     ),
     "openai-async": _Shipped(
-        module="harness.subjects.openai_sdk",
-        name="openai_async",
-        title="OpenAI SDK as it is, async",
-        kind="client",
-        needs=("openai",),
+        "openai_sdk:openai_async", "OpenAI SDK as it is, async", needs=("openai",)
     ),
     "openai-sync": _Shipped(
-        module="harness.subjects.openai_sdk",
-        name="openai_sync",
-        title="OpenAI SDK as it is, blocking",
-        kind="client",
-        needs=("openai",),
+        "openai_sdk:openai_sync", "OpenAI SDK as it is, blocking", needs=("openai",)
     ),
     "openai-stud": _Shipped(
-        module="harness.subjects.openai_stud",
-        name="openai_stud",
-        title="OpenAI SDK with tenacity, by the stud-cli model",
-        kind="client",
+        "openai_stud:openai_stud",
+        "OpenAI SDK with tenacity, by the stud-cli model",
         needs=("openai", "tenacity"),
     ),
     "openai-agent": _Shipped(
-        module="harness.subjects.openai_agent",
-        name="openai_agent",
-        title="Small agent on the OpenAI SDK, as many are written",
-        kind="client",
-        needs=("openai",),
+        "openai_agent:openai_agent",
+        "Small agent on the OpenAI SDK, as many are written",
         role="runtime",
+        needs=("openai",),
     ),
 }
 
@@ -295,14 +261,15 @@ def _load_shipped(id_: str) -> Binding:
             f"subject {id_!r} needs {' and '.join(missing)}, which is not installed",
             hint=_install_hint(missing[0]),
         )
+    place, _, name = item.place.partition(":")
     try:
-        module = importlib.import_module(item.module)
+        module = importlib.import_module(f"harness.subjects.{place}")
     except ImportError as error:
         # An older version of the library without a name that the adapter uses.
         raise SubjectError(
             f"subject {id_!r} cannot be imported: {error}", hint=_install_hint(item.needs[0])
         ) from error
-    binding = getattr(module, item.name)
+    binding = getattr(module, name)
     assert isinstance(binding, Binding)
     return binding
 

@@ -13,6 +13,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "model": {"errors"},
     "error_models": set(),
+    "foreign_maps": set(),
     "load": {"errors", "model"},
     "sim": {"errors", "model"},
     "fakes": {"errors", "model", "sim"},

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from harness.load.error_model import load_error_model
 from harness.model.error_model import ErrorModel
-from harness.oracle.judge import checks_of
 from harness.oracle.signals import Signal, classify
 
 MODEL = load_error_model("relavium")
@@ -207,9 +204,8 @@ def test_each_limit_has_its_own_code() -> None:
     assert {rule.states for rule in MODEL.limits} == {("failed",)}
 
 
-def test_every_requirement_has_checks_that_exist_or_a_reason() -> None:
-    """And says where it stands: in the document, or on another page of the system."""
-    known = {check.id for check in checks_of(MODEL)}
+def test_a_sentence_stands_in_a_section_of_the_document_or_on_another_page() -> None:
+    """What stands elsewhere is given in other words."""
     sections = {
         "Error Handling",
         "Typed errors, never strings",
@@ -219,46 +215,11 @@ def test_every_requirement_has_checks_that_exist_or_a_reason() -> None:
         "Validation at boundaries",
     }
     for requirement in MODEL.requirements:
-        assert set(requirement.checks) <= known, requirement.id
         if requirement.document is None:
             assert requirement.place.split(" › ")[0] in sections, requirement.id
             assert requirement.wording == "quoted", requirement.id
         else:
             assert requirement.wording == "paraphrased", requirement.id
-        assert requirement.sentence == requirement.sentence.strip(), requirement.id
-
-
-def test_every_requirement_that_has_checks_can_be_cited() -> None:
-    """A sentence that no rule of the model leads to would never be reported."""
-    cited = set(_cited(MODEL.model_dump(by_alias=True)))
-    assert {item.id for item in MODEL.requirements if item.checks} <= cited
-    assert not {item.id for item in MODEL.requirements if item.excluded} & cited
-
-
-def _cited(value: object) -> Iterator[str]:
-    """Yield what stands under `requirement`, `requirements` or `rules` anywhere below."""
-    if isinstance(value, dict):
-        for key, below in value.items():
-            if key == "requirement":
-                yield below
-            elif key in ("requirements", "rules") and isinstance(below, dict):
-                yield from (item for item in below.values() if isinstance(item, str))
-            else:
-                yield from _cited(below)
-    elif isinstance(value, (list, tuple)):
-        for below in value:
-            yield from _cited(below)
-
-
-def test_every_ordering_rule_is_named_by_its_requirement() -> None:
-    """A finding of a rule leads to the sentence, and the sentence to the rule."""
-    known = {rule.id for rule in MODEL.ordering}
-    for rule in MODEL.ordering:
-        assert f"ordering.{rule.id}" in MODEL.requirement(rule.requirement).checks, rule.id
-    for requirement in MODEL.requirements:
-        for check in requirement.checks:
-            if check.startswith("ordering."):
-                assert check.removeprefix("ordering.") in known, requirement.id
 
 
 def test_every_event_is_one_of_the_stream_and_is_spoken_of() -> None:
@@ -266,10 +227,3 @@ def test_every_event_is_one_of_the_stream_and_is_spoken_of() -> None:
     text = "\n".join(str(rule.model_dump()) for rule in MODEL.ordering)
     silent = {name for name in MODEL.events if name not in text}
     assert silent == {"agent:token"}
-
-
-def test_every_reading_changes_something_unless_it_is_the_default() -> None:
-    """An option that does nothing is no reading."""
-    for switch in MODEL.switches:
-        for option in switch.options:
-            assert bool(option.set) == (option.id != switch.default), (switch.id, option.id)

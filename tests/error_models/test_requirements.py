@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -28,9 +29,27 @@ def test_the_five_documents_are_carried() -> None:
 @pytest.mark.parametrize("id_", MODELS)
 def test_it_is_right_under_each_of_its_readings(id_: str) -> None:
     """A switch that breaks its own model would only be found by whoever needs it."""
-    model = check_error_model(id_)
-    assert model.switches
-    assert all(len(switch.because.split()) >= 8 for switch in model.switches)
+    assert check_error_model(id_).switches
+
+
+@pytest.mark.parametrize("id_", MODELS)
+def test_every_reading_but_the_default_is_another_model(id_: str) -> None:
+    """An option that changes nothing is none, and the default is what is read without a word."""
+    model = _model(id_)
+    for switch in model.switches:
+        for option in switch.options:
+            read = load_error_model(id_, {switch.id: option.id})
+            assert (read == model) == (option.id == switch.default), (switch.id, option.id)
+
+
+@pytest.mark.parametrize("id_", MODELS)
+def test_every_switch_argues_its_default(id_: str) -> None:
+    """A question, what each answer means, and a sentence on why the document is read so."""
+    for switch in _model(id_).switches:
+        assert "?" in switch.question, switch.id
+        assert switch.because.endswith("."), switch.id
+        assert len(switch.because.split()) >= 8, switch.id
+        assert all(option.means.endswith(".") for option in switch.options), switch.id
 
 
 @pytest.mark.parametrize("id_", MODELS)
@@ -57,3 +76,34 @@ def test_no_two_sentences_are_one(id_: str) -> None:
     """Each place of the document is carried once."""
     places = [(item.document, item.place, item.sentence) for item in _model(id_).requirements]
     assert len(set(places)) == len(places)
+
+
+@pytest.mark.parametrize("id_", MODELS)
+def test_a_sentence_is_quoted_whole_unless_it_stands_elsewhere(id_: str) -> None:
+    """What is given in other words is not of the model's own document, and says of which."""
+    for requirement in _model(id_).requirements:
+        assert requirement.sentence == requirement.sentence.strip(), requirement.id
+        assert requirement.wording == "quoted" or requirement.document, requirement.id
+
+
+@pytest.mark.parametrize("id_", MODELS)
+def test_every_sentence_that_is_judged_can_be_cited(id_: str) -> None:
+    """A rule, a policy or a class leads a finding to it; else it would never be exercised."""
+    model = _model(id_)
+    cited = set(_cited(model.model_dump()))
+    assert {item.id for item in model.requirements if item.checks} <= cited
+
+
+def _cited(value: object) -> Iterator[str]:
+    """Yield what stands under `requirement`, `requirements` or `rules` anywhere below."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if key == "requirement":
+                yield below
+            elif key in ("requirements", "rules") and isinstance(below, dict):
+                yield from (item for item in below.values() if isinstance(item, str))
+            else:
+                yield from _cited(below)
+    elif isinstance(value, (list, tuple)):
+        for below in value:
+            yield from _cited(below)

@@ -74,6 +74,7 @@ def test_a_fraction_keeps_every_digit() -> None:
         (b'{"a": ' + b"9" * 5000 + b"}\n", "app.jsonl:1:7: the number 99999999999999999999… has"),
         (b'{"a": 0.' + b"1" * 200 + b"}\n", "has too many digits"),
         (b"[" * 100_000 + b"\n", "app.jsonl:1:1: this line nests too deep"),
+        (b'{"a":' * 300 + b"1" + b"}" * 300 + b"\n", "app.jsonl:1:1: this line nests too deep"),
     ],
 )
 def test_what_cannot_be_read_is_told_at_its_place(content: bytes, said: str) -> None:

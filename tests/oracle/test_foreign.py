@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.load.error_model import load_error_model, model_ids
 from harness.load.foreign_log import foreign_trace, read_foreign_log
@@ -15,9 +18,11 @@ from harness.load.trace_file import read_trace
 from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict, verdict_of
 from harness.model.foreign_map import ForeignLog, ForeignMap
-from harness.model.ordering import EventPattern, OrderingRule
+from harness.model.ordering import EventPattern, OrderingRule, Pattern
+from harness.model.trace import TraceEvent
 from harness.oracle.foreign import as_seen
 from harness.oracle.judge import judge
+from harness.oracle.patterns import evaluate
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of
 
 GOLDEN = sorted((ROOT.parent / "golden-traces").glob("*.jsonl"))
@@ -25,11 +30,13 @@ GOLDEN = sorted((ROOT.parent / "golden-traces").glob("*.jsonl"))
 
 @cache
 def model_of(id_: str) -> ErrorModel:
+    """Return a shipped model; many tests share one."""
     return load_error_model(id_)
 
 
 @cache
 def map_called(id_: str) -> ForeignMap:
+    """Return a shipped map."""
     return load_foreign_map(id_)
 
 
@@ -111,6 +118,26 @@ def test_every_check_that_needs_the_world_is_not_applicable(log: str) -> None:
             assert "what the world observed" in item.reason
 
 
+@given(data=st.data(), log=st.sampled_from([*GOOD, *BAD]), complete=st.booleans())
+@settings(max_examples=60)
+def test_a_log_with_gaps_and_echoes_is_judged_all_the_same(
+    data: st.DataObject, log: str, complete: bool
+) -> None:
+    """Whatever is missing or there twice: each finding has its reason or its events."""
+    lines = (ROOT / f"{log}.jsonl").read_text("utf-8").splitlines()
+    chosen = st.lists(st.integers(0, len(lines) - 1), min_size=1, max_size=2 * len(lines))
+    content = "\n".join(lines[index] for index in sorted(data.draw(chosen))).encode()
+    map_ = map_called(map_of(log))
+    trace = foreign_trace(content, "log", map_, complete=complete)
+    found = judge(model_of(map_.model), trace).findings
+    assert found == judge(model_of(map_.model), trace).findings
+    cut = trace.footer.ending == "log_cut"
+    for item in found:
+        assert item.verdict is not Verdict.INCONCLUSIVE or cut
+        assert item.reason or item.judged
+        assert cut or item.verdict is not Verdict.FAIL or "of the log)" in item.observed
+
+
 def test_ids_are_unique_within_a_run_and_nowhere_else() -> None:
     """Two runs of one workflow have the same nodes; one of them that fails twice is found."""
     lines = (ROOT / "relavium/good-two-runs-of-one-workflow.jsonl").read_text("utf-8").splitlines()
@@ -182,8 +209,11 @@ def test_of_a_prohibition_what_can_be_seen_is_left() -> None:
         {"pattern": "exactly_one", "event": ["B", "World"], "scope": {"after": "A"}},
         {"pattern": "last", "event": ["B", "World"], "among": "A"},
         {"pattern": "existence", "event": "A", "scope": {"before": ["B", "World"]}},
+        {"pattern": "increasing", "event": ["A", "World"], "by": "n", "gap_free": True},
         {"pattern": "absence", "event": "World"},
         {"pattern": "absence", "event": "A", "scope": {"after": "World"}},
+        {"pattern": "precedence", "event": "A", "other": "B", "scope": {"after": ["A", "World"]}},
+        {"pattern": "existence", "event": "A", "scope": {"after": ["B", "World"]}},
         {"pattern": "absence", "event": "A", "scope": {"after": "B", "before": "World"}},
         {"pattern": "absence", "event": "A", "when": "World"},
         {"pattern": "absence", "event": "A", "unless": "World"},
@@ -227,15 +257,96 @@ def test_an_event_that_nobody_names_may_not_be_missed() -> None:
 
 def test_times_are_needed_where_a_rule_measures() -> None:
     """And only there."""
-    rule = {"pattern": "response", "event": "A", "other": "B", "within": "1s"}
+    rule: dict[str, Any] = {"pattern": "response", "event": "A", "other": "B", "within": "1s"}
     assert seen(**rule) == "the events of the log have no times"
     assert isinstance(seen(log_with(timed=True), **rule), OrderingRule)
 
 
 def test_whether_calls_end_is_judged_where_the_log_is_complete() -> None:
     """Else a run without an end may have been cut, and one with an end shows nothing new."""
-    rule = {"pattern": "exactly_one", "event": "Ended", "scope": {"after": "A"}}
+    rule: dict[str, Any] = {"pattern": "exactly_one", "event": "Ended", "scope": {"after": "A"}}
     left = seen(**rule)
     assert isinstance(left, str)
     assert "--complete" in left
     assert isinstance(seen(log_with(complete=True), **rule), OrderingRule)
+
+
+# ---------------------------------------------------------------- a part that fails is a whole
+
+NAMES = ("A", "B", "C", "World", "Net", "Mixed")
+WIDE = {
+    **{
+        name: EventPattern(kinds=("declared.event",), where={"name": name.lower()})
+        for name in "ABC"
+    },
+    "World": EventPattern(kinds=("tool.called",)),
+    "Net": EventPattern(kinds=("net.sent",)),
+    "Mixed": EventPattern(kinds=("call.started", "tool.called")),
+}
+HAPPENINGS = (
+    ("declared.event", "a"),
+    ("declared.event", "b"),
+    ("declared.event", "c"),
+    ("tool.called", None),
+    ("net.sent", None),
+    ("call.started", None),
+)
+
+
+def any_rule(chance: random.Random) -> OrderingRule:
+    """Return any rule about the events of WIDE."""
+
+    def ref() -> tuple[str, ...]:
+        return tuple(chance.sample(NAMES, chance.choice([1, 1, 2])))
+
+    pattern = chance.choice(get_args(Pattern))
+    rule: dict[str, Any] = {"id": "r", "says": "s", "requirement": "R-1", "pattern": pattern}
+    if pattern == "sequence":
+        rule["steps"] = tuple(ref() for _ in range(chance.choice([2, 3])))
+    else:
+        rule["event"] = ref()
+    if pattern in ("precedence", "response"):
+        rule["other"] = ref()
+    if pattern in ("universality", "last"):
+        rule["among"] = ref()
+    if pattern == "increasing":
+        rule |= {"by": "n", "gap_free": chance.random() < 0.5}
+    for guard in ("when", "unless"):
+        rule[guard] = ref() if chance.random() < 0.15 else None
+    rule["per"] = chance.choice(["call", None])
+    rule["scope"] = {
+        "after": ref() if chance.random() < 0.6 else None,
+        "before": ref() if chance.random() < 0.4 else None,
+        "until_end": chance.random() < 0.5,
+    }
+    return OrderingRule(**rule)
+
+
+def any_events(chance: random.Random) -> tuple[TraceEvent, ...]:
+    """Return a few events of two calls, some of which no log shows."""
+    events = []
+    for seq in range(1, chance.randint(2, 8)):
+        kind, name = chance.choice(HAPPENINGS)
+        payload = {"name": name, "call": chance.choice("xxy"), "n": chance.randint(0, 4)}
+        events.append(TraceEvent(seq, seq, "world", kind, payload))
+    return tuple(events)
+
+
+def test_what_fails_in_the_part_that_a_log_shows_fails_in_the_whole() -> None:
+    """Whatever else happened that the log does not have: no finding is made by not seeing it."""
+    # Hypothesis prefers what is small, and what goes wrong here takes four different events.
+    chance = random.Random(17)
+    log = log_with(names=("a", "b", "c"), complete=True)
+    failed = 0
+    for _ in range(4000):
+        rule = any_rule(chance)
+        left = as_seen(rule, WIDE, log)
+        if isinstance(left, str):
+            continue
+        for _ in range(10):
+            events = any_events(chance)
+            shown = tuple(event for event in events if event.kind in log.kinds)
+            if evaluate(left, shown, WIDE).witnesses:
+                failed += 1
+                assert evaluate(rule, events, WIDE).witnesses, (rule, events)
+    assert failed > 1000

@@ -18,7 +18,8 @@ MAP = ForeignMap.model_validate_json(
         {
             "id": "m",
             "title": "t",
-            "model": "stud-cli",
+            # A model in a file: any that is asked for.
+            "model": "own.yaml",
             "source": "s",
             "name": "type",
             "events": {

@@ -295,8 +295,8 @@ OTHERS = {
         ),
         "another report of a row: its miniature names the first one",
     ),
-    "openai/openai-python#3507": "the document has one code for a limit and for a quota, so that"
-    " to retry both is right; MC4, the reverse, is a row",
+    "openai/openai-python#3507": "MC1: to retry a quota is right by the default reading, and wrong"
+    " by the other one, which a test of its own shows; MC4, the reverse, is a row",
     "stacklok/mecatl#209": "what the report asks for, a class by the wording, the document forbids",
     "openai/openai-python#3828": "three deadlines in a row are what the policy allows",
     "ducks/claux#15": "what a screen shows of a text that is taken back is not in a trace",

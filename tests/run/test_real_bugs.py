@@ -20,6 +20,8 @@ from tests.run.real_bugs import BUGS, OTHERS, RECOMMENDED, issues
 from tests.run.test_kill_matrix import run
 
 ENTRIES = {entry.id: entry for entry in catalog()}
+PASS = Verdict.PASS
+_MC4 = "limit-worded-as-quota"
 FAMILIES = {"RL", "MC", "AM", "ST", "TO", "CA", "AP", "RS", "TL", "SS", "BU", "CB", "SA", "EV"}
 
 
@@ -59,6 +61,21 @@ def test_the_bug_of_a_row_fails_its_scenario(row: str, bound: Callable[[str], Bi
     findings = [*report.seeds_findings, *(item for each in report.runs for item in each.findings)]
     failed = {finding.check for finding in findings if finding.verdict is verdict}
     assert entry.fails in failed
+
+
+def test_to_retry_a_used_up_quota_is_a_bug_by_the_other_reading(
+    bound: Callable[[str], Binding],
+) -> None:
+    """The reverse of MC4, which both readings have: which of them is in force, decides MC1."""
+    terminal = load_error_model("stud-cli", {"quota-429": "terminal"})
+    pair = {name: scenarios()[f"rate-limits/{name}"] for name in ("quota-as-429", _MC4)}
+    retried = run(terminal, bound("reference"), pair["quota-as-429"])
+    failed = {item.check for each in retried.runs for item in each.findings if item.verdict != PASS}
+    assert retried.verdict is Verdict.FAIL
+    assert "classification.disposition" in failed
+    assert run(terminal, bound("reference"), pair[_MC4]).verdict is PASS
+    given_up = run(terminal, bound(BUGS["MC4"].miniature), pair[_MC4])
+    assert given_up.verdict is Verdict.FAIL
 
 
 def test_there_are_rows_of_every_family() -> None:

@@ -16,7 +16,6 @@ from harness.subjects.stud import AttemptError, Policy, StudCall
 
 __all__: list[str] = []
 
-_RATE_LIMITED = ("ProviderTransient", "RateLimited")
 _NETWORK_TIMEOUT = ("ProviderTransient", "NetworkTimeout")
 _PROVIDER_5XX = ("ProviderTransient", "Provider5xx")
 

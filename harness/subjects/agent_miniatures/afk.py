@@ -3,15 +3,13 @@
 Runs, tools and subagents are in `afk_runs`, what a run says of itself in `afk_events`.
 """
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.afk_table import Decides, afk
 from harness.subjects.ports import ProviderTarget, Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_breaker import Breaker
@@ -22,7 +20,15 @@ from harness.subjects.reference_agents.afk_kinds import (
     RATE_LIMIT,
     SERVER_ERROR,
 )
-from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, State, Turn
+from harness.subjects.reference_agents.core import (
+    Ended,
+    FailedAttempt,
+    Message,
+    Next,
+    Pair,
+    RunState,
+    Turn,
+)
 from harness.subjects.reference_agents.wire import AttemptFailed
 
 __all__: list[str] = []
@@ -30,63 +36,43 @@ __all__: list[str] = []
 # What a failure is, and whether it is retried.
 
 
-@wrong(
+@afk(
     "retries-a-wrong-key",
     "Asks again with a key that is wrong",
     fails="classification.disposition",
-    model="afk",
-    shown_by="afk/bad-key",
+    shown_by="bad-key",
 )
-class _RetriesAWrongKey(AfkAgent):
+class _RetriesAWrongKey(Decides):
     """Whatever fails is asked again, three times."""
 
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
-        if pair == AUTH and attempt < self.attempts_max:
-            return Next(act="again", wait_s=self.wait_s(attempt))
-        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+    def decide(self, attempt: FailedAttempt) -> Next | None:
+        if attempt.pair != AUTH or attempt.number >= self.attempts_max:
+            return None
+        return Next(act="again", wait_s=self.wait_s(attempt.number))
 
 
-@wrong(
+@afk(
     "retries-what-is-too-long",
     "goose#11048: a context that is too long was sent again",
     fails="classification.disposition",
-    model="afk",
-    shown_by="afk/context-too-long",
+    shown_by="context-too-long",
     origin="aaif-goose/goose#11048",
 )
-class _RetriesWhatIsTooLong(AfkAgent):
+class _RetriesWhatIsTooLong(Decides):
     """The same payload went out four times, and nothing ever shortened it."""
 
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
-        if failed.seen.provider_code == "context_length_exceeded" and attempt < 4:
-            return Next(act="again", wait_s=self.wait_s(attempt))
-        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+    def decide(self, attempt: FailedAttempt) -> Next | None:
+        too_long = attempt.error.seen.provider_code == "context_length_exceeded"
+        if not too_long or attempt.number >= 4:
+            return None
+        return Next(act="again", wait_s=self.wait_s(attempt.number))
 
 
-@wrong(
+@afk(
     "stream-errors-are-unknown",
     "tracker#547: a limit in a stream was another thing than one in a status",
     fails="classification.disposition",
-    model="afk",
-    shown_by="afk/limit-opens-the-stream",
+    shown_by="limit-opens-the-stream",
     origin="2389-research/tracker#547",
 )
 class _StreamErrorsAreUnknown(AfkAgent):
@@ -96,12 +82,11 @@ class _StreamErrorsAreUnknown(AfkAgent):
         return None if failed.seen.kind == "stream_error" else super().classify(failed)
 
 
-@wrong(
+@afk(
     "error-body-is-an-answer",
     "ai-sdk-provider#211: an error in a 200 was taken for an answer",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/limit-inside-a-good-status",
+    shown_by="limit-inside-a-good-status",
     origin="OpenRouterTeam/ai-sdk-provider#211",
 )
 class _ErrorBodyIsAnAnswer(AfkAgent):
@@ -116,53 +101,39 @@ class _ErrorBodyIsAnAnswer(AfkAgent):
             return Reply("", (), "stop", 0)
 
 
-@wrong(
+@afk(
     "gives-up-on-a-limit",
     "Takes a rate limit for the end",
     fails="classification.disposition",
-    model="afk",
-    shown_by="afk/rate-limited-then-answers",
+    shown_by="rate-limited-then-answers",
 )
-class _GivesUpOnALimit(AfkAgent):
+class _GivesUpOnALimit(Decides):
     """What passes in a second has failed for good."""
 
-    def after_failure(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        *,
-        last: bool,
-    ) -> Next:
-        if pair == RATE_LIMIT:
-            return Next(act="end", state="failed")
-        return super().after_failure(turn, target, attempt, failed, pair, last=last)
+    def decide(self, attempt: FailedAttempt) -> Next | None:
+        return Next(act="end", state="failed") if attempt.pair == RATE_LIMIT else None
 
 
-@wrong(
+@afk(
     "auth-is-a-bad-request",
     "Ends a run for a wrong key as one for an invalid request",
     fails="classification.declared",
-    model="afk",
-    shown_by="afk/bad-key",
+    shown_by="bad-key",
 )
 class _AuthIsABadRequest(AfkAgent):
     """Both are terminal, and only one of them is mended by another key."""
 
-    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
         found = super().llm_gone(turn, state, pair)
         found.pair = INVALID_REQUEST if pair == AUTH else pair
         return found
 
 
-@wrong(
+@afk(
     "retries-at-once",
     "litellm#7669: a limit was retried at once, without any backoff",
     fails="backoff.wait",
-    model="afk",
-    shown_by="afk/rate-limited-then-answers",
+    shown_by="rate-limited-then-answers",
     origin="BerriAI/litellm#7669",
 )
 class _RetriesAtOnce(AfkAgent):
@@ -172,12 +143,11 @@ class _RetriesAtOnce(AfkAgent):
         return 0.0
 
 
-@wrong(
+@afk(
     "retries-for-ever",
     "opencode#21960: there was no bound on the retries of a limit",
     fails="backoff.attempts",
-    model="afk",
-    shown_by="afk/rate-limited-for-ever",
+    shown_by="rate-limited-for-ever",
     origin="anomalyco/opencode#21960",
 )
 class _RetriesForEver(AfkAgent):
@@ -186,12 +156,11 @@ class _RetriesForEver(AfkAgent):
     attempts_max = 12
 
 
-@wrong(
+@afk(
     "no-jitter",
     "ai#5474: the backoff had no jitter",
     fails="backoff.jitter",
-    model="afk",
-    shown_by="afk/retries-spread",
+    shown_by="retries-spread",
     origin="vercel/ai#5474",
 )
 class _NoJitter(AfkAgent):
@@ -200,12 +169,11 @@ class _NoJitter(AfkAgent):
     jitter_s = 0.0
 
 
-@wrong(
+@afk(
     "one-attempt-less",
     "Counts a retry as an attempt and none for the first try",
     fails="backoff.attempts",
-    model="afk",
-    shown_by="afk/rate-limited-for-ever",
+    shown_by="rate-limited-for-ever",
 )
 class _OneAttemptLess(AfkAgent):
     """The provider is back by the third."""
@@ -216,12 +184,11 @@ class _OneAttemptLess(AfkAgent):
 # The chain.
 
 
-@wrong(
+@afk(
     "never-falls-back",
     "pydantic-ai#4729: the fallback model was never asked",
     fails="chain.advances",
-    model="afk",
-    shown_by="afk/falls-back",
+    shown_by="falls-back",
     origin="pydantic/pydantic-ai#4729",
 )
 class _NeverFallsBack(AfkAgent):
@@ -231,12 +198,11 @@ class _NeverFallsBack(AfkAgent):
         return False
 
 
-@wrong(
+@afk(
     "falls-back-on-a-wrong-key",
     "Asks the next model when the key is wrong",
     fails="chain.stops",
-    model="afk",
-    shown_by="afk/no-fallback-on-a-bad-key",
+    shown_by="no-fallback-on-a-bad-key",
 )
 class _FallsBackOnAWrongKey(AfkAgent):
     """Any exception leads to the next model, as in the system's own code."""
@@ -245,12 +211,11 @@ class _FallsBackOnAWrongKey(AfkAgent):
         return True
 
 
-@wrong(
+@afk(
     "falls-back-after-content",
     "nanobot#4038: an answer began anew behind its own first part",
     fails="chain.after-content",
-    model="afk",
-    shown_by="afk/no-fallback-after-content",
+    shown_by="no-fallback-after-content",
     origin="HKUDS/nanobot#4038",
 )
 class _FallsBackAfterContent(AfkAgent):
@@ -260,12 +225,11 @@ class _FallsBackAfterContent(AfkAgent):
         return pair not in (None, AUTH, INVALID_REQUEST)
 
 
-@wrong(
+@afk(
     "chain-begins-anew",
     "gemini-cli#28339: a fallback reset the count of attempts",
     fails="amplification.requests",
-    model="afk",
-    shown_by="afk/every-model-is-limited",
+    shown_by="every-model-is-limited",
     origin="google-gemini/gemini-cli#28339",
 )
 class _ChainBeginsAnew(AfkAgent):
@@ -285,12 +249,11 @@ class _Deaf(Breaker):
     threshold = 10_000
 
 
-@wrong(
+@afk(
     "breaker-never-opens",
     "Asks a provider that is down again and again",
     fails="breaker.opens",
-    model="afk",
-    shown_by="afk/breaker-opens-and-closes",
+    shown_by="breaker-opens-and-closes",
 )
 class _BreakerNeverOpens(AfkAgent):
     """The threshold is out of reach."""
@@ -305,12 +268,11 @@ class _Forgetful(Breaker):
             self.good()
 
 
-@wrong(
+@afk(
     "bad-request-resets-the-breaker",
     "smg#2565: a 400 counted as a success and reset the count",
     fails="breaker.opens",
-    model="afk",
-    shown_by="afk/bad-requests-reset-no-breaker",
+    shown_by="bad-requests-reset-no-breaker",
     origin="smg-project/smg#2565",
 )
 class _BadRequestResetsTheBreaker(AfkAgent):
@@ -319,12 +281,11 @@ class _BadRequestResetsTheBreaker(AfkAgent):
     breaker_type = _Forgetful
 
 
-@wrong(
+@afk(
     "bad-requests-open-the-breaker",
     "sglang#25811: callers' 400s opened the breaker of a healthy worker",
     fails="breaker.opens",
-    model="afk",
-    shown_by="afk/bad-requests-open-no-breaker",
+    shown_by="bad-requests-open-no-breaker",
     origin="sgl-project/sglang#25811",
 )
 class _BadRequestsOpenTheBreaker(AfkAgent):
@@ -338,12 +299,11 @@ class _Impatient(Breaker):
     cooldown_s = 4.0
 
 
-@wrong(
+@afk(
     "breaker-opens-for-a-moment",
     "Asks again four seconds after the breaker has opened",
     fails="breaker.opens",
-    model="afk",
-    shown_by="afk/breaker-stays-open",
+    shown_by="breaker-stays-open",
 )
 class _BreakerOpensForAMoment(AfkAgent):
     """A provider that is down gets no rest."""
@@ -351,12 +311,11 @@ class _BreakerOpensForAMoment(AfkAgent):
     breaker_type = _Impatient
 
 
-@wrong(
+@afk(
     "refusals-leave-no-trace",
     "Puts no refusal of an open breaker on record",
     fails="failures.classified",
-    model="afk",
-    shown_by="afk/falls-back-while-open",
+    shown_by="falls-back-while-open",
 )
 class _RefusalsLeaveNoTrace(AfkAgent):
     """Why the next model was asked, nobody can tell."""
@@ -368,12 +327,11 @@ class _RefusalsLeaveNoTrace(AfkAgent):
             super().audit(pair, target, attempt, **more)
 
 
-@wrong(
+@afk(
     "refusal-looks-retryable",
     "neurolink#899: the refusal of an open breaker looked as if one had to try again",
     fails="breaker.refuses",
-    model="afk",
-    shown_by="afk/breaker-stays-open",
+    shown_by="breaker-stays-open",
     origin="juspay/neurolink#899",
 )
 class _RefusalLooksRetryable(AfkAgent):
@@ -384,7 +342,7 @@ class _RefusalLooksRetryable(AfkAgent):
     ) -> None:
         super().audit(self._as_retryable(pair), target, attempt, **more)
 
-    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
         return super().llm_gone(turn, state, self._as_retryable(pair))
 
     def _as_retryable(self, pair: Pair | None) -> Pair | None:
@@ -398,12 +356,11 @@ class _Loose(Breaker):
         super().failed(now_s, counts=counts)
 
 
-@wrong(
+@afk(
     "half-open-lets-all-through",
     "llm4s#460: a half-open breaker let all traffic through",
     fails="breaker.half-open",
-    model="afk",
-    shown_by="afk/breaker-probe-fails",
+    shown_by="breaker-probe-fails",
     origin="llm4s/llm4s#460",
 )
 class _HalfOpenLetsAllThrough(AfkAgent):
@@ -418,12 +375,11 @@ class _Stuck(Breaker):
             super().failed(now_s, counts=counts)
 
 
-@wrong(
+@afk(
     "probe-is-never-given-back",
     "deer-flow#3991: a probe that failed otherwise kept the breaker shut for ever",
     fails="breaker.half-open",
-    model="afk",
-    shown_by="afk/breaker-probe-is-refused",
+    shown_by="breaker-probe-is-refused",
     origin="bytedance/deer-flow#3991",
 )
 class _ProbeIsNeverGivenBack(AfkAgent):
@@ -437,12 +393,11 @@ class _Holding(Breaker):
         return
 
 
-@wrong(
+@afk(
     "cancelled-probe-stays",
     "litellm#39701: a cancelled probe left the breaker half-open",
     fails="breaker.half-open",
-    model="afk",
-    shown_by="afk/breaker-probe-is-cancelled",
+    shown_by="breaker-probe-is-cancelled",
     origin="BerriAI/litellm#39701",
 )
 class _CancelledProbeStays(AfkAgent):
@@ -460,12 +415,11 @@ class _Shut(Breaker):
             self.probes = 0
 
 
-@wrong(
+@afk(
     "breaker-never-closes",
     "Keeps the breaker open after a good probe",
     fails="breaker.closes",
-    model="afk",
-    shown_by="afk/breaker-opens-and-closes",
+    shown_by="breaker-opens-and-closes",
 )
 class _BreakerNeverCloses(AfkAgent):
     """Each good probe begins another thirty seconds."""

@@ -1,13 +1,11 @@
 """Miniatures of AFK runtimes: the events of a run, of its steps and of its LLM."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.afk_table import afk
 from harness.subjects.ports import InteractionRequest, ProviderTarget, Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_kinds import MEMORY
@@ -18,12 +16,11 @@ __all__: list[str] = []
 # The run and its end.
 
 
-@wrong(
+@afk(
     "starts-twice",
     "Announces the start of a run twice",
     fails="ordering.run-started-once",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _StartsTwice(AfkAgent):
     """Whoever counts runs counts two."""
@@ -33,12 +30,11 @@ class _StartsTwice(AfkAgent):
         super().turn_started(turn)
 
 
-@wrong(
+@afk(
     "warns-before-the-start",
     "Warns before the run has started",
     fails="ordering.run-started-first",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _WarnsBeforeTheStart(AfkAgent):
     """A warning of a run that nobody knows."""
@@ -48,12 +44,11 @@ class _WarnsBeforeTheStart(AfkAgent):
         super().turn_started(turn)
 
 
-@wrong(
+@afk(
     "fails-and-completes",
     "agentscope-java#2642: RunError was followed by RunFinished",
     fails="ordering.one-terminal-event",
-    model="afk",
-    shown_by="afk/fails-and-does-not-complete",
+    shown_by="fails-and-does-not-complete",
     origin="agentscope-ai/agentscope-java#2642",
 )
 class _FailsAndCompletes(AfkAgent):
@@ -65,12 +60,11 @@ class _FailsAndCompletes(AfkAgent):
             self.emit("run_completed", state="failed")
 
 
-@wrong(
+@afk(
     "failure-has-no-end",
     "ag-ui#2416: a run that failed had no terminal event",
     fails="ordering.one-terminal-event",
-    model="afk",
-    shown_by="afk/server-error-for-ever",
+    shown_by="server-error-for-ever",
     origin="ag-ui-protocol/ag-ui#2416",
 )
 class _FailureHasNoEnd(AfkAgent):
@@ -81,12 +75,11 @@ class _FailureHasNoEnd(AfkAgent):
             super().run_over(end)
 
 
-@wrong(
+@afk(
     "checkpoint-after-the-end",
     "Writes the last checkpoint after the terminal event",
     fails="ordering.terminal-event-last",
-    model="afk",
-    shown_by="afk/memory-is-down",
+    shown_by="memory-is-down",
 )
 class _CheckpointAfterTheEnd(AfkAgent):
     """The order of the system's own code; a warning comes behind the end."""
@@ -103,12 +96,11 @@ class _CheckpointAfterTheEnd(AfkAgent):
         self.forgot |= pair == MEMORY
 
 
-@wrong(
+@afk(
     "asks-after-the-end",
     "Shows the person a question when the run is over",
     fails="ordering.nothing-after-the-run",
-    model="afk",
-    shown_by="afk/approval-is-given",
+    shown_by="approval-is-given",
 )
 class _AsksAfterTheEnd(AfkAgent):
     """Was this helpful?"""
@@ -122,12 +114,11 @@ class _AsksAfterTheEnd(AfkAgent):
             interactor.show(request, lambda _: None)
 
 
-@wrong(
+@afk(
     "interrupts-at-the-end",
     "Announces a completed run as interrupted",
     fails="ordering.completed-is-told",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _InterruptsAtTheEnd(AfkAgent):
     """The stream of events is closed first, and then looks cut off."""
@@ -139,12 +130,11 @@ class _InterruptsAtTheEnd(AfkAgent):
             super().run_over(end)
 
 
-@wrong(
+@afk(
     "degraded-looks-completed",
     "Announces a degraded run as completed",
     fails="ordering.degraded-is-named",
-    model="afk",
-    shown_by="afk/tool-raises-and-degrades",
+    shown_by="tool-raises-and-degrades",
 )
 class _DegradedLooksCompleted(AfkAgent):
     """The result says it, and the event does not."""
@@ -156,12 +146,11 @@ class _DegradedLooksCompleted(AfkAgent):
             super().run_over(end)
 
 
-@wrong(
+@afk(
     "failure-is-overwritten",
     "codex#28375: an error was overwritten by the end of the turn",
     fails="ordering.failed-is-told",
-    model="afk",
-    shown_by="afk/times-out-for-ever",
+    shown_by="times-out-for-ever",
     origin="openai/codex#28375",
 )
 class _FailureIsOverwritten(AfkAgent):
@@ -175,12 +164,11 @@ class _FailureIsOverwritten(AfkAgent):
             super().run_over(end)
 
 
-@wrong(
+@afk(
     "fails-without-a-reason",
     "Fails and does not say why",
     fails="ordering.failed-says-why",
-    model="afk",
-    shown_by="afk/bad-key",
+    shown_by="bad-key",
 )
 class _FailsWithoutAReason(AfkAgent):
     """Stop, and report nothing."""
@@ -189,12 +177,11 @@ class _FailsWithoutAReason(AfkAgent):
         super().emit(name, **({} if name == "run_failed" else fields))
 
 
-@wrong(
+@afk(
     "interrupted-looks-failed",
     "Announces a run that ran out of time as failed",
     fails="ordering.interrupted-is-told",
-    model="afk",
-    shown_by="afk/wall-time-used-up",
+    shown_by="wall-time-used-up",
 )
 class _InterruptedLooksFailed(AfkAgent):
     """The result says interrupted."""
@@ -203,12 +190,11 @@ class _InterruptedLooksFailed(AfkAgent):
         super().emit("run_failed" if name == "run_interrupted" else name, **fields)
 
 
-@wrong(
+@afk(
     "cancelled-looks-failed",
     "Announces a cancelled run as failed",
     fails="ordering.cancelled-is-told",
-    model="afk",
-    shown_by="afk/cancelled-in-a-tool",
+    shown_by="cancelled-in-a-tool",
 )
 class _CancelledLooksFailed(AfkAgent):
     """Who pressed Esc reads of an error."""
@@ -220,12 +206,11 @@ class _CancelledLooksFailed(AfkAgent):
             super().emit(name, **fields)
 
 
-@wrong(
+@afk(
     "degrades-in-silence",
     "Ends degraded without a warning",
     fails="ordering.degraded-was-warned",
-    model="afk",
-    shown_by="afk/llm-failure-degrades",
+    shown_by="llm-failure-degrades",
 )
 class _DegradesInSilence(AfkAgent):
     """Nobody can tell what is missing."""
@@ -237,12 +222,11 @@ class _DegradesInSilence(AfkAgent):
 # Steps and the LLM.
 
 
-@wrong(
+@afk(
     "no-steps",
     "Announces no step",
     fails="ordering.step-before-llm",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _NoSteps(AfkAgent):
     """The LLM is called out of nowhere."""
@@ -251,12 +235,11 @@ class _NoSteps(AfkAgent):
         self.emit("policy_decision", event_type="llm_before_execute", action="allow")
 
 
-@wrong(
+@afk(
     "decides-afterwards",
     "Decides whether the LLM may be called when it has been",
     fails="ordering.step-in-order",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _DecidesAfterwards(AfkAgent):
     """A gate behind the house."""
@@ -269,12 +252,11 @@ class _DecidesAfterwards(AfkAgent):
         self.emit("policy_decision", event_type="llm_before_execute", action="allow")
 
 
-@wrong(
+@afk(
     "asks-in-secret",
     "Announces no call of the LLM",
     fails="ordering.llm-called-before-request",
-    model="afk",
-    shown_by="afk/good-run",
+    shown_by="good-run",
 )
 class _AsksInSecret(AfkAgent):
     """The bill has more lines than the log."""
@@ -283,12 +265,11 @@ class _AsksInSecret(AfkAgent):
         return
 
 
-@wrong(
+@afk(
     "announces-the-first-call-only",
     "Announces the first call of the LLM alone",
     fails="ordering.llm-called-anew",
-    model="afk",
-    shown_by="afk/good-run-with-tools",
+    shown_by="good-run-with-tools",
 )
 class _AnnouncesTheFirstCallOnly(AfkAgent):
     """What follows the tools is no call of its own."""
@@ -301,12 +282,11 @@ class _AnnouncesTheFirstCallOnly(AfkAgent):
         self.first = False
 
 
-@wrong(
+@afk(
     "completes-what-failed",
     "ag-ui#2300: a stream that ended without an end resolved as a success",
     fails="ordering.llm-completed-after-answer",
-    model="afk",
-    shown_by="afk/no-fallback-after-content",
+    shown_by="no-fallback-after-content",
     origin="ag-ui-protocol/ag-ui#2300",
 )
 class _CompletesWhatFailed(AfkAgent):
@@ -320,12 +300,11 @@ class _CompletesWhatFailed(AfkAgent):
             raise
 
 
-@wrong(
+@afk(
     "a-retry-is-a-failure",
     "pi-subagents#19: an error that was recovered from marked a good run as failed",
     fails="ordering.answer-completes-the-run",
-    model="afk",
-    shown_by="afk/rate-limited-then-answers",
+    shown_by="rate-limited-then-answers",
     origin="edxeth/pi-subagents#19",
 )
 class _ARetryIsAFailure(AfkAgent):
@@ -345,12 +324,11 @@ class _ARetryIsAFailure(AfkAgent):
         super().run_over(end)
 
 
-@wrong(
+@afk(
     "never-completes-the-call",
     "Announces no answer of the LLM",
     fails="ordering.llm-called-comes-to-an-end",
-    model="afk",
-    shown_by="afk/good-run-with-tools",
+    shown_by="good-run-with-tools",
 )
 class _NeverCompletesTheCall(AfkAgent):
     """Tools are executed for an answer that never came."""

@@ -1,7 +1,5 @@
 """Miniatures of AFK runtimes: tools, subagents, memory, telemetry, queue, limits, cancels."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -9,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.afk_table import afk
 from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_kinds import (
@@ -19,19 +17,18 @@ from harness.subjects.reference_agents.afk_kinds import (
     words_for,
 )
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, State, Turn
+from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, RunState, Turn
 
 __all__: list[str] = []
 
 # Tools.
 
 
-@wrong(
+@afk(
     "fail-is-continue",
     "Goes on where the failure policy says fail",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/tool-raises-and-fails",
+    shown_by="tool-raises-and-fails",
 )
 class _FailIsContinue(AfkAgent):
     """The documented value is accepted, and behaves as another one; so it does in the code."""
@@ -40,12 +37,11 @@ class _FailIsContinue(AfkAgent):
         return "continue"
 
 
-@wrong(
+@afk(
     "degrade-is-continue",
     "Ends as completed where the failure policy says degrade",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/tool-raises-and-degrades",
+    shown_by="tool-raises-and-degrades",
 )
 class _DegradeIsContinue(AfkAgent):
     """Nobody learns that something was missing."""
@@ -55,12 +51,11 @@ class _DegradeIsContinue(AfkAgent):
         return "continue" if found == "degrade" else found
 
 
-@wrong(
+@afk(
     "invalid-arguments-end-the-run",
     "Ends the run when the LLM mistypes an argument",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/tool-arguments-invalid",
+    shown_by="tool-arguments-invalid",
 )
 class _InvalidArgumentsEndTheRun(AfkAgent):
     """The LLM could have mended it in the next step."""
@@ -71,12 +66,11 @@ class _InvalidArgumentsEndTheRun(AfkAgent):
         return super().after_tool(turn, call, attempt, outcome)
 
 
-@wrong(
+@afk(
     "denial-looks-good",
     "Tells the LLM that a denied call was done",
     fails="failures.told-model",
-    model="afk",
-    shown_by="afk/policy-denies",
+    shown_by="policy-denies",
 )
 class _DenialLooksGood(AfkAgent):
     """It goes on as if the file were gone."""
@@ -87,12 +81,11 @@ class _DenialLooksGood(AfkAgent):
         return super().content(call, outcome)
 
 
-@wrong(
+@afk(
     "executes-what-is-denied",
     "Executes what the policy engine denies",
     fails="ordering.denied-never-executed",
-    model="afk",
-    shown_by="afk/policy-denies",
+    shown_by="policy-denies",
 )
 class _ExecutesWhatIsDenied(AfkAgent):
     """The engine is asked, and its answer told; then the tool is executed beside it."""
@@ -104,12 +97,11 @@ class _ExecutesWhatIsDenied(AfkAgent):
         return refusal
 
 
-@wrong(
+@afk(
     "exception-to-the-model",
     "typescript-sdk#1651: the raw text of an exception was sent to the other side",
     fails="failures.told-model",
-    model="afk",
-    shown_by="afk/tool-raises-and-continues",
+    shown_by="tool-raises-and-continues",
     origin="modelcontextprotocol/typescript-sdk#1651",
 )
 class _ExceptionToTheModel(AfkAgent):
@@ -123,12 +115,11 @@ class _ExceptionToTheModel(AfkAgent):
         super().tell_model(call, replace(outcome, message="it raised"))
 
 
-@wrong(
+@afk(
     "exception-in-the-shape",
     "Hands the model a shape with the text of an exception",
     fails="audience.model",
-    model="afk",
-    shown_by="afk/tool-raises-and-continues",
+    shown_by="tool-raises-and-continues",
 )
 class _ExceptionInTheShape(AfkAgent):
     """The message is clean, and what is handed over beside it is not."""
@@ -137,12 +128,11 @@ class _ExceptionInTheShape(AfkAgent):
         self.host.tell_model({"class": "Configurable", "error": outcome.message})
 
 
-@wrong(
+@afk(
     "exception-to-the-user",
     "litellm#15799: a key ended up in the text of an exception",
     fails="audience.user",
-    model="afk",
-    shown_by="afk/tool-raises-and-fails",
+    shown_by="tool-raises-and-fails",
     origin="BerriAI/litellm#15799",
 )
 class _ExceptionToTheUser(AfkAgent):
@@ -154,12 +144,11 @@ class _ExceptionToTheUser(AfkAgent):
         await super().turn_over(turn, end)
 
 
-@wrong(
+@afk(
     "audit-without-context",
     "Puts failures on record without saying where",
     fails="audience.audit",
-    model="afk",
-    shown_by="afk/rate-limited-then-answers",
+    shown_by="rate-limited-then-answers",
 )
 class _AuditWithoutContext(AfkAgent):
     """An operator reads that something failed, and not what."""
@@ -173,12 +162,11 @@ class _AuditWithoutContext(AfkAgent):
 # Subagents.
 
 
-@wrong(
+@afk(
     "timeout-is-a-failure",
     "Puts a subagent that took too long on record as one that failed",
     fails="failures.classified",
-    model="afk",
-    shown_by="afk/subagent-times-out-and-degrades",
+    shown_by="subagent-times-out-and-degrades",
 )
 class _TimeoutIsAFailure(AfkAgent):
     """Two rows of the matrix in one."""
@@ -188,12 +176,11 @@ class _TimeoutIsAFailure(AfkAgent):
         return SUBAGENT_FAILED if found == SUBAGENT_TIMEOUT else found
 
 
-@wrong(
+@afk(
     "ignores-the-join",
     "Goes on where a required subagent failed",
     fails="joins.held",
-    model="afk",
-    shown_by="afk/required-subagent-fails-among-optional",
+    shown_by="required-subagent-fails-among-optional",
 )
 class _IgnoresTheJoin(AfkAgent):
     """What is missing is left to the LLM to make up."""
@@ -202,12 +189,11 @@ class _IgnoresTheJoin(AfkAgent):
         return True
 
 
-@wrong(
+@afk(
     "every-subagent-is-required",
     "Fails where an optional subagent failed",
     fails="joins.held",
-    model="afk",
-    shown_by="afk/optional-subagent-fails",
+    shown_by="optional-subagent-fails",
 )
 class _EverySubagentIsRequired(AfkAgent):
     """One policy for every group."""
@@ -216,12 +202,11 @@ class _EverySubagentIsRequired(AfkAgent):
         return set(self.batch.agents) <= self.batch.good
 
 
-@wrong(
+@afk(
     "children-fail-in-silence",
     "pi-packages#889: a failed child was reported to the parent as a success",
     fails="failures.told-model",
-    model="afk",
-    shown_by="afk/optional-subagent-fails",
+    shown_by="optional-subagent-fails",
     origin="gotgenes/pi-packages#889",
 )
 class _ChildrenFailInSilence(AfkAgent):
@@ -236,12 +221,11 @@ class _ChildrenFailInSilence(AfkAgent):
 # Memory, telemetry, queue.
 
 
-@wrong(
+@afk(
     "needs-its-memory",
     "Fails when a checkpoint cannot be written",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/memory-is-down",
+    shown_by="memory-is-down",
 )
 class _NeedsItsMemory(AfkAgent):
     """The answer was there already."""
@@ -258,12 +242,11 @@ class _NeedsItsMemory(AfkAgent):
             await super().turn_over(turn, end)
 
 
-@wrong(
+@afk(
     "waits-for-telemetry",
     "Waits a minute for the telemetry exporter",
     fails="ordering.telemetry-holds-nothing-up",
-    model="afk",
-    shown_by="afk/telemetry-hangs",
+    shown_by="telemetry-hangs",
 )
 class _WaitsForTelemetry(AfkAgent):
     """Silent, and yet everybody notices."""
@@ -271,12 +254,11 @@ class _WaitsForTelemetry(AfkAgent):
     hook_s = 60.0
 
 
-@wrong(
+@afk(
     "warns-of-telemetry",
     "Warns that telemetry could not be exported",
     fails="ordering.telemetry-failure-silent",
-    model="afk",
-    shown_by="afk/telemetry-raises",
+    shown_by="telemetry-raises",
 )
 class _WarnsOfTelemetry(AfkAgent):
     """Each span that is lost is one more line for somebody to read."""
@@ -286,12 +268,11 @@ class _WarnsOfTelemetry(AfkAgent):
         self.emit("warning", message="Telemetry could not be exported")
 
 
-@wrong(
+@afk(
     "pushes-once",
     "Gives the queue up after one refusal",
     fails="failures.redone",
-    model="afk",
-    shown_by="afk/queue-refuses-twice",
+    shown_by="queue-refuses-twice",
 )
 class _PushesOnce(AfkAgent):
     """A queue that is back in half a second has lost the result."""
@@ -299,12 +280,11 @@ class _PushesOnce(AfkAgent):
     queue_attempts_max = 1
 
 
-@wrong(
+@afk(
     "pushes-at-once",
     "Pushes again without a wait",
     fails="failures.wait",
-    model="afk",
-    shown_by="afk/queue-refuses-twice",
+    shown_by="queue-refuses-twice",
 )
 class _PushesAtOnce(AfkAgent):
     """Three refusals within a millisecond are one."""
@@ -313,12 +293,11 @@ class _PushesAtOnce(AfkAgent):
         return 0.0
 
 
-@wrong(
+@afk(
     "loses-the-result",
     "Completes though no queue has taken the result",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/queue-refuses-for-ever",
+    shown_by="queue-refuses-for-ever",
 )
 class _LosesTheResult(AfkAgent):
     """Whoever waits for the result waits for ever."""
@@ -330,12 +309,11 @@ class _LosesTheResult(AfkAgent):
 # Limits.
 
 
-@wrong(
+@afk(
     "one-step-more",
     "Looks at the number of steps after the step",
     fails="limits.ends",
-    model="afk",
-    shown_by="afk/steps-used-up",
+    shown_by="steps-used-up",
 )
 class _OneStepMore(AfkAgent):
     """Compared by "greater than", as in the system's own code."""
@@ -346,12 +324,11 @@ class _OneStepMore(AfkAgent):
             raise self.at_limit(turn, "steps")
 
 
-@wrong(
+@afk(
     "failures-do-not-count",
     "pi-subagents#1779: the path of errors left the limit on tool calls out",
     fails="limits.ends",
-    model="afk",
-    shown_by="afk/tool-calls-used-up",
+    shown_by="tool-calls-used-up",
     origin="nicobailon/pi-subagents#1779",
 )
 class _FailuresDoNotCount(AfkAgent):
@@ -362,12 +339,11 @@ class _FailuresDoNotCount(AfkAgent):
         return super().after_tool(turn, call, attempt, outcome)
 
 
-@wrong(
+@afk(
     "ignores-the-cost",
     "claudius#38: the value that said over budget was ignored",
     fails="limits.ends",
-    model="afk",
-    shown_by="afk/cost-used-up",
+    shown_by="cost-used-up",
     origin="rescrv/claudius#38",
 )
 class _IgnoresTheCost(AfkAgent):
@@ -380,31 +356,29 @@ class _IgnoresTheCost(AfkAgent):
             return
 
 
-@wrong(
+@afk(
     "out-of-time-is-failed",
     "Fails where the time of a run is over",
     fails="limits.ends",
-    model="afk",
-    shown_by="afk/wall-time-used-up",
+    shown_by="wall-time-used-up",
 )
 class _OutOfTimeIsFailed(AfkAgent):
     """The system's own code knows no interrupted run."""
 
     def at_limit(self, turn: Turn, limit: str) -> Ended:
         found = super().at_limit(turn, limit)
-        state: State = "failed" if limit == "wall_time" else found.state
+        state: RunState = "failed" if limit == "wall_time" else found.state
         return Ended(state, found.pair, str(found))
 
 
 # Cancels.
 
 
-@wrong(
+@afk(
     "retries-the-cancel",
     "harbor#1223: a retry decorator caught the cancel",
     fails="failures.outcome",
-    model="afk",
-    shown_by="afk/cancelled-while-it-waits",
+    shown_by="cancelled-while-it-waits",
     origin="harbor-framework/harbor#1223",
 )
 class _RetriesTheCancel(AfkAgent):

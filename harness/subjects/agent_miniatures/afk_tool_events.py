@@ -1,13 +1,11 @@
 """Miniatures of AFK runtimes: the events of tools, subagents, approvals and the memory backend."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Literal
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.afk_table import afk
 from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_kinds import MEMORY
@@ -20,12 +18,11 @@ __all__: list[str] = []
 # Tools and subagents.
 
 
-@wrong(
+@afk(
     "no-batch",
     "Announces no batch of tools",
     fails="ordering.batch-before-execution",
-    model="afk",
-    shown_by="afk/good-run-with-tools",
+    shown_by="good-run-with-tools",
 )
 class _NoBatch(AfkAgent):
     """Who watches learns of a tool when it is done."""
@@ -34,12 +31,11 @@ class _NoBatch(AfkAgent):
         return
 
 
-@wrong(
+@afk(
     "keeps-decisions-to-itself",
     "Announces no decision of the policy engine",
     fails="ordering.policy-decision-told",
-    model="afk",
-    shown_by="afk/policy-denies",
+    shown_by="policy-denies",
 )
 class _KeepsDecisionsToItself(AfkAgent):
     """A denial looks like a tool that does not work."""
@@ -48,12 +44,11 @@ class _KeepsDecisionsToItself(AfkAgent):
         return
 
 
-@wrong(
+@afk(
     "decides-by-itself",
     "Announces a decision before the policy engine has made one",
     fails="ordering.policy-decision-was-made",
-    model="afk",
-    shown_by="afk/good-run-with-tools",
+    shown_by="good-run-with-tools",
 )
 class _DecidesByItself(AfkAgent):
     """It will be allowed anyway."""
@@ -63,12 +58,11 @@ class _DecidesByItself(AfkAgent):
         self.policy_decided(call, "allow")
 
 
-@wrong(
+@afk(
     "denies-in-silence",
     "Warns of no denial",
     fails="ordering.denial-warned",
-    model="afk",
-    shown_by="afk/policy-denies",
+    shown_by="policy-denies",
 )
 class _DeniesInSilence(AfkAgent):
     """Continue, and log nothing."""
@@ -78,12 +72,11 @@ class _DeniesInSilence(AfkAgent):
             super().warn(pair)
 
 
-@wrong(
+@afk(
     "failures-do-not-complete",
     "Announces the end of good tools alone",
     fails="ordering.tool-completed-after-reply",
-    model="afk",
-    shown_by="afk/tool-raises-and-continues",
+    shown_by="tool-raises-and-continues",
 )
 class _FailuresDoNotComplete(AfkAgent):
     """The card of the tool spins for ever."""
@@ -93,12 +86,11 @@ class _FailuresDoNotComplete(AfkAgent):
             super().emit(name, **fields)
 
 
-@wrong(
+@afk(
     "completes-twice",
     "Announces the end of a tool twice",
     fails="ordering.tool-completed-once",
-    model="afk",
-    shown_by="afk/good-run-with-tools",
+    shown_by="good-run-with-tools",
 )
 class _CompletesTwice(AfkAgent):
     """Once by the tool and once by the batch."""
@@ -109,12 +101,11 @@ class _CompletesTwice(AfkAgent):
             super().emit(name, **fields)
 
 
-@wrong(
+@afk(
     "failure-looks-good",
     "Announces a tool that failed as a success",
     fails="ordering.tool-success-was-observed",
-    model="afk",
-    shown_by="afk/tool-raises-and-continues",
+    shown_by="tool-raises-and-continues",
 )
 class _FailureLooksGood(AfkAgent):
     """It has ended, has it not?"""
@@ -125,12 +116,11 @@ class _FailureLooksGood(AfkAgent):
         super().emit(name, **fields)
 
 
-@wrong(
+@afk(
     "one-failure-fails-all",
     "openai-agents-python#2584: one failing call threw its siblings away",
     fails="ordering.tool-failure-was-observed",
-    model="afk",
-    shown_by="afk/one-of-two-tools-fails",
+    shown_by="one-of-two-tools-fails",
     origin="openai/openai-agents-python#2584",
 )
 class _OneFailureFailsAll(AfkAgent):
@@ -142,12 +132,11 @@ class _OneFailureFailsAll(AfkAgent):
         super().emit(name, **fields)
 
 
-@wrong(
+@afk(
     "starts-when-at-work",
     "Announces the start of a subagent that is at work already",
     fails="ordering.subagent-started-before-dispatch",
-    model="afk",
-    shown_by="afk/subagents-succeed",
+    shown_by="subagents-succeed",
 )
 class _StartsWhenAtWork(AfkAgent):
     """As soon as somebody has time for it."""
@@ -157,12 +146,11 @@ class _StartsWhenAtWork(AfkAgent):
         asyncio.get_running_loop().call_later(0.5, later, turn, call, attempt)
 
 
-@wrong(
+@afk(
     "children-vanish",
     "Announces no end of a subagent that failed",
     fails="ordering.subagent-completed-once",
-    model="afk",
-    shown_by="afk/optional-subagent-fails",
+    shown_by="optional-subagent-fails",
 )
 class _ChildrenVanish(AfkAgent):
     """It was started, and never heard of again."""
@@ -172,12 +160,11 @@ class _ChildrenVanish(AfkAgent):
             super().subagent_completed(call, success=success, error=error)
 
 
-@wrong(
+@afk(
     "children-from-nowhere",
     "Announces no start of a subagent",
     fails="ordering.subagent-completed-has-start",
-    model="afk",
-    shown_by="afk/subagents-succeed",
+    shown_by="subagents-succeed",
 )
 class _ChildrenFromNowhere(AfkAgent):
     """It ends and never began."""
@@ -186,12 +173,11 @@ class _ChildrenFromNowhere(AfkAgent):
         return
 
 
-@wrong(
+@afk(
     "failed-child-looks-good",
     "eve#412: a failed child was reported as a success",
     fails="ordering.subagent-success-was-observed",
-    model="afk",
-    shown_by="afk/required-subagent-fails",
+    shown_by="required-subagent-fails",
     origin="vercel/eve#412",
 )
 class _FailedChildLooksGood(AfkAgent):
@@ -201,12 +187,11 @@ class _FailedChildLooksGood(AfkAgent):
         super().subagent_completed(call, success=True)
 
 
-@wrong(
+@afk(
     "good-child-looks-failed",
     "pi-subagents#156: a good child was marked as failed",
     fails="ordering.subagent-failure-was-observed",
-    model="afk",
-    shown_by="afk/subagents-succeed",
+    shown_by="subagents-succeed",
     origin="nicobailon/pi-subagents#156",
 )
 class _GoodChildLooksFailed(AfkAgent):
@@ -219,12 +204,11 @@ class _GoodChildLooksFailed(AfkAgent):
 # Approvals and memory.
 
 
-@wrong(
+@afk(
     "asks-without-a-pause",
     "Asks a person without a word that it waits",
     fails="ordering.paused-before-asking",
-    model="afk",
-    shown_by="afk/approval-is-given",
+    shown_by="approval-is-given",
 )
 class _AsksWithoutAPause(AfkAgent):
     """It looks as if it hung."""
@@ -233,12 +217,11 @@ class _AsksWithoutAPause(AfkAgent):
         return
 
 
-@wrong(
+@afk(
     "goes-on-unresumed",
     "hermes-agent#54110: when nobody answered, the agent went on with later steps",
     fails="ordering.paused-then-resumed",
-    model="afk",
-    shown_by="afk/approval-is-not-given",
+    shown_by="approval-is-not-given",
     origin="NousResearch/hermes-agent#54110",
 )
 class _GoesOnUnresumed(AfkAgent):
@@ -249,12 +232,11 @@ class _GoesOnUnresumed(AfkAgent):
             super().approval_decided(call, decision)
 
 
-@wrong(
+@afk(
     "resumes-when-done",
     "Executes the tool before the run is resumed",
     fails="ordering.paused-does-nothing",
-    model="afk",
-    shown_by="afk/approval-is-given",
+    shown_by="approval-is-given",
 )
 class _ResumesWhenDone(AfkAgent):
     """The pause ends when there is something to show for it."""
@@ -269,12 +251,11 @@ class _ResumesWhenDone(AfkAgent):
         super().call_ended(turn, call, attempt, outcome, step)
 
 
-@wrong(
+@afk(
     "loses-history-in-silence",
     "PraisonAI#3597: a write that failed was looked at by nobody",
     fails="ordering.memory-failure-warned",
-    model="afk",
-    shown_by="afk/memory-is-down",
+    shown_by="memory-is-down",
     origin="MervinPraison/PraisonAI#3597",
 )
 class _LosesHistoryInSilence(AfkAgent):

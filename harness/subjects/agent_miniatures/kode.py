@@ -4,19 +4,17 @@ Those of interrupts, storage and the timeline are in `kode_life`, those of tools
 errors in `kode_errors` and `kode_telling`, of permissions and hooks in `kode_permissions`.
 """
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
-from harness.subjects.ports import ProviderTarget, Reply, RunResult
-from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, Turn
+from harness.subjects.agent_miniatures.kode_table import Muted, kode
+from harness.subjects.ports import Reply, RunResult
+from harness.subjects.reference_agents.core import Ended, FailedAttempt, Message, Next, Turn
 from harness.subjects.reference_agents.kode import KodeAgent
-from harness.subjects.reference_agents.wire import AttemptFailed, ask_once, request_to
+from harness.subjects.reference_agents.wire import ask_once, assistant_message, request_to
 
 __all__: list[str] = []
 
@@ -134,11 +132,10 @@ class _ReadyBeforeDone(KodeAgent):
     fails="ordering.completed-step",
     shown_by="good-turn-with-two-tools",
 )
-class _NoStepComplete(Edited):
+class _NoStepComplete(Muted):
     """The step never shows in the statistics."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if type_ == "step_complete" else fields
+    muted = ("type", "step_complete")
 
 
 @kode(
@@ -204,17 +201,8 @@ class _StopsAfterTheTools(KodeAgent):
         turn.messages.append({"role": "user", "content": prompt})
         reply = await self.answer(turn, [*self.history, *turn.messages])
         self.answered(turn, reply)
-        message: Message = {"role": "assistant", "content": reply.text or None}
-        turn.messages.append(message)
+        turn.messages.append(assistant_message(reply))
         if reply.tool_calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
-                }
-                for call in reply.tool_calls
-            ]
             await self.use_tools(turn, reply)
         return reply.text
 
@@ -271,11 +259,10 @@ class _BeginsAnew(KodeAgent):
     fails="ordering.asked-at-pre-model",
     shown_by="good-turn-with-two-tools",
 )
-class _NoPreModel(Edited):
+class _NoPreModel(Muted):
     """Who stops the agent before the model is asked cannot."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if fields.get("current") == "PRE_MODEL" else fields
+    muted = ("current", "PRE_MODEL")
 
 
 @kode(
@@ -301,11 +288,10 @@ class _TextEndsBeforeItBegins(KodeAgent):
     fails="ordering.text-chunk-ends",
     shown_by="good-turn-with-two-tools",
 )
-class _TextNeverEnds(Edited):
+class _TextNeverEnds(Muted):
     """The cursor blinks on."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if type_ == "text_chunk_end" else fields
+    muted = ("type", "text_chunk_end")
 
 
 @kode(
@@ -314,11 +300,10 @@ class _TextNeverEnds(Edited):
     fails="ordering.model-failure-is-monitored",
     shown_by="model-stream-cut",
 )
-class _SilentAboutTheModel(Edited):
+class _SilentAboutTheModel(Muted):
     """Operators see a quiet agent."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if fields.get("phase") == "model" else fields
+    muted = ("phase", "model")
 
 
 class _TakesWhatItHas(KodeAgent):
@@ -332,15 +317,7 @@ class _TakesWhatItHas(KodeAgent):
         except Ended:
             return Reply(self.text)
 
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,
-    ) -> None:
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         pass
 
 

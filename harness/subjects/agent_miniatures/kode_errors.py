@@ -1,12 +1,10 @@
 """Miniatures of KODE SDK agents: the events of an error, and their shape."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from typing import Any
 
-from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
+from harness.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
 from harness.subjects.reference_agents.kode import KodeAgent
 from harness.subjects.reference_agents.kode_events import CallRecord, ErrorType
 
@@ -15,18 +13,26 @@ __all__: list[str] = []
 # Is it emitted at all?
 
 
+class _SilentAbout(KodeAgent):
+    """Emits nothing of errors of one type."""
+
+    type_: ErrorType = "aborted"
+
+    def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
+        if error_type != self.type_:
+            super().emit_error(record, error_type, message)
+
+
 @kode(
     "silent-about-aborts",
     "Emits no tool:error for a tool that was stopped",
     fails="ordering.failed-execution-is-told",
     shown_by="every-type-at-once",
 )
-class _SilentAboutAborts(KodeAgent):
+class _SilentAboutAborts(_SilentAbout):
     """The user sees a tool that just ends."""
 
-    def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        if error_type != "aborted":
-            super().emit_error(record, error_type, message)
+    type_ = "aborted"
 
 
 @kode(
@@ -35,12 +41,10 @@ class _SilentAboutAborts(KodeAgent):
     fails="ordering.each-error-is-told",
     shown_by="wrong-type-of-argument",
 )
-class _SilentAboutValidation(KodeAgent):
+class _SilentAboutValidation(_SilentAbout):
     """The path of the schema check has no events."""
 
-    def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        if error_type != "validation":
-            super().emit_error(record, error_type, message)
+    type_ = "validation"
 
 
 @kode(
@@ -49,12 +53,10 @@ class _SilentAboutValidation(KodeAgent):
     fails="ordering.failed-call-had-an-error",
     shown_by="unknown-tool",
 )
-class _SilentAboutUnknownTools(KodeAgent):
+class _SilentAboutUnknownTools(_SilentAbout):
     """FAILED, and nobody says why."""
 
-    def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        if error_type != "exception":
-            super().emit_error(record, error_type, message)
+    type_ = "exception"
 
 
 @kode(
@@ -63,26 +65,27 @@ class _SilentAboutUnknownTools(KodeAgent):
     fails="ordering.tool-error-is-monitored",
     shown_by="tool-throws",
 )
-class _NotMonitored(Edited):
+class _NotMonitored(Muted):
     """The user knows, and operators do not."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if fields.get("phase") == "tool" else fields
+    muted = ("phase", "tool")
 
 
 # The shape of the two events.
 
 
 class _OtherFields(Edited):
-    """Changes the fields of one event."""
+    """Gives one field of one event another value, or changes it as `change` says."""
 
     of = ""
+    other: tuple[str, Any] = ("", None)
 
     def edit(self, type_: str, fields: Fields) -> Fields | None:
         return self.change(fields) if type_ == self.of else fields
 
     def change(self, fields: Fields) -> Fields:
-        return fields
+        name, value = self.other
+        return {**fields, name: value}
 
 
 @kode(
@@ -95,9 +98,7 @@ class _ErrorOnTheControlChannel(_OtherFields):
     """Who listens to progress hears nothing."""
 
     of = "tool:error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "channel": "control"}
+    other = ("channel", "control")
 
 
 @kode(
@@ -110,9 +111,7 @@ class _ErrorOfAnotherType(_OtherFields):
     """Who reads the stream looks at the type."""
 
     of = "tool:error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "type": "tool_error"}
+    other = ("type", "tool_error")
 
 
 @kode(
@@ -140,9 +139,7 @@ class _ErrorWithoutAMessage(_OtherFields):
     """The notification is empty."""
 
     of = "tool:error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "error": None}
+    other = ("error", None)
 
 
 @kode(
@@ -186,9 +183,7 @@ class _MonitorsOnProgress(_OtherFields):
     """The user reads what is for operators."""
 
     of = "error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "channel": "progress"}
+    other = ("channel", "progress")
 
 
 @kode(
@@ -201,9 +196,7 @@ class _MonitorsAsFatal(_OtherFields):
     """No alert is made for a word that nobody knows."""
 
     of = "error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "severity": "fatal"}
+    other = ("severity", "fatal")
 
 
 @kode(
@@ -216,9 +209,7 @@ class _MonitorsWithoutAMessage(_OtherFields):
     """There is a line in the log, and nothing in it."""
 
     of = "error"
-
-    def change(self, fields: Fields) -> Fields:
-        return {**fields, "message": None}
+    other = ("message", None)
 
 
 @kode(

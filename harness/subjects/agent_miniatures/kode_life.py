@@ -1,14 +1,12 @@
 """Miniatures of KODE SDK agents: interrupts, crashes, storage, the timeline."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from typing import Any
 
-from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
+from harness.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
 from harness.subjects.ports import CancelScope, Reply
 from harness.subjects.reference_agents.calls import Outcome, execute_once, proposed
 from harness.subjects.reference_agents.core import Ended, Turn
@@ -101,12 +99,15 @@ class _OrphansAfterACrash(KodeAgent):
     """anthropics/claude-code#3003: the call is sealed in the log, not in the conversation."""
 
     def remember(self, turn: Turn, end: Ended) -> None:
-        self.history = [item for item in self.history if "missing" not in str(item.get("content"))]
+        self.forget_what_is_sealed()
         super().remember(turn, end)
 
     async def work(self, turn: Turn) -> str:
-        self.history = [item for item in self.history if "missing" not in str(item.get("content"))]
+        self.forget_what_is_sealed()
         return await super().work(turn)
+
+    def forget_what_is_sealed(self) -> None:
+        self.history = [item for item in self.history if "missing" not in str(item.get("content"))]
 
 
 @kode(
@@ -129,11 +130,10 @@ class _SealsNothing(Edited):
     fails="ordering.resumed-first",
     shown_by="crash-mid-tool",
 )
-class _ResumesUnseen(Edited):
+class _ResumesUnseen(Muted):
     """Nobody who looks at the events knows that there was a crash."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if type_ == "agent_resumed" else fields
+    muted = ("type", "agent_resumed")
 
 
 @kode(

@@ -1,20 +1,18 @@
 """Miniatures of KODE SDK agents: permissions and hooks."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
-from harness.subjects.ports import Hook, HookSlot, InteractionAnswer, InteractionRequest
+from harness.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
+from harness.subjects.ports import Hook, HookSlot, InteractionAnswer
 from harness.subjects.reference_agents.calls import Call, Outcome, execute_once
-from harness.subjects.reference_agents.core import Ended, Next, Turn
+from harness.subjects.reference_agents.core import Ended, Next, Pair, Turn
 from harness.subjects.reference_agents.kode import KodeAgent
 from harness.subjects.reference_agents.kode_events import CallRecord, CallState
-from harness.subjects.reference_agents.person import Decision
+from harness.subjects.reference_agents.person import Decision, approval_request
 
 __all__: list[str] = []
 
@@ -44,11 +42,10 @@ class _AsksBeforeItSaysSo(KodeAgent):
     fails="ordering.paused-while-pending",
     shown_by="permission-approved",
 )
-class _NeverPaused(Edited):
+class _NeverPaused(Muted):
     """The user looks at a spinner, and the agent at the user."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if fields.get("state") == "PAUSED" else fields
+    muted = ("state", "PAUSED")
 
 
 @kode(
@@ -220,16 +217,7 @@ class _LatePermissionStillRuns(KodeAgent):
             if not answered.done():
                 answered.set_result(given)
 
-        request = InteractionRequest(
-            id=f"approve-{call.id}",
-            kind="Approve",
-            prompt=f"Allow {call.name}?",
-            deadline_s=120.0,
-            tool=call.name,
-            tool_call=call.id,
-            arguments=call.arguments,
-        )
-        self.world.interactors[0].show(request, answer)
+        self.world.interactors[0].show(approval_request(call, deadline_s=120.0), answer)
         await answered
         return None
 
@@ -299,14 +287,8 @@ class _FeelsHooks(KodeAgent):
         self.felt = True
 
 
-@kode(
-    "a-hook-keeps-the-tool-from-running",
-    "Does not execute a tool when the hook before it fails",
-    fails="ordering.failing-hook-lets-the-tool-run",
-    shown_by="hook-fails-pre-tool",
-)
-class _AHookKeepsTheToolFromRunning(_FeelsHooks):
-    """Somebody's broken logger, and the agent can do nothing any more."""
+class _FailsTheCall(_FeelsHooks):
+    """Fails the tool call whose hook has failed."""
 
     async def guarded(self, record: CallRecord, call: Call) -> Outcome:
         try:
@@ -316,6 +298,30 @@ class _AHookKeepsTheToolFromRunning(_FeelsHooks):
             self.fail(record, call, outcome)
             self.end(record, "FAILED")
             return outcome
+
+
+class _EndsTheTurn(_FeelsHooks):
+    """Ends the turn in which a hook has failed."""
+
+    ends_with: Pair = ("system", "hook")
+
+    async def answer(self, turn: Turn, messages: Any) -> Any:
+        try:
+            return await super().answer(turn, messages)
+        except _HookError as error:
+            raise Ended("failed", self.ends_with, str(error)) from error
+
+
+@kode(
+    "a-hook-keeps-the-tool-from-running",
+    "Does not execute a tool when the hook before it fails",
+    fails="ordering.failing-hook-lets-the-tool-run",
+    shown_by="hook-fails-pre-tool",
+)
+class _AHookKeepsTheToolFromRunning(_FailsTheCall):
+    """Somebody's broken logger, and the agent can do nothing any more."""
+
+    slot = "pre_tool"
 
 
 @kode(
@@ -324,16 +330,11 @@ class _AHookKeepsTheToolFromRunning(_FeelsHooks):
     fails="ordering.failing-hook-lets-the-model-be-asked",
     shown_by="hook-fails-pre-model",
 )
-class _AHookKeepsTheModelFromBeingAsked(_FeelsHooks):
+class _AHookKeepsTheModelFromBeingAsked(_EndsTheTurn):
     """It ends as an error of the model, which was never asked."""
 
     slot = "pre_model"
-
-    async def answer(self, turn: Turn, messages: Any) -> Any:
-        try:
-            return await super().answer(turn, messages)
-        except _HookError as error:
-            raise Ended("failed", ("model", "failure"), str(error)) from error
+    ends_with = ("model", "failure")
 
 
 @kode(
@@ -342,19 +343,10 @@ class _AHookKeepsTheModelFromBeingAsked(_FeelsHooks):
     fails="ordering.failing-hook-fails-no-tool",
     shown_by="hook-fails-post-tool",
 )
-class _AHookMakesAnException(_FeelsHooks):
+class _AHookMakesAnException(_FailsTheCall):
     """The tool has done its work, and the model is told that it failed."""
 
     slot = "post_tool"
-
-    async def guarded(self, record: CallRecord, call: Call) -> Outcome:
-        try:
-            return await super().guarded(record, call)
-        except _HookError as error:
-            outcome = Outcome(kind="exception", message=str(error), code="call")
-            self.fail(record, call, outcome)
-            self.end(record, "FAILED")
-            return outcome
 
 
 @kode(
@@ -363,13 +355,7 @@ class _AHookMakesAnException(_FeelsHooks):
     fails="failures.outcome",
     shown_by="hook-fails-post-model",
 )
-class _AHookEndsTheTurn(_FeelsHooks):
+class _AHookEndsTheTurn(_EndsTheTurn):
     """The answer is there, and is thrown away."""
 
     slot = "post_model"
-
-    async def answer(self, turn: Turn, messages: Any) -> Any:
-        try:
-            return await super().answer(turn, messages)
-        except _HookError as error:
-            raise Ended("failed", ("system", "hook"), str(error)) from error

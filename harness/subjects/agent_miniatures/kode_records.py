@@ -1,7 +1,5 @@
 """Miniatures of KODE SDK agents: what is on record of a tool call and of its error."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +8,7 @@ from harness.subjects.agent_miniatures.kode_table import kode
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import Next, Turn
 from harness.subjects.reference_agents.kode import KodeAgent
-from harness.subjects.reference_agents.kode_events import CallRecord, CallState, ErrorType
+from harness.subjects.reference_agents.kode_events import CallRecord, ErrorType
 
 __all__: list[str] = []
 
@@ -78,11 +76,8 @@ class _EverythingWasThrown(_OtherRecord):
 class _NoRecordOfCalls(KodeAgent):
     """What was done in the user's name can be read nowhere."""
 
-    def end(self, record: CallRecord, state: CallState) -> None:
-        record.over = True
-        if record.state != state:
-            record.become(state)
-        self.timeline.progress("tool:end", call=record.snapshot())
+    def keep(self, record: CallRecord) -> None:
+        pass
 
 
 @kode(
@@ -94,13 +89,9 @@ class _NoRecordOfCalls(KodeAgent):
 class _RecordsFailuresAsCompleted(KodeAgent):
     """The audit says that all went well."""
 
-    def end(self, record: CallRecord, state: CallState) -> None:
-        record.over = True
+    def keep(self, record: CallRecord) -> None:
         snapshot = {**record.snapshot(), "state": "COMPLETED", "error": None}
         self.host.audit_event("ToolCallRecord", call=snapshot)
-        if record.state != state:
-            record.become(state)
-        self.timeline.progress("tool:end", call=record.snapshot())
 
 
 @kode(

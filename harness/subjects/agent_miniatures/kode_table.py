@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.table import wrong_in
 from harness.subjects.reference_agents.kode import KodeAgent
 from harness.subjects.reference_agents.kode_events import Timeline
 
-__all__ = ["Edited", "Fields", "kode"]
+__all__ = ["Edited", "Fields", "Muted", "kode"]
 
 Fields = dict[str, Any]
-_AgentT = TypeVar("_AgentT", bound=type[Any])
 
-
-def kode(
-    name: str, title: str, *, fails: str, shown_by: str, origin: str | None = None
-) -> Callable[[_AgentT], _AgentT]:
-    """Register the decorated agent as `mini-kode-sdk-NAME`, shown by a scenario of the family."""
-    return wrong(
-        name,
-        title,
-        fails=fails,
-        model="kode-sdk",
-        shown_by=f"kode-sdk/{shown_by}",
-        origin=origin,
-    )
+kode = wrong_in("kode-sdk")
 
 
 class Edited(KodeAgent):
@@ -36,9 +23,20 @@ class Edited(KodeAgent):
         """Return a timeline that edits."""
         return _EditedTimeline(self, epoch)
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:  # noqa: ARG002
+    def edit(self, type_: str, fields: Fields) -> Fields | None:
         """Return what is emitted in place of an event; None for nothing."""
         return fields
+
+
+class Muted(Edited):
+    """An agent that does not emit the events in which one field has one value."""
+
+    muted: tuple[str, str] = ("type", "")
+
+    def edit(self, type_: str, fields: Fields) -> Fields | None:
+        """Leave out what is muted."""
+        name, value = self.muted
+        return None if fields.get(name) == value else fields
 
 
 class _EditedTimeline(Timeline):

@@ -1,15 +1,12 @@
 """Miniatures of KODE SDK agents: tool calls, their events, and how often they are executed."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
+from harness.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
 from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.calls import Call, Outcome, execute_once
 from harness.subjects.reference_agents.core import Ended, Next, Turn
@@ -81,11 +78,10 @@ class _ExecutedAfterItsEnd(KodeAgent):
     fails="ordering.good-result-is-executed",
     shown_by="good-turn-with-two-tools",
 )
-class _NoToolExecuted(Edited):
+class _NoToolExecuted(Muted):
     """The monitor believes that no tool ever runs."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if type_ == "tool_executed" else fields
+    muted = ("type", "tool_executed")
 
 
 @kode(
@@ -132,11 +128,10 @@ class _PartialIsAnError(KodeAgent):
     fails="ordering.runs-between-breakpoints",
     shown_by="good-turn-with-two-tools",
 )
-class _NoToolExecuting(Edited):
+class _NoToolExecuting(Muted):
     """An interrupt that looks at the breakpoint finds no tool to stop."""
 
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return None if fields.get("current") == "TOOL_EXECUTING" else fields
+    muted = ("current", "TOOL_EXECUTING")
 
 
 @kode(
@@ -377,6 +372,3 @@ class _AnotherValue(KodeAgent):
 
     def good_content(self, outcome: Outcome) -> dict[str, Any]:
         return super().good_content(replace(outcome, value={"done": "more or less"}))
-
-    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        return super().content(call, outcome)

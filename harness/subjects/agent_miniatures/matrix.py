@@ -13,13 +13,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.matrix_table import AsksOnly, matrix
 from harness.subjects.ports import Node, Reply
 from harness.subjects.reference_agents.core import Ended, Message, Next, Pair, Turn
 from harness.subjects.reference_agents.matrix import MatrixAgent, StageFailed
 from harness.subjects.reference_agents.matrix_programs import ProgramRunner
 from harness.subjects.reference_agents.matrix_reading import (
     NETWORK,
+    REVIEW_SCHEMA,
     RUNTIME,
     TIMEOUT,
     ProgramRun,
@@ -30,32 +31,27 @@ from harness.subjects.reference_agents.matrix_reading import (
 from harness.subjects.reference_agents.matrix_words import Failure
 from harness.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["AsksOnly"]
-
-MODEL = "error-matrix"
-REVIEW = ("stage", "review_schema_invalid")
+__all__: list[str] = []
 
 
 # --- Done again, or not --------------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "gives-up-at-once",
     "Fails a stage at the first disconnect",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-once",
+    shown_by="coder-disconnects-once",
 )
 class _GivesUpAtOnce(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_timeout": 3}
 
 
-@wrong(
+@matrix(
     "stage-retries-retries",
     "Retries the stage on top of the program's own retries, like HKUDS/nanobot#2760",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-for-ever",
+    shown_by="coder-disconnects-for-ever",
     origin="HKUDS/nanobot#2760",
 )
 class _StageRetriesRetries(MatrixAgent):
@@ -68,12 +64,11 @@ class _StageRetriesRetries(MatrixAgent):
         return await super().program_stage(node)
 
 
-@wrong(
+@matrix(
     "retries-without-end",
     "Has no cap on the attempts of a stage, like anomalyco/opencode#21960",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/retries-have-an-end",
+    shown_by="retries-have-an-end",
     origin="anomalyco/opencode#21960",
 )
 class _RetriesWithoutEnd(MatrixAgent):
@@ -81,12 +76,11 @@ class _RetriesWithoutEnd(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_network_error": 20}
 
 
-@wrong(
+@matrix(
     "retries-what-must-not-be",
     "Retries a hung stage that must not be done twice, like MervinPraison/PraisonAI#4256",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/coder-times-out-not-idempotent",
+    shown_by="coder-times-out-not-idempotent",
     origin="MervinPraison/PraisonAI#4256",
 )
 class _RetriesWhatMustNotBe(MatrixAgent):
@@ -95,72 +89,66 @@ class _RetriesWhatMustNotBe(MatrixAgent):
         return super().again_after_s(replace(node, idempotent=True), pair)
 
 
-@wrong(
+@matrix(
     "retries-refused-prompt",
     "Takes a prompt that is too long for a crash and tries again, like rynfar/meridian#856",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/coder-prompt-too-long",
+    shown_by="coder-prompt-too-long",
     origin="rynfar/meridian#856",
 )
 class _RetriesRefusedPrompt(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_runtime_error": 3}
 
 
-@wrong(
+@matrix(
     "looks-three-times",
     "Looks for a program three times that is not installed",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/coder-is-not-installed",
+    shown_by="coder-is-not-installed",
 )
 class _LooksThreeTimes(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_not_found": 3}
 
 
-@wrong(
+@matrix(
     "regenerates-for-ever",
     "Asks a reviewer for JSON until it gets some",
     fails="failures.redone",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-fields-missing",
+    shown_by="reviewer-fields-missing",
 )
 class _RegeneratesForEver(MatrixAgent):
     def again_after_s(self, node: Node, pair: Pair | None) -> float | None:
         """Give five more chances, where one is allowed."""
         wait_s = super().again_after_s(node, pair)
-        return 0.0 if pair == REVIEW and self.failures[REVIEW[1]] < 6 else wait_s
+        return 0.0 if pair == REVIEW_SCHEMA and self.failures[REVIEW_SCHEMA[1]] < 6 else wait_s
 
 
-@wrong(
+@matrix(
     "waits-nothing",
     "Runs a program again at once after a disconnect",
     fails="failures.wait",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-once",
+    shown_by="coder-disconnects-once",
 )
 class _WaitsNothing(MatrixAgent):
     first_wait_s = 0.0
 
 
-@wrong(
+@matrix(
     "no-jitter",
     "Waits exactly one and two seconds, like vercel/ai PR#5474",
     fails="backoff.jitter",
-    model=MODEL,
-    shown_by="error-matrix/model-disconnects-over-seeds",
+    shown_by="model-disconnects-over-seeds",
     origin="vercel/ai PR#5474",
 )
 class _NoJitter(MatrixAgent):
     jitter = 0.0
 
 
-@wrong(
+@matrix(
     "retries-what-was-canceled",
     "Takes a cancel for a failure and tries again, like harbor-framework/harbor#1223",
     fails="ordering.canceled-starts-nothing",
-    model=MODEL,
-    shown_by="error-matrix/canceled-in-a-backoff",
+    shown_by="canceled-in-a-backoff",
     origin="harbor-framework/harbor#1223",
 )
 class _RetriesWhatWasCanceled(MatrixAgent):
@@ -174,12 +162,11 @@ class _RetriesWhatWasCanceled(MatrixAgent):
 # --- What a run of a program was -----------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "reads-error-output-only",
     "Does not see a disconnect in the standard output, like danshapiro/kilroy#20",
     fails="failures.classified",
-    model=MODEL,
-    shown_by="error-matrix/disconnect-in-stdout-only",
+    shown_by="disconnect-in-stdout-only",
     origin="danshapiro/kilroy#20",
 )
 class _ReadsErrorOutputOnly(MatrixAgent):
@@ -190,12 +177,11 @@ class _ReadsErrorOutputOnly(MatrixAgent):
         return trouble_of(replace(run, stdout=[]))
 
 
-@wrong(
+@matrix(
     "no-status-is-zero",
     "Reads the exit status that is absent after a signal as a zero",
     fails="ordering.no-schema-label-on-a-broken-provider",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-killed",
+    shown_by="reviewer-killed",
 )
 class _NoStatusIsZero(MatrixAgent):
     def read(self, node: Node, run: ProgramRun) -> Trouble | None:
@@ -205,27 +191,25 @@ class _NoStatusIsZero(MatrixAgent):
         return super().read(node, run)
 
 
-@wrong(
+@matrix(
     "answer-first",
     "Looks at the answer before it looks at how the program ended",
     fails="failures.classified",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-disconnects-for-ever",
+    shown_by="reviewer-disconnects-for-ever",
 )
 class _AnswerFirst(MatrixAgent):
     def read(self, node: Node, run: ProgramRun) -> Trouble | None:
         """Call half an answer a schema failure, whatever broke it off."""
         if self.is_gated(node) and answer_of(run, node.output_schema)[1] is not None:
-            return Trouble(REVIEW)
+            return Trouble(REVIEW_SCHEMA)
         return super().read(node, run)
 
 
-@wrong(
+@matrix(
     "words-are-signals",
     "Searches the whole output for words of a failure",
     fails="ordering.nothing-fails-by-itself",
-    model=MODEL,
-    shown_by="error-matrix/words-are-no-signals",
+    shown_by="words-are-no-signals",
 )
 class _WordsAreSignals(MatrixAgent):
     def read(self, node: Node, run: ProgramRun) -> Trouble | None:
@@ -235,51 +219,31 @@ class _WordsAreSignals(MatrixAgent):
         return super().read(node, run)
 
 
-@wrong(
+@matrix(
     "stops-at-first-denial",
     "Stops a program at the first permission that it is denied",
     fails="ordering.nothing-fails-by-itself",
-    model=MODEL,
-    shown_by="error-matrix/one-permission-denied",
+    shown_by="one-permission-denied",
 )
 class _StopsAtFirstDenial(MatrixAgent):
     denials_max = 1
 
 
-@wrong(
+@matrix(
     "never-stops-a-loop",
     "Lets a program be denied until it gives up by itself",
     fails="ordering.denial-loop-stopped",
-    model=MODEL,
-    shown_by="error-matrix/permission-loop",
+    shown_by="permission-loop",
 )
 class _NeverStopsALoop(MatrixAgent):
     denials_max = 1_000
 
 
-class AsksOnly(ProgramRunner):
-    """Takes SIGTERM for the end of a process."""
-
-    async def stop(self, process: Process, name: str, reason: str) -> None:
-        """Say that it has to stop, and go on as if it had."""
-        self.emit("run.terminating", run=name, reason=reason)
-        process.terminate()
-        await asyncio.sleep(self.grace_s)
-
-    def completed(self, process: Process, run: ProgramRun, name: str) -> None:
-        """Note an end that never was."""
-        if process.returncode is None:
-            self.emit("run.completed", run=name, signal="SIGTERM")
-        else:
-            super().completed(process, run, name)
-
-
-@wrong(
+@matrix(
     "never-kills",
     "Sends SIGTERM and takes that for the end of the process",
     fails="ordering.stopped-means-ended",
-    model=MODEL,
-    shown_by="error-matrix/permission-loop-in-ndjson",
+    shown_by="permission-loop-in-ndjson",
 )
 class _NeverKills(MatrixAgent):
     runner_type = AsksOnly
@@ -303,12 +267,11 @@ class _PatientRunner(ProgramRunner):
         raise TimeoutError
 
 
-@wrong(
+@matrix(
     "pings-keep-it-alive",
     "Lets each line set the timeout back, like multica-ai/multica PR#5712",
     fails="ordering.call-ends-once",
-    model=MODEL,
-    shown_by="error-matrix/coder-pings-for-ever",
+    shown_by="coder-pings-for-ever",
     origin="multica-ai/multica PR#5712",
 )
 class _PingsKeepItAlive(MatrixAgent):
@@ -323,12 +286,11 @@ class _ImpatientRunner(ProgramRunner):
         await super().follow(process, run, name, replace(node, timeout_s=30.0))
 
 
-@wrong(
+@matrix(
     "silence-is-death",
     "Stops a program that is silent but alive, like timothy-agent/timothy PR#669",
     fails="ordering.nothing-fails-by-itself",
-    model=MODEL,
-    shown_by="error-matrix/coder-is-quiet-and-good",
+    shown_by="coder-is-quiet-and-good",
     origin="timothy-agent/timothy PR#669",
 )
 class _SilenceIsDeath(MatrixAgent):
@@ -338,23 +300,21 @@ class _SilenceIsDeath(MatrixAgent):
 # --- Requests over HTTP ---------------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "retries-a-bad-token",
     "Asks again with a token that was refused",
     fails="classification.disposition",
-    model=MODEL,
-    shown_by="error-matrix/model-refuses-the-token",
+    shown_by="model-refuses-the-token",
 )
 class _RetriesABadToken(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_auth_error": 3}
 
 
-@wrong(
+@matrix(
     "error-event-is-fatal",
     "Goes by the status of a stream alone, like anthropics/anthropic-sdk-python#1258",
     fails="classification.disposition",
-    model=MODEL,
-    shown_by="error-matrix/model-says-so-in-the-stream",
+    shown_by="model-says-so-in-the-stream",
     origin="anthropics/anthropic-sdk-python#1258",
 )
 class _ErrorEventIsFatal(MatrixAgent):
@@ -363,12 +323,11 @@ class _ErrorEventIsFatal(MatrixAgent):
         return RUNTIME if failed.seen.kind == "stream_error" else super().classify(failed)
 
 
-@wrong(
+@matrix(
     "timeout-is-a-disconnect",
     "Calls a deadline that passed a disconnect",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/model-times-out-for-ever",
+    shown_by="model-times-out-for-ever",
 )
 class _TimeoutIsADisconnect(MatrixAgent):
     def classify(self, failed: AttemptFailed) -> Pair | None:
@@ -377,23 +336,21 @@ class _TimeoutIsADisconnect(MatrixAgent):
         return NETWORK if pair == TIMEOUT else pair
 
 
-@wrong(
+@matrix(
     "one-attempt-more",
     "Counts retries where attempts are meant",
     fails="backoff.attempts",
-    model=MODEL,
-    shown_by="error-matrix/model-is-overloaded-for-ever",
+    shown_by="model-is-overloaded-for-ever",
 )
 class _OneAttemptMore(MatrixAgent):
     attempts_max: Mapping[str, int] = {"provider_network_error": 4}
 
 
-@wrong(
+@matrix(
     "request-retries-retries",
     "Repeats a request that was retried to its end, like livekit/agents PR#5335",
     fails="amplification.requests",
-    model=MODEL,
-    shown_by="error-matrix/model-is-overloaded-for-ever",
+    shown_by="model-is-overloaded-for-ever",
     origin="livekit/agents PR#5335",
 )
 class _RequestRetriesRetries(MatrixAgent):
@@ -407,23 +364,21 @@ class _RequestRetriesRetries(MatrixAgent):
         return await super().ask_chain(turn, messages)
 
 
-@wrong(
+@matrix(
     "schedule-begins-late",
     "Waits two seconds before the first retry",
     fails="backoff.wait",
-    model=MODEL,
-    shown_by="error-matrix/model-says-so-in-the-stream",
+    shown_by="model-says-so-in-the-stream",
 )
 class _ScheduleBeginsLate(MatrixAgent):
     first_wait_s = 2.0
 
 
-@wrong(
+@matrix(
     "never-times-out",
     "Waits for ever for a connection that has gone silent, like earendil-works/pi#8331",
     fails="ordering.call-ends-once",
-    model=MODEL,
-    shown_by="error-matrix/model-times-out-once",
+    shown_by="model-times-out-once",
     origin="earendil-works/pi#8331",
 )
 class _NeverTimesOut(MatrixAgent):
@@ -431,12 +386,11 @@ class _NeverTimesOut(MatrixAgent):
         super().__init__(replace(surroundings, timeout_s=1e9))
 
 
-@wrong(
+@matrix(
     "denied-for-ever",
     "Lets a model ask for what it is denied as often as it likes",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/denied-again-and-again",
+    shown_by="denied-again-and-again",
 )
 class _DeniedForEver(MatrixAgent):
     def after_tool(self, *call: Any) -> Next:

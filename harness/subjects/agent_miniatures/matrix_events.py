@@ -7,7 +7,7 @@ from asyncio.subprocess import Process
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.matrix_table import matrix
 from harness.subjects.ports import Node, RunResult, Workflow
 from harness.subjects.reference_agents.core import Ended, Pair, Turn
 from harness.subjects.reference_agents.matrix import MatrixAgent
@@ -16,8 +16,6 @@ from harness.subjects.reference_agents.matrix_reading import RUNTIME, ProgramRun
 from harness.subjects.reference_agents.matrix_words import Failure
 
 __all__: list[str] = []
-
-MODEL = "error-matrix"
 
 
 class _Muted(MatrixAgent):
@@ -34,23 +32,21 @@ class _Muted(MatrixAgent):
 # --- The retries of a stage ----------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "retries-in-silence",
     "Retries a stage without an event of the task",
     fails="ordering.retry-is-a-task-event",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-once",
+    shown_by="coder-disconnects-once",
 )
 class _RetriesInSilence(_Muted):
     muted = "task.retry"
 
 
-@wrong(
+@matrix(
     "retry-not-in-metadata",
     "Retries a stage and does not count it in the metadata of the round",
     fails="ordering.retry-in-metadata",
-    model=MODEL,
-    shown_by="error-matrix/tester-loses-its-host",
+    shown_by="tester-loses-its-host",
 )
 class _RetryNotInMetadata(MatrixAgent):
     async def save_meta(
@@ -61,12 +57,11 @@ class _RetryNotInMetadata(MatrixAgent):
             await super().save_meta(node, failure, status, next_action, message)
 
 
-@wrong(
+@matrix(
     "unaudited-retry",
     "Asks a provider again and does not write down which attempt failed",
     fails="ordering.retry-audited",
-    model=MODEL,
-    shown_by="error-matrix/model-says-so-in-the-stream",
+    shown_by="model-says-so-in-the-stream",
 )
 class _UnauditedRetry(MatrixAgent):
     def put_on_record(
@@ -79,12 +74,11 @@ class _UnauditedRetry(MatrixAgent):
 # --- The runs of programs -------------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "spawned-before-started",
     "Notes that a run was spawned before it says that one begins",
     fails="ordering.run-begins-with-started",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _SpawnedBeforeStarted(_Muted):
     muted = "run.started"
@@ -100,23 +94,21 @@ class _LateLines(ProgramRunner):
         return run
 
 
-@wrong(
+@matrix(
     "lines-after-the-end",
     "Flushes the last line of a program after its run has ended",
     fails="ordering.run-order",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _LinesAfterTheEnd(MatrixAgent):
     runner_type = _LateLines
 
 
-@wrong(
+@matrix(
     "run-never-ends",
     "Leaves out the end of a run that ended well",
     fails="ordering.run-ends-once",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _RunNeverEnds(_Muted):
     muted = "run.completed"
@@ -132,12 +124,11 @@ class _ExitIsFailed(ProgramRunner):
             super().completed(process, run, name)
 
 
-@wrong(
+@matrix(
     "exit-is-run-failed",
     "Emits run.failed for a program that ended with a status",
     fails="ordering.run-failed-is-no-exit",
-    model=MODEL,
-    shown_by="error-matrix/coder-prompt-too-long",
+    shown_by="coder-prompt-too-long",
 )
 class _ExitIsRunFailed(MatrixAgent):
     runner_type = _ExitIsFailed
@@ -150,12 +141,11 @@ class _SilentEnd(ProgramRunner):
         self.emit("run.completed", run=name)
 
 
-@wrong(
+@matrix(
     "run-completed-without-code",
     "Notes the end of a run without its status or signal",
     fails="ordering.run-completed-tells-how",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _RunCompletedWithoutCode(MatrixAgent):
     runner_type = _SilentEnd
@@ -164,12 +154,11 @@ class _RunCompletedWithoutCode(MatrixAgent):
 # --- The state machine of a task ------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "builds-before-it-plans",
     "Goes to plan when the first stage is over",
     fails="ordering.fsm-begins-with-intake",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-once",
+    shown_by="coder-disconnects-once",
 )
 class _BuildsBeforeItPlans(MatrixAgent):
     def transition(self, to: str, reason: str) -> None:
@@ -182,12 +171,11 @@ class _BuildsBeforeItPlans(MatrixAgent):
             super().transition("plan", "late")
 
 
-@wrong(
+@matrix(
     "tests-before-it-reviews",
     "Says test where it reviews, and review where it tests",
     fails="ordering.fsm-order-of-a-round",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _TestsBeforeItReviews(MatrixAgent):
     def transition(self, to: str, reason: str) -> None:
@@ -195,12 +183,11 @@ class _TestsBeforeItReviews(MatrixAgent):
         super().transition({"review": "test", "test": "review"}.get(to, to), reason)
 
 
-@wrong(
+@matrix(
     "stays-in-iterate",
     "Builds again and never says that it left iterate",
     fails="ordering.fsm-iterates-to-build",
-    model=MODEL,
-    shown_by="error-matrix/tests-fail-then-pass",
+    shown_by="tests-fail-then-pass",
 )
 class _StaysInIterate(MatrixAgent):
     def transition(self, to: str, reason: str) -> None:
@@ -210,12 +197,11 @@ class _StaysInIterate(MatrixAgent):
         super().transition(to, reason)
 
 
-@wrong(
+@matrix(
     "iterates-unsaid",
     "Goes back to the coder without the transition to iterate",
     fails="ordering.failed-test-iterates",
-    model=MODEL,
-    shown_by="error-matrix/tests-fail-then-pass",
+    shown_by="tests-fail-then-pass",
 )
 class _IteratesUnsaid(MatrixAgent):
     def transition(self, to: str, reason: str) -> None:
@@ -224,12 +210,11 @@ class _IteratesUnsaid(MatrixAgent):
             super().transition(to, reason)
 
 
-@wrong(
+@matrix(
     "no-finalize-on-failure",
     "Ends a failed task without a terminal event, like ag-ui-protocol/ag-ui#2416",
     fails="ordering.fsm-finalizes-once",
-    model=MODEL,
-    shown_by="error-matrix/tester-not-json",
+    shown_by="tester-not-json",
     origin="ag-ui-protocol/ag-ui#2416",
 )
 class _NoFinalizeOnFailure(MatrixAgent):
@@ -239,12 +224,11 @@ class _NoFinalizeOnFailure(MatrixAgent):
             super().transition(to, reason)
 
 
-@wrong(
+@matrix(
     "finalizes-twice",
     "Finalizes a task as failed, then as finished, like agentscope-ai/agentscope-java#2642",
     fails="ordering.fsm-finalizes-once",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-token-expired",
+    shown_by="reviewer-token-expired",
     origin="agentscope-ai/agentscope-java#2642",
 )
 class _FinalizesTwice(MatrixAgent):
@@ -256,12 +240,11 @@ class _FinalizesTwice(MatrixAgent):
             super().transition(to, "finished")
 
 
-@wrong(
+@matrix(
     "works-after-finalize",
     "Finalizes before the last stage",
     fails="ordering.fsm-finalize-is-last",
-    model=MODEL,
-    shown_by="error-matrix/coder-disconnects-once",
+    shown_by="coder-disconnects-once",
 )
 class _WorksAfterFinalize(MatrixAgent):
     async def carry_out(self, turn: Turn, workflow: Workflow) -> str:
@@ -274,12 +257,11 @@ class _WorksAfterFinalize(MatrixAgent):
         """Stay in the last state."""
 
 
-@wrong(
+@matrix(
     "transition-without-reason",
     "Logs transitions without why they happened",
     fails="ordering.fsm-says-why",
-    model=MODEL,
-    shown_by="error-matrix/good-iteration",
+    shown_by="good-iteration",
 )
 class _TransitionWithoutReason(MatrixAgent):
     def emit(self, name: str, **fields: Any) -> None:
@@ -291,12 +273,11 @@ class _TransitionWithoutReason(MatrixAgent):
 # --- Cancels and ends -----------------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "cancel-audited-as-error",
     "Audits a cancel as one more failure",
     fails="cancel.audited",
-    model=MODEL,
-    shown_by="error-matrix/canceled-in-a-backoff",
+    shown_by="canceled-in-a-backoff",
 )
 class _CancelAuditedAsError(MatrixAgent):
     def cancelled(self, turn: Turn) -> Ended:
@@ -305,12 +286,11 @@ class _CancelAuditedAsError(MatrixAgent):
         return super().cancelled(turn)
 
 
-@wrong(
+@matrix(
     "works-after-the-end",
     "Starts a program after the task has ended",
     fails="ordering.nothing-after-the-end",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-token-expired",
+    shown_by="reviewer-token-expired",
 )
 class _WorksAfterTheEnd(MatrixAgent):
     async def run_turn(self, text: str) -> RunResult:

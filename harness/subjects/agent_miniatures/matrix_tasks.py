@@ -7,43 +7,43 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from harness.subjects.agent_miniatures.matrix import AsksOnly
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.matrix_table import AsksOnly, matrix
 from harness.subjects.ports import Node, RunResult, TypedError, Workflow
 from harness.subjects.reference_agents.core import Ended, Pair, Turn
 from harness.subjects.reference_agents.matrix import MatrixAgent
-from harness.subjects.reference_agents.matrix_reading import NETWORK, RUNTIME, ProgramRun, Trouble
+from harness.subjects.reference_agents.matrix_reading import (
+    NETWORK,
+    REVIEW_SCHEMA,
+    RUNTIME,
+    ProgramRun,
+    Trouble,
+)
 from harness.subjects.reference_agents.matrix_words import Failure, Notice
 
 __all__: list[str] = []
-
-MODEL = "error-matrix"
-REVIEW = ("stage", "review_schema_invalid")
 
 
 # --- How a task ends ---------------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "goes-on-behind-the-gate",
     "Lets the tester begin behind a review that failed",
     fails="ordering.gate-holds",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-fields-missing",
+    shown_by="reviewer-fields-missing",
 )
 class _GoesOnBehindTheGate(MatrixAgent):
     def after_stage(self, workflow: Workflow, index: int, failure: Failure) -> int | None:
         """Take a review that cannot be read for one that approves."""
         following = super().after_stage(workflow, index, failure)
-        return index + 1 if failure.pair == REVIEW else following
+        return index + 1 if failure.pair == REVIEW_SCHEMA else following
 
 
-@wrong(
+@matrix(
     "fails-the-thread",
     "Ends the whole discussion when one speaker's provider fails",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/discussion-without-a-token",
+    shown_by="discussion-without-a-token",
 )
 class _FailsTheThread(MatrixAgent):
     def after_stage(self, workflow: Workflow, index: int, failure: Failure) -> int | None:
@@ -51,12 +51,11 @@ class _FailsTheThread(MatrixAgent):
         return super().after_stage(workflow, index, replace(failure, discussion=False))
 
 
-@wrong(
+@matrix(
     "holds-a-discussion-to-a-schema",
     "Wants JSON from a discussion",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/discussion-is-plain-text",
+    shown_by="discussion-is-plain-text",
 )
 class _HoldsADiscussionToASchema(MatrixAgent):
     def is_gated(self, node: Node) -> bool:
@@ -66,23 +65,22 @@ class _HoldsADiscussionToASchema(MatrixAgent):
     def read(self, node: Node, run: ProgramRun) -> Trouble | None:
         """Call it what a review would be."""
         trouble = super().read(node, run)
-        return Trouble(REVIEW) if trouble is not None and trouble.pair is None else trouble
+        return Trouble(REVIEW_SCHEMA) if trouble is not None and trouble.pair is None else trouble
 
     def again_after_s(self, node: Node, pair: Pair | None) -> float | None:
         """Give no second chance."""
-        return None if pair == REVIEW else super().again_after_s(node, pair)
+        return None if pair == REVIEW_SCHEMA else super().again_after_s(node, pair)
 
     def after_stage(self, workflow: Workflow, index: int, failure: Failure) -> int | None:
         """End the thread by it."""
         return None
 
 
-@wrong(
+@matrix(
     "a-failed-speaker-is-a-success",
     "Reports a failed child as a success, like vercel/eve#412",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/tester-token-invalid",
+    shown_by="tester-token-invalid",
     origin="vercel/eve#412",
 )
 class _AFailedChildIsASuccess(MatrixAgent):
@@ -92,12 +90,11 @@ class _AFailedChildIsASuccess(MatrixAgent):
         return index + 1 if following is None else following
 
 
-@wrong(
+@matrix(
     "gives-up-on-a-red-test",
     "Ends the task when the tests fail once",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/tests-fail-then-pass",
+    shown_by="tests-fail-then-pass",
 )
 class _GivesUpOnARedTest(MatrixAgent):
     def after_stage(self, workflow: Workflow, index: int, failure: Failure) -> int | None:
@@ -105,12 +102,11 @@ class _GivesUpOnARedTest(MatrixAgent):
         return index + 1 if failure.discussion else None
 
 
-@wrong(
+@matrix(
     "iterates-for-ever",
     "Goes back to the coder without a bound, like ambient-code/agentready#104",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/tests-fail-for-ever",
+    shown_by="tests-fail-for-ever",
     origin="ambient-code/agentready#104",
 )
 class _IteratesForEver(MatrixAgent):
@@ -126,12 +122,11 @@ class _IteratesForEver(MatrixAgent):
     iterations = 0
 
 
-@wrong(
+@matrix(
     "another-class-at-the-end",
     "Calls whatever ended a task a runtime error",
     fails="failures.outcome",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-token-expired",
+    shown_by="reviewer-token-expired",
 )
 class _AnotherClassAtTheEnd(MatrixAgent):
     def result(self, turn: Turn, end: Ended) -> RunResult:
@@ -140,12 +135,11 @@ class _AnotherClassAtTheEnd(MatrixAgent):
         return result if end.pair is None else replace(result, code=RUNTIME[1])
 
 
-@wrong(
+@matrix(
     "another-class-over-http",
     "Calls a token that was refused a network error",
     fails="classification.declared",
-    model=MODEL,
-    shown_by="error-matrix/model-refuses-the-token",
+    shown_by="model-refuses-the-token",
 )
 class _AnotherClassOverHttp(MatrixAgent):
     def result(self, turn: Turn, end: Ended) -> RunResult:
@@ -154,12 +148,11 @@ class _AnotherClassOverHttp(MatrixAgent):
         return result if end.pair is None else replace(result, code=NETWORK[1])
 
 
-@wrong(
+@matrix(
     "says-sorry",
     "Returns an apology as if it were the model's answer",
     fails="swallow.silent",
-    model=MODEL,
-    shown_by="error-matrix/model-is-overloaded-for-ever",
+    shown_by="model-is-overloaded-for-ever",
 )
 class _SaysSorry(MatrixAgent):
     def result(self, turn: Turn, end: Ended) -> RunResult:
@@ -168,12 +161,11 @@ class _SaysSorry(MatrixAgent):
         return result if result.state == "completed" else RunResult(text="Sorry, not now.")
 
 
-@wrong(
+@matrix(
     "cancel-is-a-failure",
     "Ends a cancelled task as one that failed",
     fails="cancel.outcome",
-    model=MODEL,
-    shown_by="error-matrix/canceled-stubborn-program",
+    shown_by="canceled-stubborn-program",
 )
 class _CancelIsAFailure(MatrixAgent):
     async def run_turn(self, text: str) -> RunResult:
@@ -183,12 +175,11 @@ class _CancelIsAFailure(MatrixAgent):
         raise TypedError(*RUNTIME, "the task was interrupted")
 
 
-@wrong(
+@matrix(
     "cancel-leaves-the-program",
     "Cancels the task and leaves its program running, like google/adk-python#7172",
     fails="ordering.stopped-means-ended",
-    model=MODEL,
-    shown_by="error-matrix/canceled-stubborn-program",
+    shown_by="canceled-stubborn-program",
     origin="google/adk-python#7172",
 )
 class _CancelLeavesTheProgram(MatrixAgent):
@@ -198,24 +189,22 @@ class _CancelLeavesTheProgram(MatrixAgent):
 # --- What is told and kept ----------------------------------------------------------------------
 
 
-@wrong(
+@matrix(
     "tells-nobody",
     "Shows the operator nothing of a failed stage",
     fails="failures.told-operator",
-    model=MODEL,
-    shown_by="error-matrix/coder-is-not-installed",
+    shown_by="coder-is-not-installed",
 )
 class _TellsNobody(MatrixAgent):
     def show(self, notice: Notice) -> None:
         """Show nothing."""
 
 
-@wrong(
+@matrix(
     "one-text-for-all",
     "Tells the operator of each failure in the same words",
     fails="failures.told-operator",
-    model=MODEL,
-    shown_by="error-matrix/tests-fail-for-ever",
+    shown_by="tests-fail-for-ever",
 )
 class _OneTextForAll(MatrixAgent):
     def show(self, notice: Notice) -> None:
@@ -223,12 +212,11 @@ class _OneTextForAll(MatrixAgent):
         super().show(replace(notice, message="Something went wrong."))
 
 
-@wrong(
+@matrix(
     "offers-no-action",
     "Shows a failed stage without a way to go on",
     fails="failures.told-operator",
-    model=MODEL,
-    shown_by="error-matrix/coder-times-out-for-ever",
+    shown_by="coder-times-out-for-ever",
 )
 class _OffersNoAction(MatrixAgent):
     def show(self, notice: Notice) -> None:
@@ -236,12 +224,11 @@ class _OffersNoAction(MatrixAgent):
         super().show(replace(notice, actions=()))
 
 
-@wrong(
+@matrix(
     "one-pill-for-all",
     "Shows every failed stage with the same status",
     fails="failures.told-operator",
-    model=MODEL,
-    shown_by="error-matrix/tester-not-json",
+    shown_by="tester-not-json",
 )
 class _OnePillForAll(MatrixAgent):
     def show(self, notice: Notice) -> None:
@@ -249,12 +236,11 @@ class _OnePillForAll(MatrixAgent):
         super().show(replace(notice, pill="error"))
 
 
-@wrong(
+@matrix(
     "keeps-no-raw-output",
     "Throws away what a failed stage had written",
     fails="failures.kept",
-    model=MODEL,
-    shown_by="error-matrix/coder-prompt-too-long",
+    shown_by="coder-prompt-too-long",
 )
 class _KeepsNoRawOutput(MatrixAgent):
     async def save(self, name: str, text: str) -> None:
@@ -263,12 +249,11 @@ class _KeepsNoRawOutput(MatrixAgent):
             await super().save(name, text)
 
 
-@wrong(
+@matrix(
     "counts-no-retries",
     "Keeps the metadata of a failed stage without its retries",
     fails="failures.kept",
-    model=MODEL,
-    shown_by="error-matrix/reviewer-disconnects-for-ever",
+    shown_by="reviewer-disconnects-for-ever",
 )
 class _CountsNoRetries(MatrixAgent):
     async def save_meta(

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.subjects.agent_miniatures.table import wrong
 from harness.subjects.ports import ProviderTarget, Reply
-from harness.subjects.reference_agents.core import Ended, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
 from harness.subjects.reference_agents.relavium_errors import CODE_OF_KIND
 from harness.subjects.reference_agents.wire import AttemptFailed

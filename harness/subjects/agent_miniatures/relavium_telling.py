@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.subjects.agent_miniatures.table import wrong
-from harness.subjects.ports import Node, ProviderTarget, Surroundings
-from harness.subjects.reference_agents.core import Ended, Next, Pair, Turn
+from harness.subjects.ports import Node, Surroundings
+from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
 from harness.subjects.reference_agents.relavium_errors import RunError
-from harness.subjects.reference_agents.wire import AttemptFailed
 
 __all__: list[str] = []
 

@@ -38,6 +38,7 @@ from harness.subjects.ports.runtime import (
     CancelScope,
     Limits,
     RunResult,
+    RunState,
     Runtime,
     Surroundings,
 )
@@ -90,6 +91,7 @@ __all__ = [
     "Queue",
     "Reply",
     "RunResult",
+    "RunState",
     "Runtime",
     "SandboxError",
     "SessionStore",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
+from harness.model.failure_rules import RunState
 from harness.model.mishap import CancelScope
 from harness.model.port_values import InteractionAnswer
 from harness.subjects.ports.extension import Extension
@@ -33,7 +34,7 @@ from harness.subjects.ports.store import SessionStore
 from harness.subjects.ports.tool import Tool
 from harness.subjects.ports.workflow import Workflow
 
-__all__ = ["CancelScope", "Limits", "RunResult", "Runtime", "Surroundings"]
+__all__ = ["CancelScope", "Limits", "RunResult", "RunState", "Runtime", "Surroundings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ class RunResult:
     """
 
     text: str = ""
-    state: Literal["completed", "degraded", "failed", "interrupted", "cancelled"] = "completed"
+    state: RunState = "completed"
     error_class: str | None = None
     code: str | None = None
     recoverable: bool = True

@@ -13,7 +13,6 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
 from harness.subjects.ports import ProviderTarget, Reply, Surroundings
 from harness.subjects.reference_agents.afk_breaker import Breaker
 from harness.subjects.reference_agents.afk_kinds import (
@@ -28,6 +27,7 @@ from harness.subjects.reference_agents.afk_kinds import (
     words_for,
 )
 from harness.subjects.reference_agents.afk_telling import AfkTelling
+from harness.subjects.reference_agents.bound import reference
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import (
     Ended,
@@ -35,7 +35,7 @@ from harness.subjects.reference_agents.core import (
     Message,
     Next,
     Pair,
-    State,
+    RunState,
     Turn,
 )
 from harness.subjects.reference_agents.wire import AttemptFailed
@@ -129,7 +129,7 @@ class AfkAgent(AfkTelling):
         """Return category and name of a failed attempt."""
         return of_attempt(failed.seen)
 
-    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:  # noqa: ARG002
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Retry what is transient, then fall back; stop at everything else."""
         retryable = attempt.pair is not None and attempt.pair[0] == "Retryable"
         if retryable and attempt.number < self.attempts_max:
@@ -155,11 +155,11 @@ class AfkAgent(AfkTelling):
             return False
         return pair is not None
 
-    def llm_state(self) -> State:
+    def llm_state(self) -> RunState:
         """Return how a run ends that has no answer of any model."""
         return "failed" if self.world.policies.get("llm", "fail") == "fail" else "degraded"
 
-    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
         """Return the end of a run without an answer; a degraded one has the error as its text."""
         words = words_for(pair)
         if state == "degraded":
@@ -228,7 +228,7 @@ class AfkAgent(AfkTelling):
         """Return category and name of a call that is not good."""
         return of_call(call, outcome)
 
-    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:  # noqa: ARG002
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
         """Tell the LLM; where the failure is configurable, the policy may end the run."""
         pair = self.classify_tool(call, outcome)
         if pair is None or pair[0] != "Configurable":
@@ -261,18 +261,18 @@ class AfkAgent(AfkTelling):
 
     # ------------------------------------------------------------------ ends
 
-    def at_limit(self, turn: Turn, limit: str) -> Ended:  # noqa: ARG002
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a run that has reached a limit: at once, under the limit's own name."""
         pair = LIMITS.get(limit)
         self.audit(pair, "run")
-        state: State = "interrupted" if limit == "wall_time" else "failed"
+        state: RunState = "interrupted" if limit == "wall_time" else "failed"
         return Ended(state, pair, words_for(pair))
 
-    def cancelled(self, turn: Turn) -> Ended:  # noqa: ARG002
+    def cancelled(self, turn: Turn) -> Ended:
         """Return the end of a run that was cancelled: no error."""
         return Ended("cancelled", None, "The run was cancelled")
 
-    def unexpected(self, turn: Turn, error: Exception) -> Ended:  # noqa: ARG002
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
         """Return the end of a run in which something happened that nobody thought of."""
         self.audit(None, "run", what=type(error).__name__)
         return Ended("failed", None, words_for(None))
@@ -318,9 +318,4 @@ class AfkAgent(AfkTelling):
         self.tolerated(turn, QUEUE_PUSH)
 
 
-reference_afk = runtime(
-    id="reference-afk",
-    title="Correct agent runtime of the AFK model, async",
-    declares=("errors", "audit", "events", "user", "model", "operator"),
-    inline=True,
-)(AfkAgent)
+reference_afk = reference("afk", "AFK")(AfkAgent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.subjects.reference_agents.calls import Call, Outcome
+from harness.subjects.reference_agents.turn import Pair
 from harness.subjects.stud import AttemptError
 
 __all__ = [
@@ -24,13 +25,10 @@ __all__ = [
     "TELEMETRY",
     "TIMEOUT",
     "WORDS",
-    "Pair",
     "of_attempt",
     "of_call",
     "words_for",
 ]
-
-Pair = tuple[str, str]
 
 RATE_LIMIT: Final = ("Retryable", "RateLimit")
 SERVER_ERROR: Final = ("Retryable", "ServerError")

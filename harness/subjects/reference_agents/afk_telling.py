@@ -81,7 +81,7 @@ class AfkTelling(Agent):
             finish_reason=reply.finish_reason,
         )
 
-    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:  # noqa: ARG002
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         """An attempt at a provider has failed."""
         target, seen = attempt.target.id or "provider", attempt.error.seen
         self.audit(attempt.pair, target, attempt.number, signal=seen.kind, next=step.act)
@@ -107,7 +107,7 @@ class AfkTelling(Agent):
             tool_call_ids=[call.id for call in reply.tool_calls],
         )
 
-    def call_proposed(self, turn: Turn, call: Call) -> None:  # noqa: ARG002
+    def call_proposed(self, turn: Turn, call: Call) -> None:
         """The LLM has asked for a tool, or for a subagent."""
         if call.tool is not None and call.tool.contract.agent:
             self.batch.agents[call.id] = call.tool.contract.required
@@ -131,7 +131,7 @@ class AfkTelling(Agent):
         """The run goes on."""
         self.emit("run_resumed", tool_name=call.name, tool_call_id=call.id, decision=decision)
 
-    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:  # noqa: ARG002
+    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
         """A call is not executed."""
         pair = self.classify_tool(call, outcome)
         self.audit(pair, call.id, 1, tool=call.name, outcome=outcome.kind)
@@ -140,14 +140,14 @@ class AfkTelling(Agent):
         self.call_completed(call, success=False, error=words_for(pair))
         self.tell_model(call, outcome)
 
-    def call_started(self, turn: Turn, call: Call, attempt: int) -> None:  # noqa: ARG002
+    def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
         """A tool is about to be executed, or a subagent to be dispatched."""
         if call.id in self.batch.agents:
             self.emit("subagent_started", subagent_name=call.name, correlation_id=call.id)
 
     def call_ended(
         self,
-        turn: Turn,  # noqa: ARG002
+        turn: Turn,
         call: Call,
         attempt: int,
         outcome: Outcome,

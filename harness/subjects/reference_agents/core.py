@@ -8,7 +8,7 @@ results, until it has its last word. A model is a subclass that fills in the ste
     classify_tool      what a failed tool call is
     after_tool         what to do about it: tell the model, execute again, or end the turn
     content            what the model is told of a call
-    moments            everything from `turn_started` on: events, audit, messages
+    moments            everything from `turn_started` on: events, records, messages
 
 Nothing here knows a schedule, a wait or an event name.
 """
@@ -18,17 +18,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from harness.subjects.ports import (
-    CancelScope,
-    ProviderTarget,
-    Reply,
-    RunResult,
-    Surroundings,
-)
+from harness.subjects.ports import CancelScope, ProviderTarget, Reply, RunResult, Surroundings
 from harness.subjects.reference_agents.calls import (
     Call,
+    Kind,
     Outcome,
     execute_once,
     proposed,
@@ -42,7 +37,7 @@ from harness.subjects.reference_agents.turn import (
     Message,
     Next,
     Pair,
-    State,
+    RunState,
     Turn,
 )
 from harness.subjects.reference_agents.wire import (
@@ -53,7 +48,7 @@ from harness.subjects.reference_agents.wire import (
     tool_message,
 )
 
-__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "State", "Turn"]
+__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
 
 
 class Agent(Services):
@@ -89,7 +84,7 @@ class Agent(Services):
             finally:
                 self.running = None
 
-    def cancel(self, scope: CancelScope, target: str | None) -> None:  # noqa: ARG002
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
         """Cancel the turn that runs; to cancel twice is to cancel once."""
         if self.running is not None:
             self.running.cancel()
@@ -153,7 +148,7 @@ class Agent(Services):
         if end.state in ("completed", "degraded"):
             self.history += turn.messages
 
-    def result(self, turn: Turn, end: Ended) -> RunResult:  # noqa: ARG002
+    def result(self, turn: Turn, end: Ended) -> RunResult:
         """Return the turn's end as the port has it."""
         error_class, code = end.pair or (None, None)
         return RunResult(text=end.text, state=end.state, error_class=error_class, code=code)
@@ -248,11 +243,11 @@ class Agent(Services):
             request_to(self.world, target, messages, self.world.tools, stream=self.stream)
         )
 
-    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:  # noqa: ARG002
+    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the providers that may be asked now."""
         return self.targets
 
-    def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:  # noqa: ARG002
+    def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
         """Return whether a provider may be asked (again); else the next one is.
 
         Raises:
@@ -268,7 +263,7 @@ class Agent(Services):
         """Return what to do about a failed attempt."""
         raise NotImplementedError
 
-    def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:  # noqa: ARG002
+    def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
         """Return the end of a turn whose last attempt at a provider has failed."""
         return Ended(step.state, self.run_pair(attempt.pair), str(attempt.error))
 
@@ -315,9 +310,7 @@ class Agent(Services):
         step = self.after_tool(turn, call, 1, refusal)
         self.call_refused(turn, call, refusal, step)
         if step.act == "end":
-            raise Ended(
-                step.state, self.run_pair(self.classify_tool(call, refusal)), refusal.message
-            )
+            raise self.ended_by(call, refusal, step)
         return refusal
 
     async def refusal(self, call: Call) -> Outcome | None:
@@ -341,9 +334,7 @@ class Agent(Services):
         self.approval_decided(call, approval)
         if approval == "approved":
             return None
-        kind: Literal["approval_timed_out", "denied_by_user"] = (
-            "approval_timed_out" if approval == "timeout" else "denied_by_user"
-        )
+        kind: Kind = "approval_timed_out" if approval == "timeout" else "denied_by_user"
         return Outcome(kind=kind, message=f"{call.name} was not approved")
 
     async def tool(self, turn: Turn, call: Call) -> Outcome:
@@ -366,11 +357,14 @@ class Agent(Services):
             self.call_ended(turn, call, attempt, outcome, step)
             await self.run_hooks("post_tool", {"tool": call.name, "ok": False})
             if step.act == "end":
-                pair = self.run_pair(self.classify_tool(call, outcome))
-                raise Ended(step.state, pair, outcome.message, target=call.id)
+                raise self.ended_by(call, outcome, step)
             if step.act == "tell":
                 return outcome
             await asyncio.sleep(step.wait_s)
+
+    def ended_by(self, call: Call, outcome: Outcome, step: Next) -> Ended:
+        """Return the end of a turn that goes no further than a call."""
+        return Ended(step.state, self.run_pair(self.classify_tool(call, outcome)), outcome.message)
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
         """Return class and code of a call that is not good."""

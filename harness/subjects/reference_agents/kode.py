@@ -1,73 +1,47 @@
 """The reference runtime of the KODE SDK model.
 
-    a tool error     -> its type, the flag, recommendations -> tool:error -> error -> the model
+    a tool error     -> told to the user, the monitor and the model, which decides what comes next
     a hook error     -> logged; the flow goes on
     a model error    -> error of the phase `model`; the turn ends, the agent is READY again
     an interrupt     -> what runs is aborted, what is open is sealed; READY again
 
-Nothing is ever tried again here: that is the model's decision, or the application's.
+Nothing is ever tried again here: that is the model's decision, or the application's. What is said
+on the way is in `kode_telling`, what outlives the process in `kode_memory`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.binding import Declares
-from harness.subjects.ports import CancelScope, Hook, ProviderTarget, Reply, Surroundings
+from harness.subjects.ports import CancelScope, ProviderTarget, Reply, Surroundings
+from harness.subjects.reference_agents.bound import reference
 from harness.subjects.reference_agents.calls import Call, Outcome, execute_once
-from harness.subjects.reference_agents.core import Agent, Ended, Next, Pair, Turn
-from harness.subjects.reference_agents.kode_events import (
-    CallRecord,
-    CallState,
-    ErrorType,
-    Timeline,
-    advice,
-    cleaned,
-    denied_content,
-)
+from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
+from harness.subjects.reference_agents.kode_events import CallRecord, cleaned
 from harness.subjects.reference_agents.kode_memory import Memory
-from harness.subjects.reference_agents.person import Decision
-from harness.subjects.reference_agents.wire import AttemptFailed
+from harness.subjects.reference_agents.kode_telling import KodeTelling
+from harness.subjects.reference_agents.wire import AttemptFailed, tool_message
 
-__all__ = ["DECLARES", "KodeAgent", "reference_kode"]
+__all__ = ["KodeAgent", "reference_kode"]
 
-DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
-
-_DENIED = ("denied_by_policy", "denied_by_user", "approval_timed_out")
-#: What a call is that was not good, where it is an error at all.
-_TYPES: dict[str, ErrorType] = {
-    "input_invalid": "validation",
-    "exception": "runtime",
-    "failed": "logical",
-    "unavailable": "logical",
-    "timeout": "aborted",
-    "cancelled": "aborted",
-    "unknown": "exception",
-}
-_FLAGS: dict[ErrorType, str] = {"validation": "_validationError", "runtime": "_thrownError"}
+_FAILURE: Pair = ("model", "failure")
+_STORAGE: Pair = ("system", "storage")
 _INTERRUPTED: Pair = ("system", "interrupted")
+_UNEXPECTED: Pair = ("tool", "exception")
 #: How a turn's end is called in `done`.
 _REASONS = {"completed": "completed", "degraded": "completed", "failed": "failed"}
 
 
-class KodeAgent(Agent):
+class KodeAgent(KodeTelling):
     """An agent that survives whatever its tools, its hooks and its model do."""
 
     memory_type: type[Memory] = Memory
 
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
-        self.timeline = self.make_timeline()
         self.memory = self.memory_type(surroundings)
-        self.records: dict[str, CallRecord] = {}
         self.executing: dict[str, tuple[Call, asyncio.Task[Outcome]]] = {}
-
-    def make_timeline(self, epoch: int = 1) -> Timeline:
-        """Return the timeline of the process with this number."""
-        return Timeline(self.host, epoch)
 
     # ------------------------------------------------------------------ what is asked
 
@@ -92,7 +66,7 @@ class KodeAgent(Agent):
         for id_, name in left.open_calls:
             record = CallRecord(id=id_, name=name)
             record.content = self.sealed_content(name)
-            self.history += self.memory.result(id_, record.content)
+            self.history.append(tool_message(id_, record.content))
             self.seal(record)
             sealed.append(record.snapshot())
         self.timeline.monitor(
@@ -116,11 +90,11 @@ class KodeAgent(Agent):
         await self.note(user=turn.text)
         return await super().work(turn)
 
-    def turn_started(self, turn: Turn) -> None:  # noqa: ARG002
+    def turn_started(self, turn: Turn) -> None:
         """WORKING."""
         self.state("WORKING")
 
-    def remember(self, turn: Turn, end: Ended) -> None:  # noqa: ARG002
+    def remember(self, turn: Turn, end: Ended) -> None:
         """Keep the conversation, however the turn ended: the next one goes on from there."""
         self.seal_open(turn)
         self.history += turn.messages
@@ -138,14 +112,6 @@ class KodeAgent(Agent):
         if reason == "completed":
             self.timeline.monitor("step_complete", step=turn.number)
 
-    def state(self, name: str) -> None:
-        """Emit the state of the agent: READY, WORKING or PAUSED."""
-        self.timeline.monitor("state_changed", state=name)
-
-    def breakpoint(self, name: str) -> None:
-        """Emit that a breakpoint is passed."""
-        self.timeline.monitor("breakpoint_changed", current=name)
-
     # ------------------------------------------------------------------ storage
 
     async def save(self) -> None:
@@ -162,16 +128,12 @@ class KodeAgent(Agent):
             await work
         except Exception as error:  # noqa: BLE001 - a store may raise anything
             message = cleaned(str(error))
-            self.host.audit(
-                error_class="system",
-                code="storage",
-                context={"target": "store", "message": message},
-            )
+            self.put_on_record(_STORAGE, {"target": "store", "message": message})
             self.timeline.error("error", "system", message, storage=True)
 
     # ------------------------------------------------------------------ the model
 
-    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:  # noqa: ARG002
+    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the one provider that an agent has."""
         return self.targets[:1]
 
@@ -180,59 +142,17 @@ class KodeAgent(Agent):
         self.breakpoint("PRE_MODEL")
         return await super().answer(turn, messages)
 
-    def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:  # noqa: ARG002
-        """STREAMING_MODEL."""
-        self.breakpoint("STREAMING_MODEL")
-
-    def answered(self, turn: Turn, reply: Reply) -> None:
-        """Emit the text of an answer."""
-        if reply.text:
-            self.timeline.progress("text_chunk_start", step=turn.steps)
-            self.timeline.progress("text_chunk", step=turn.steps, delta=reply.text)
-            self.timeline.progress("text_chunk_end", step=turn.steps, text=reply.text)
-        if reply.tool_calls:
-            self.breakpoint("TOOL_PENDING")
-
-    def classify(self, failed: AttemptFailed) -> Pair:  # noqa: ARG002
+    def classify(self, failed: AttemptFailed) -> Pair:
         """Return the one thing that a failure of the model is."""
-        return ("model", "failure")
+        return _FAILURE
 
-    def after_failure(
-        self,
-        turn: Turn,  # noqa: ARG002
-        target: ProviderTarget,  # noqa: ARG002
-        attempt: int,  # noqa: ARG002
-        failed: AttemptFailed,  # noqa: ARG002
-        pair: Pair | None,  # noqa: ARG002
-        *,
-        last: bool,  # noqa: ARG002
-    ) -> Next:
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """End the turn: nobody asks the model again but the application."""
         return Next(act="end")
 
-    def attempt_failed(
-        self,
-        turn: Turn,
-        target: ProviderTarget,
-        attempt: int,
-        failed: AttemptFailed,
-        pair: Pair | None,
-        step: Next,  # noqa: ARG002
-    ) -> None:
-        """Tell the monitor that the model failed."""
-        message = cleaned(str(failed))
-        error_class, code = pair or (None, None)
-        self.host.audit(
-            error_class=error_class,
-            code=code,
-            context={"target": target.id or "model", "message": message},
-            attempt=attempt,
-        )
-        self.timeline.error("error", "model", message, step=turn.number)
-
-    def nobody_left(self, turn: Turn) -> Ended:  # noqa: ARG002
+    def nobody_left(self, turn: Turn) -> Ended:
         """Return the end of a turn whose model cannot be asked."""
-        return Ended("failed", ("model", "failure"), "there is no model to ask")
+        return Ended("failed", _FAILURE, "there is no model to ask")
 
     # ------------------------------------------------------------------ tools
 
@@ -242,23 +162,7 @@ class KodeAgent(Agent):
         await self.note(assistant=turn.messages[-1])
         await super().use_tools(turn, reply)
 
-    def call_proposed(self, turn: Turn, call: Call) -> None:  # noqa: ARG002
-        """Emit tool:start."""
-        record = self.records[call.id] = CallRecord(id=call.id, name=call.name)
-        record.trail.append(record.state)
-        self.timeline.progress("tool:start", call=record.snapshot())
-
-    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:  # noqa: ARG002
-        """End a call that is not executed: denied, or an error of its own."""
-        record = self.records[call.id]
-        if outcome.kind in _DENIED:
-            record.content = denied_content(call.name, outcome.kind == "denied_by_policy")
-            self.end(record, "DENIED")
-            return
-        self.fail(record, call, outcome)
-        self.end(record, "FAILED")
-
-    async def tool(self, turn: Turn, call: Call) -> Outcome:  # noqa: ARG002
+    async def tool(self, turn: Turn, call: Call) -> Outcome:
         """Execute a call once. Whatever happens, it ends, and the others do not feel it."""
         record = self.records[call.id]
         try:
@@ -277,7 +181,7 @@ class KodeAgent(Agent):
         await self.note(started=call.id, tool=call.name)
         self.breakpoint("TOOL_EXECUTING")
         outcome = await self.execute(call)
-        failed = outcome.kind in _TYPES
+        failed = self.is_error(outcome)
         if failed:
             self.fail(record, call, outcome)
         else:
@@ -304,122 +208,15 @@ class KodeAgent(Agent):
         finally:
             del self.executing[call.id]
 
-    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:  # noqa: ARG002
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
         """Return the error type of a call, None where it is no error."""
-        if outcome.kind not in _TYPES:
-            return None
-        return ("tool", self.error_type(outcome))
+        return ("tool", self.error_type(outcome)) if self.is_error(outcome) else None
 
-    def error_type(self, outcome: Outcome) -> ErrorType:
-        """Return which of the five types an error is."""
-        if outcome.kind == "exception" and outcome.code == "call":
-            return "exception"
-        return _TYPES[outcome.kind]
-
-    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:  # noqa: ARG002
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
         """Tell the model, always."""
         return Next(act="tell")
 
-    # ------------------------------------------------------------------ errors of tools
-
-    def executed(self, record: CallRecord, outcome: Outcome) -> None:
-        """Keep a normal return as it is."""
-        record.content = self.good_content(outcome)
-        record.become("COMPLETED")
-        self.timeline.monitor("tool_executed", call=record.snapshot())
-
-    def good_content(self, outcome: Outcome) -> dict[str, Any]:
-        """Return what the model is told of a normal return."""
-        errors = [
-            {"item": item.item, "class": item.error_class, "code": item.code}
-            for item in outcome.errors
-        ]
-        content = {"ok": True, "value": outcome.value}
-        return {**content, "errors": errors} if errors else content
-
-    def fail(self, record: CallRecord, call: Call, outcome: Outcome) -> None:
-        """Identify an error, put it on record, emit it twice, and have it ready for the model."""
-        error_type = self.error_type(outcome)
-        message = self.message(outcome)
-        record.error = message
-        record.become("FAILED")
-        record.content = self.failed_content(call.name, error_type, message)
-        self.audit_error(record, error_type, message)
-        self.emit_error(record, error_type, message)
-        self.host.show_user(f"{call.name}: {message}")
-        self.host.tell_model(record.content)
-
-    def message(self, outcome: Outcome) -> str:
-        """Return what model and user read of an error."""
-        prefix = "Invalid parameters: " if outcome.kind == "input_invalid" else ""
-        return prefix + cleaned(outcome.message)
-
-    def retryable(self, error_type: ErrorType) -> bool:
-        """Return whether the model may try again."""
-        return error_type not in ("validation", "aborted")
-
-    def failed_content(self, tool: str, error_type: ErrorType, message: str) -> dict[str, Any]:
-        """Return what the model is told of an error."""
-        return {
-            "ok": False,
-            "error": message,
-            "errorType": error_type,
-            "retryable": self.retryable(error_type),
-            "recommendations": self.recommendations(error_type, tool),
-        }
-
-    def recommendations(self, error_type: ErrorType, tool: str) -> list[str]:
-        """Return what the model may do about it."""
-        names = tuple(item.contract.name for item in self.world.tools)
-        return advice(error_type, tool, names)
-
-    def audit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        """Put an error on record, with the flag of the layer that caught it."""
-        context: dict[str, Any] = {"target": record.id, "tool": record.name, "message": message}
-        if error_type in _FLAGS:
-            context[_FLAGS[error_type]] = True
-        self.host.audit(error_class="tool", code=error_type, context=context)
-
-    def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        """Emit tool:error for the user and `error` for the monitor."""
-        self.timeline.progress("tool:error", call=record.snapshot(), error=message)
-        self.timeline.error(
-            self.severity(error_type),
-            "tool",
-            message,
-            callId=record.id,
-            tool=record.name,
-            errorType=error_type,
-            retryable=self.retryable(error_type),
-        )
-
-    def severity(self, error_type: ErrorType) -> Any:
-        """Return how loud the monitor is told."""
-        return "warn" if error_type in ("logical", "validation") else "error"
-
-    def end(self, record: CallRecord, state: CallState) -> None:
-        """Emit tool:end, and keep the record of the call."""
-        record.over = True
-        if record.state != state:
-            record.become(state)
-        self.host.audit_event("ToolCallRecord", call=record.snapshot())
-        self.timeline.progress("tool:end", call=record.snapshot())
-
-    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what the model is told of a call."""
-        return self.records[call.id].content or {}
-
     # ------------------------------------------------------------------ what was cut off
-
-    def seal(self, record: CallRecord) -> None:
-        """End a call that nobody will hear of any more."""
-        record.error = "the call was cut off; its result is missing"
-        self.end(record, "SEALED")
-
-    def sealed_content(self, tool: str) -> dict[str, Any]:
-        """Return what the model is told of a call that was cut off."""
-        message = "The result is missing: the call was cut off. It may have had its effect."
-        return self.failed_content(tool, "aborted", message)
 
     def seal_open(self, turn: Turn) -> None:
         """Give every call of the last answer a result, so that the next request is sound."""
@@ -430,64 +227,26 @@ class KodeAgent(Agent):
             if record is not None and not record.over:
                 self.seal(record)
             content = None if record is None else record.content
-            turn.messages += self.memory.result(item["id"], content or self.sealed_content(name))
-
-    # ------------------------------------------------------------------ permissions
-
-    def approval_asked(self, call: Call) -> None:
-        """PAUSED, until the person has decided."""
-        record = self.records[call.id]
-        record.become("APPROVAL_REQUIRED")
-        self.breakpoint("AWAITING_APPROVAL")
-        self.timeline.control("permission_required", call=record.snapshot())
-        self.state("PAUSED")
-
-    def approval_decided(self, call: Call, decision: Decision) -> None:
-        """Say what was decided, and go on."""
-        allowed = decision == "approved"
-        self.timeline.control(
-            "permission_decided",
-            callId=call.id,
-            decision="allow" if allowed else "deny",
-            decidedBy="timeout" if decision == "timeout" else "user",
-        )
-        if allowed:
-            self.records[call.id].become("APPROVED")
-        self.state("WORKING")
+            turn.messages.append(tool_message(item["id"], content or self.sealed_content(name)))
 
     # ------------------------------------------------------------------ hooks and ends
 
-    def hook_failed(self, hook: Hook, error: Exception) -> None:
-        """Log error and continue."""
-        message = cleaned(str(error) or f"the hook {hook.id} did not come back")
-        self.host.audit(
-            error_class="system", code="hook", context={"target": hook.id, "message": message}
-        )
-        self.timeline.error("warn", "system", message, hook=hook.id, slot=hook.slot)
-
-    def at_limit(self, turn: Turn, limit: str) -> Ended:  # noqa: ARG002
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a turn that has reached a limit, of which the document has none."""
         message = f"the turn has used up its {limit.replace('_', ' ')}"
         self.timeline.error("warn", "system", message, limit=limit)
         return Ended("interrupted", None, message)
 
-    def cancelled(self, turn: Turn) -> Ended:  # noqa: ARG002
+    def cancelled(self, turn: Turn) -> Ended:
         """Return the end of a turn that was interrupted."""
         return Ended("interrupted", _INTERRUPTED, "the turn was interrupted")
 
-    def unexpected(self, turn: Turn, error: Exception) -> Ended:  # noqa: ARG002
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
         """Return the end of a turn in which something happened that nobody thought of."""
         message = cleaned(str(error) or type(error).__name__)
-        self.host.audit(
-            error_class="tool", code="exception", context={"target": "run", "message": message}
-        )
+        self.put_on_record(_UNEXPECTED, {"target": "run", "message": message})
         self.timeline.error("error", "system", message)
-        return Ended("failed", ("tool", "exception"), message)
+        return Ended("failed", _UNEXPECTED, message)
 
 
-reference_kode = runtime(
-    id="reference-kode-sdk",
-    title="Correct agent runtime of the KODE SDK model, async",
-    declares=DECLARES,
-    inline=True,
-)(KodeAgent)
+reference_kode = reference("kode-sdk", "KODE SDK")(KodeAgent)

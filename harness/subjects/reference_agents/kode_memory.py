@@ -7,16 +7,15 @@ a process has begun is kept too, so that no two of them use the same bookmarks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.subjects.ports import Surroundings, TypedError
+from harness.subjects.reference_agents.turn import Message
+from harness.subjects.reference_agents.wire import tool_message
 
 __all__ = ["Left", "Memory"]
-
-Message = dict[str, Any]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,9 +80,4 @@ class Memory:
         elif "ended" in entry:
             id_ = str(entry["ended"])
             left.open_calls = [item for item in left.open_calls if item[0] != id_]
-            left.messages += self.result(id_, entry.get("content") or {})
-
-    def result(self, id_: str, content: Mapping[str, Any]) -> list[Message]:
-        """Return the message that tells the model of a call."""
-        text = json.dumps(content, ensure_ascii=False)
-        return [{"role": "tool", "tool_call_id": id_, "content": text}]
+            left.messages.append(tool_message(id_, entry.get("content") or {}))

@@ -19,13 +19,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
 from harness.subjects.ports import Node, Surroundings, Workflow
+from harness.subjects.reference_agents.bound import reference
 from harness.subjects.reference_agents.calls import Call, execute_once
 from harness.subjects.reference_agents.core import Ended, Pair, Turn
 from harness.subjects.reference_agents.matrix_conversation import MatrixConversation
 from harness.subjects.reference_agents.matrix_programs import ProgramRunner
 from harness.subjects.reference_agents.matrix_reading import (
+    REVIEW_SCHEMA,
+    TEST_FAILED,
+    TESTER_SCHEMA,
     TIMEOUT,
     ProgramRun,
     Trouble,
@@ -37,11 +40,7 @@ from harness.subjects.reference_runtime.tool_call import misfit
 
 __all__ = ["MatrixAgent", "StageFailed", "reference_matrix"]
 
-TEST_FAILED = ("stage", "test_failed")
-_SCHEMA = {
-    "reviewer": ("stage", "review_schema_invalid"),
-    "tester": ("stage", "tester_schema_invalid"),
-}
+_SCHEMA = {"reviewer": REVIEW_SCHEMA, "tester": TESTER_SCHEMA}
 _STATES = {"coder": "build", "reviewer": "review", "tester": "test"}
 _REGENERATE = "Answer again, with nothing but one JSON object that fits the schema."
 
@@ -301,9 +300,4 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     return misfit(value, schema) is None
 
 
-reference_matrix = runtime(
-    id="reference-error-matrix",
-    title="Correct agent runtime of the Error Handling Matrix model, async",
-    declares=("errors", "audit", "events", "user", "model", "operator"),
-    inline=True,
-)(MatrixAgent)
+reference_matrix = reference("error-matrix", "Error Handling Matrix")(MatrixAgent)

@@ -106,11 +106,11 @@ class MatrixConversation(Agent):
     def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a task at a limit, of which the document says nothing."""
         self.put_on_record(None, {"target": "run", "limit": limit})
-        return Ended("failed", None, f"the limit {limit} is used up", target=str(turn.number))
+        return Ended("failed", None, f"the limit {limit} is used up")
 
     def nobody_left(self, turn: Turn) -> Ended:
         """Return the end of a task for which no provider is left."""
-        return Ended("failed", NETWORK, "no provider is left", target=str(turn.number))
+        return Ended("failed", NETWORK, "no provider is left")
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
         """Tell the operator and the user of the end, and finalize."""
@@ -204,14 +204,18 @@ class MatrixConversation(Agent):
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
         """Put a call on record that is not executed."""
         pair = DENIED if step.act == "end" else None
-        self.put_on_record(pair, {"target": call.id, "tool": call.name, "message": outcome.message}, 1)
+        self.put_on_record(
+            pair, {"target": call.id, "tool": call.name, "message": outcome.message}, 1
+        )
 
     def call_ended(
         self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
         """Put a call on record that failed."""
         if step is not None:
-            self.put_on_record(None, {"target": call.id, "tool": call.name, "kind": outcome.kind}, 1)
+            self.put_on_record(
+                None, {"target": call.id, "tool": call.name, "kind": outcome.kind}, 1
+            )
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         """Return what the model is told of a call."""

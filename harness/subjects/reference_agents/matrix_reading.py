@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.subjects.reference_agents.turn import Pair
 from harness.subjects.reference_runtime.tool_call import misfit
 
 __all__ = ["ProgramRun", "Trouble", "answer_of", "complaints", "is_denial", "trouble_of"]
-
-Pair = tuple[str, str]
 
 NOT_FOUND = ("provider", "provider_not_found")
 TIMEOUT = ("provider", "provider_timeout")
@@ -27,6 +26,9 @@ DENIED = ("provider", "provider_permission_denied")
 AUTH = ("provider", "provider_auth_error")
 NETWORK = ("provider", "provider_network_error")
 RUNTIME = ("provider", "provider_runtime_error")
+REVIEW_SCHEMA = ("stage", "review_schema_invalid")
+TESTER_SCHEMA = ("stage", "tester_schema_invalid")
+TEST_FAILED = ("stage", "test_failed")
 
 _DENIAL = re.compile(r"requested permissions? to .*haven't granted", re.IGNORECASE)
 _QUOTA = re.compile(r"rate limit|quota|\b429\b|usage limit", re.IGNORECASE)

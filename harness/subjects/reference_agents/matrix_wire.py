@@ -7,11 +7,10 @@ a message decide nothing. For a rate limit or a quota the document has no row.
 from __future__ import annotations
 
 from harness.subjects.reference_agents.matrix_reading import AUTH, NETWORK, RUNTIME, TIMEOUT
+from harness.subjects.reference_agents.turn import Pair
 from harness.subjects.stud import AttemptError
 
 __all__ = ["wire_pair"]
-
-Pair = tuple[str, str]
 
 _AUTH_CODES = frozenset({"invalid_api_key", "invalid_token"})
 _LIMIT_CODES = frozenset(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.subjects.reference_agents.turn import Pair
+
 __all__ = [
     "CONTINUE",
     "GRANT",
@@ -18,8 +20,6 @@ __all__ = [
     "Notice",
     "notice_of",
 ]
-
-Pair = tuple[str, str]
 
 RETRY_STAGE = "重试当前阶段"
 SWITCH_PROVIDER = "切换 Provider 重试"

@@ -21,14 +21,13 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.binding import Declares
 from harness.subjects.ports import (
     Node,
     ProviderTarget,
     SandboxError,
     TypedError,
 )
+from harness.subjects.reference_agents.bound import reference
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.relavium_errors import (
@@ -42,9 +41,7 @@ from harness.subjects.reference_agents.relavium_errors import (
 from harness.subjects.reference_agents.relavium_gates import RelaviumGates
 from harness.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["DECLARES", "RelaviumAgent", "reference_relavium"]
-
-DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
+__all__ = ["RelaviumAgent", "reference_relavium"]
 
 _CODE_OF_OUTCOME = {
     "denied_by_policy": "tool_denied",
@@ -264,7 +261,7 @@ class RelaviumAgent(RelaviumGates):
 
     # ------------------------------------------------------------------ the chain
 
-    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:  # noqa: ARG002
+    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the providers that are not parked."""
         now_s = time.monotonic()
         return tuple(item for item in self.targets if self.parked.get(item.id, 0.0) <= now_s)
@@ -273,7 +270,7 @@ class RelaviumAgent(RelaviumGates):
         """Return the kind of a failed attempt."""
         return ("llm", kind_of(failed.seen))
 
-    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:  # noqa: ARG002
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again within the entry's attempts, then the next provider; a fatal one ends it."""
         kind = "unknown" if attempt.pair is None else attempt.pair[1]
         if not self.is_retryable(kind):
@@ -309,19 +306,19 @@ class RelaviumAgent(RelaviumGates):
             return pair
         return ("run", CODE_OF_KIND[pair[1]])
 
-    def nobody_left(self, turn: Turn) -> Ended:  # noqa: ARG002
+    def nobody_left(self, turn: Turn) -> Ended:
         """Return the end of a run all of whose providers are parked."""
         cause = {"type": "LlmError", "kind": "rate_limit", "message": "every provider is parked"}
         return RunError("provider_rate_limit", "every provider is parked", cause=cause)
 
     # ------------------------------------------------------------------ tools
 
-    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:  # noqa: ARG002
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
         """Return the code of a call that is not good; None where the document has none."""
         code = _CODE_OF_OUTCOME.get(outcome.kind)
         return None if code is None else ("run", code)
 
-    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:  # noqa: ARG002
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
         """End the node by whatever has a code; tell the model of the rest, so that it mends it."""
         return Next(act="tell" if self.classify_tool(call, outcome) is None else "end")
 
@@ -338,7 +335,7 @@ class RelaviumAgent(RelaviumGates):
 
     # ------------------------------------------------------------------ limits and ends
 
-    def at_limit(self, turn: Turn, limit: str) -> Ended:  # noqa: ARG002
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a run that has reached a limit; time runs out with its own event."""
         code = _CODE_OF_LIMIT[limit]
         if limit == "wall_time":
@@ -347,15 +344,15 @@ class RelaviumAgent(RelaviumGates):
         self.log(found)
         return found
 
-    def cancelled(self, turn: Turn) -> Ended:  # noqa: ARG002
+    def cancelled(self, turn: Turn) -> Ended:
         """Return the end of a run that was cancelled: no failure."""
         return Ended("cancelled", ("run", "cancelled"), "the run was cancelled")
 
-    def unexpected(self, turn: Turn, error: Exception) -> Ended:  # noqa: ARG002
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
         """Return the end of a run in which something threw that nobody caught."""
         return RunError("internal", "uncaught throw", cause=_cause(error))
 
-    async def turn_over(self, turn: Turn, end: Ended) -> None:  # noqa: ARG002
+    async def turn_over(self, turn: Turn, end: Ended) -> None:
         """Emit the one terminal event of the run, and tell the person of a failure, once."""
         if end.state == "completed":
             self.run.emit("run:completed", outputs=dict(self.run.outputs))
@@ -372,9 +369,4 @@ def _cause(error: BaseException) -> dict[str, Any]:
     return {"type": type(error).__name__, "message": str(error), "stack": stack}
 
 
-reference_relavium = runtime(
-    id="reference-relavium",
-    title="Correct agent runtime of the Relavium model, async",
-    declares=DECLARES,
-    inline=True,
-)(RelaviumAgent)
+reference_relavium = reference("relavium", "Relavium")(RelaviumAgent)

@@ -129,6 +129,7 @@ class RunError(Ended):
 
     Attributes:
         code: one of the ErrorCodes.
+        target: id of what failed; empty where that is the run itself.
         field: the offending field of a validation error.
         cause: what it stands for, as plain data for the log.
         retryable: what the error says of itself; it need not be what its code says by default.
@@ -144,8 +145,9 @@ class RunError(Ended):
         field: str | None = None,
         cause: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__("failed", ("run", code), message, target=target)
+        super().__init__("failed", ("run", code), message)
         self.code = code
+        self.target = target
         self.field = field
         self.cause = dict(cause or {})
         self.retryable = code in _RETRYABLE_CODES if retryable is None else retryable

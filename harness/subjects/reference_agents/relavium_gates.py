@@ -14,6 +14,7 @@ from harness.subjects.ports import (
     Node,
     Surroundings,
 )
+from harness.subjects.reference_agents.person import first_answer
 from harness.subjects.reference_agents.relavium_errors import RunError
 from harness.subjects.reference_agents.relavium_telling import RelaviumTelling
 
@@ -33,7 +34,7 @@ class Gate:
 async def ask_person(
     surroundings: Surroundings, gate: Gate, *, deadline_s: float
 ) -> InteractionAnswer:
-    """Show a gate to everyone who can show it, and return the first answer, or `timeout`."""
+    """Return the first answer to a gate, or `timeout`; where nobody sees it, the gate waits too."""
     request = InteractionRequest(
         id=gate.id,
         kind=gate.kind,
@@ -41,28 +42,11 @@ async def ask_person(
         deadline_s=deadline_s,
         options=gate.options,
     )
-    first: asyncio.Future[InteractionAnswer] = asyncio.get_running_loop().create_future()
-
-    def answer(given: InteractionAnswer) -> None:
-        if not first.done():
-            first.set_result(given)
-
-    shown = []
-    for interactor in () if surroundings.headless else surroundings.interactors:
-        if gate.kind in interactor.kinds:
-            try:
-                interactor.show(request, answer)
-            except Exception:  # noqa: BLE001, S112 - a broken screen is one that does not answer
-                continue
-            shown.append(interactor)
-    try:
-        async with asyncio.timeout(deadline_s):
-            return await first
-    except TimeoutError:
+    given = await first_answer(surroundings, request)
+    if given is None:
+        await asyncio.sleep(deadline_s)
         return InteractionAnswer(status="timeout")
-    finally:
-        for interactor in shown:
-            interactor.dismiss(gate.id)
+    return given
 
 
 class RelaviumGates(RelaviumTelling):

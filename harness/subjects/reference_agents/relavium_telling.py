@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.subjects.ports import Node, Reply, Surroundings
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
+from harness.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Turn
 from harness.subjects.reference_agents.person import Decision
 from harness.subjects.reference_agents.relavium_errors import RunError, told
 from harness.subjects.reference_agents.relavium_run import Run
@@ -47,7 +47,7 @@ class RelaviumTelling(Agent):
 
     # ------------------------------------------------------------------ attempts
 
-    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:  # noqa: ARG002
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         """Record a failed attempt with what it used, before anything else happens."""
         kind = None if attempt.pair is None else attempt.pair[1]
         context = {
@@ -81,7 +81,7 @@ class RelaviumTelling(Agent):
 
     # ------------------------------------------------------------------ tools
 
-    def call_proposed(self, turn: Turn, call: Call) -> None:  # noqa: ARG002
+    def call_proposed(self, turn: Turn, call: Call) -> None:
         """The model has asked for a tool."""
         self.run.emit("agent:tool_call", toolCallId=call.id, tool=call.name)
 
@@ -94,13 +94,13 @@ class RelaviumTelling(Agent):
         if decision == "dismissed":
             raise asyncio.CancelledError(f"{call.name}: the dialog was closed")
 
-    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:  # noqa: ARG002
+    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
         """A call is not executed: it is recorded where the run ends by it."""
         self.tool_told(call, outcome, step, attempt=1)
 
     def call_ended(
         self,
-        turn: Turn,  # noqa: ARG002
+        turn: Turn,
         call: Call,
         attempt: int,
         outcome: Outcome,

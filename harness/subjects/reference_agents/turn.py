@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.subjects.ports import ProviderTarget
+from harness.subjects.ports import ProviderTarget, RunState
 from harness.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["Ended", "FailedAttempt", "Message", "Next", "Pair", "State", "Turn"]
+__all__ = ["Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
 
 #: Class and code of a failure.
 Pair = tuple[str, str]
 Message = dict[str, Any]
-State = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
 
 
 class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the program
@@ -24,14 +23,11 @@ class Ended(Exception):  # noqa: N818 - a turn that ends is no error of the prog
         text: what there is to show.
     """
 
-    def __init__(
-        self, state: State, pair: Pair | None, message: str, *, text: str = "", target: str = ""
-    ) -> None:
+    def __init__(self, state: RunState, pair: Pair | None, message: str, *, text: str = "") -> None:
         super().__init__(message)
-        self.state: State = state
+        self.state: RunState = state
         self.pair = pair
         self.text = text
-        self.target = target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +42,7 @@ class Next:
 
     act: Literal["again", "advance", "end", "tell"]
     wait_s: float = 0.0
-    state: State = "failed"
+    state: RunState = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Miniatures of runtimes: the reference runtime, each with one named defect, and its check.
 
 They prove that every check of a whole turn can fail. Where the defect is a real one, the title of
-its class names the public issue. One module for each theme:
+its class or its `origin` names the public issue. One module for each theme:
 
 approvals      who decides, and what is written down
 dialogs        the person: deadlines, answers, screens

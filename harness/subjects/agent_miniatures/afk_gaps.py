@@ -1,0 +1,134 @@
+"""Miniatures of AFK runtimes whose defects stood between two rules: each had once been green."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.subjects.agent_miniatures.afk_table import afk
+from harness.subjects.ports import Reply
+from harness.subjects.reference_agents.afk import AfkAgent
+from harness.subjects.reference_agents.afk_breaker import Breaker
+from harness.subjects.reference_agents.calls import Call, Outcome
+from harness.subjects.reference_agents.core import Ended, Next, Pair, State, Turn
+
+__all__: list[str] = []
+
+
+@afk(
+    "never-asks-the-policy",
+    "Executes tools without asking the policy engine",
+    fails="failures.told-model",
+    shown_by="policy-denies",
+)
+class _NeverAsksThePolicy(AfkAgent):
+    """It is configured, and nobody calls it."""
+
+    async def refusal(self, call: Call) -> Outcome | None:
+        world = self.world
+        self.world = replace(world, policy=None)
+        try:
+            return await super().refusal(call)
+        finally:
+            self.world = world
+
+
+@afk(
+    "degraded-is-over",
+    "Ends the run at the failure that it was to tolerate",
+    fails="failures.outcome",
+    shown_by="tool-raises-and-degrades",
+)
+class _DegradedIsOver(AfkAgent):
+    """The state is the right one, and the answer is missing."""
+
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
+        step = super().after_tool(turn, call, attempt, outcome)
+        return Next(act="end", state="degraded") if turn.degraded else step
+
+
+@afk(
+    "degrades-without-words",
+    "Ends degraded with no text at all",
+    fails="ordering.degraded-has-words",
+    shown_by="llm-failure-degrades",
+)
+class _DegradesWithoutWords(AfkAgent):
+    """A screen with nothing on it."""
+
+    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+        end = super().llm_gone(turn, state, pair)
+        end.text = ""
+        return end
+
+
+class _AddsUp(Breaker):
+    """Forgets no failure."""
+
+    def good(self) -> None:
+        failures = self.failures
+        super().good()
+        self.failures = failures
+
+
+@afk(
+    "breaker-adds-up",
+    "Counts the failures of a provider in all, and not those in a row",
+    fails="breaker.opens",
+    shown_by="breaker-counts-in-a-row",
+)
+class _BreakerAddsUp(AfkAgent):
+    """Each provider fails five times some day."""
+
+    breaker_type = _AddsUp
+
+
+class _Impatient(Breaker):
+    """Lets its probe through a little too soon."""
+
+    cooldown_s = 25.0
+
+
+@afk(
+    "breaker-is-impatient",
+    "Sends its probe five seconds before the time is over",
+    fails="breaker.opens",
+    shown_by="breaker-stays-open",
+)
+class _BreakerIsImpatient(AfkAgent):
+    """Thirty seconds are about half a minute."""
+
+    breaker_type = _Impatient
+
+
+@afk(
+    "steps-of-all-runs",
+    "Counts the steps of all runs against the limit of each",
+    fails="limits.ends",
+    shown_by="each-run-has-its-own-limits",
+)
+class _StepsOfAllRuns(AfkAgent):
+    """The counter is the agent's, and the agent lives on."""
+
+    so_far = 0
+
+    def turn_started(self, turn: Turn) -> None:
+        turn.steps = self.so_far
+        super().turn_started(turn)
+
+    def answered(self, turn: Turn, reply: Reply) -> None:
+        self.so_far = turn.steps
+        super().answered(turn, reply)
+
+
+@afk(
+    "costs-do-not-add-up",
+    "Looks at the cost of each answer by itself",
+    fails="limits.ends",
+    shown_by="cost-adds-up",
+)
+class _CostsDoNotAddUp(AfkAgent):
+    """No single one was too dear."""
+
+    def answered(self, turn: Turn, reply: Reply) -> None:
+        turn.tokens = reply.tokens
+        super().answered(turn, reply)

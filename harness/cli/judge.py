@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.exits import exit_code_of
 from harness.cli.options import parse_readings, readings_option
 from harness.cli.outputs import Outputs
 from harness.errors import InputError
@@ -101,19 +99,10 @@ def command(
         runs=tuple(runs),
         seeds_findings=(),
     )
-    wall_s = time.perf_counter() - started_s
-    written = outputs.write(report)
 
-    from harness.cli.summary import write_summary
+    from harness.cli.closing import closed
 
-    write_summary(
-        report,
-        written=written,
-        wall_s=wall_s,
-        quiet=quiet,
-        out=sys.stderr if outputs.takes_stdout else sys.stdout,
-    )
-    return exit_code_of(report)
+    return closed(report, outputs, started_s=started_s, quiet=quiet)
 
 
 def _read(

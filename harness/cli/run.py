@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.exits import exit_code_of
 from harness.cli.options import (
     inline_option,
     model_option,
@@ -139,19 +137,10 @@ def command(
         )
         started_s = time.perf_counter()
         report = _run(request, outputs, quiet)
-        wall_s = time.perf_counter() - started_s
-    written = outputs.write(report)
 
-    from harness.cli.summary import write_summary
+    from harness.cli.closing import closed
 
-    write_summary(
-        report,
-        written=written,
-        wall_s=wall_s,
-        quiet=quiet,
-        out=sys.stderr if outputs.takes_stdout else sys.stdout,
-    )
-    return exit_code_of(report)
+    return closed(report, outputs, started_s=started_s, quiet=quiet)
 
 
 def _request(

@@ -7,6 +7,7 @@ The rows are made here once, as plain data; a terminal and a log file show the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -35,6 +36,7 @@ _STYLES = {
     Verdict.NOT_APPLICABLE: "dim",
 }
 _HEADINGS = ("scenario", "verdict", "attempts", "virtual time", "first finding")
+_UNDECLARED = re.compile(r"binding does not declare '([a-z_]+)'")
 #: A finding in a table is a pointer; the whole of it is in the reports.
 _FINDING_LENGTH = 150
 #: Columns of a terminal that have room for every column of the table.
@@ -83,7 +85,12 @@ def write_summary(
             # Who asks for one scenario wants to know why; of many, the table is the overview.
             for line in told_in_full(_worst(report.runs)):
                 click.echo(line, file=out)
-    counted = (_totals(report, wall_s), *_crossings(report), *_sweeps(report))
+    counted = (
+        _totals(report, wall_s),
+        *_undeclared(report),
+        *_crossings(report),
+        *_sweeps(report),
+    )
     for line in (*counted, *_next_steps(report, written)):
         click.echo(line, file=out)
 
@@ -181,6 +188,21 @@ def _totals(report: Report, wall_s: float) -> str:
         f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
         f"({short_time(virtual_ns)} of virtual time in {wall_s:.1f} s)"
     )
+
+
+def _undeclared(report: Report) -> list[str]:
+    """Say what nobody could judge because the subject does not show it: a pass is none of it."""
+    missing: dict[str, set[str]] = {}
+    for run in report.runs:
+        for finding in run.findings:
+            found = _UNDECLARED.search(finding.reason)
+            if finding.verdict is Verdict.NOT_APPLICABLE and found:
+                missing.setdefault(found[1], set()).add(finding.check)
+    if not missing:
+        return []
+    names = ", ".join(repr(name) for name in sorted(missing))
+    checks = count(len(set().union(*missing.values())), "check")
+    return [f"  not judged at all: {checks}, because the binding does not declare {names}"]
 
 
 def _crossings(report: Report) -> Iterator[str]:

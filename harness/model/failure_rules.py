@@ -140,6 +140,9 @@ class KeptRule(Value):
     """Pattern of the name of the file, such as `*_raw.md`."""
     fields: dict[str, FieldRule] = {}
     """Where the file is JSON: its fields. `attempts` counts may be told with `holds: text`."""
+    text: Literal["", "output", "json_lines"] = ""
+    """`output`: what the program wrote last (to stdout, else to stderr) is in the file.
+    `json_lines`: it has at least one line, and each is a JSON object."""
     requirement: str
 
 

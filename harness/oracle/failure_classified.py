@@ -46,7 +46,28 @@ def _classified(case: Case) -> Outcome:
             if _tells_of(item, failure, exactly=False) and item.seq < call.end.seq
         ]
         outcome.violate(_violation(failure, requirements, near, call.end), *requirements)
+    _judge_others(case, records, outcome)
     return outcome
+
+
+def _judge_others(case: Case, records: list[TraceEvent], outcome: Outcome) -> None:
+    """Judge that no further record calls a failed tool call something else of its class."""
+    for failure in case.failures:
+        if failure.tool_call is None or failure.pair is None:
+            continue
+        own = {item.pair for item in case.failures if item.tool_call == failure.tool_call}
+        for event in records:
+            record = _record(event)
+            pair = (record.get("class"), record.get("code"))
+            if (
+                _tells_of(event, failure, exactly=False)
+                and _target(record) == failure.tool_call
+                and pair[0] == failure.pair[0]
+                and pair not in own
+            ):
+                requirements = requirements_of(case, failure)
+                outcome.violate(_violation(failure, requirements, [event], event), *requirements)
+                break
 
 
 def _tells_of(event: TraceEvent, failure: Failure, *, exactly: bool) -> bool:
@@ -57,9 +78,12 @@ def _tells_of(event: TraceEvent, failure: Failure, *, exactly: bool) -> bool:
         return False
     if failure.target.layer in _WITHOUT_A_NAME:
         return exactly
+    return _target(record) in (failure.target.id, *failure.names)
+
+
+def _target(record: Mapping[str, Any]) -> str:
     context = record.get("context")
-    target = context.get("target") if isinstance(context, Mapping) else None
-    return str(target) in (failure.target.id, *failure.names)
+    return str(context.get("target") if isinstance(context, Mapping) else None)
 
 
 def _cut_at_once(case: Case, failure: Failure) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from harness.model.failure_rules import KeptRule
@@ -9,8 +10,12 @@ from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failure_course import end_call, final_failures, is_about
 from harness.oracle.failure_fields import excerpt, faults_in
 from harness.oracle.failures import Failure
+from harness.oracle.tool_messages import loaded
 
 __all__ = ["CHECK"]
+
+#: How many characters a trace keeps of a file, and of what a program writes at once.
+_TEXT_MAX, _WROTE_MAX = 4_000, 2_000
 
 
 def _kept(case: Case) -> Outcome:
@@ -35,7 +40,13 @@ def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> No
         and event.payload.get("call") in (failure.call, None)
         and fnmatchcase(str(event.payload.get("name")), rule.file)
     ]
-    faults = [faults_in(rule.fields, event.payload.get("json"), failure) for event in saved]
+    faults = [
+        (
+            *faults_in(rule.fields, event.payload.get("json"), failure),
+            *_faults_of_text(case, rule, failure, str(event.payload.get("text") or "")),
+        )
+        for event in saved
+    ]
     if any(not found for found in faults):
         outcome.looked_at(rule.requirement)
         return
@@ -57,6 +68,37 @@ def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> No
             hint="Save it in the path that gives up as well, before the turn ends.",
         )
     )
+
+
+def _faults_of_text(
+    case: Case, rule: KeptRule, failure: Failure, text: str
+) -> tuple[str, ...]:
+    """Return in words what is missing in a file, of which a trace has the first characters."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    is_whole = len(text) < _TEXT_MAX
+    if rule.text == "json_lines":
+        known = lines if is_whole else lines[:-1]
+        good = known and all(isinstance(loaded(line), Mapping) for line in known)
+        return () if good else ("there are lines, each a JSON object",)
+    if rule.text == "output" and is_whole:
+        missing = next((line for line in _written(case, failure) if line not in text), None)
+        return () if missing is None else (f"{excerpt(missing)} is in it",)
+    return ()
+
+
+def _written(case: Case, failure: Failure) -> list[str]:
+    """Return the lines that the program wrote in the run that failed."""
+    begun = [act for act in failure.acts if act.seq <= failure.seq and "run" in act.payload]
+    if not begun:
+        return []
+    run = begun[-1].payload["run"]
+    wrote = [e for e in case.trace.of_kind("program.wrote") if e.payload.get("run") == run]
+    for stream in ("stdout", "stderr"):
+        texts = [str(e.payload.get("text")) for e in wrote if e.payload.get("stream") == stream]
+        lines = [line.strip() for line in "".join(texts).splitlines() if line.strip()]
+        if lines and all(len(text) < _WROTE_MAX for text in texts):
+            return lines
+    return []
 
 
 CHECK = Check(

@@ -104,6 +104,9 @@ def _wrong_end(rule: Consequence, end: RunEnd) -> str | None:
     states = " or ".join(rule.states)
     if rule.states and end.state not in rule.states:
         return f"the run ends {states}"
+    if end.pair is None and end.state == "degraded":
+        # What was tolerated is no error of the run; it may be named, and need not be.
+        return None
     if rule.carries and end.pair not in rule.carries:
         return f"the end carries {' or '.join(rule.carries)}"
     return None

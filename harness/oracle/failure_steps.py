@@ -108,24 +108,21 @@ def _judge_recoverable(
     end = call.end
     if end is None or was_cut(case, call) or may_have_ended_it(case, failure):
         return
-    outcome.looked_at(rule.requirement)
     result = end.payload.get("result")
-    if (
-        end.kind == "call.raised"
-        or not isinstance(result, Mapping)
-        or not result.get("recoverable")
-    ):
-        expected = "the turn ends with a result that says that the session can go on"
-        observed = (
-            "the call raised an error" if end.kind == "call.raised" else "the result does not say"
-        )
-        outcome.violate(_violation(failure, rule, expected, observed, end.seq))
-        return
+    if isinstance(result, Mapping):
+        outcome.looked_at(rule.requirement)
+        if not result.get("recoverable"):
+            expected = "the turn ends with a result that says that the session can go on"
+            observed = "the result does not say so"
+            outcome.violate(_violation(failure, rule, expected, observed, end.seq))
+            return
+    # Who raises an error has nothing to say it with: there the next turn shows it.
     failed = {other.call for other in case.failures}
     for later in case.calls:
         if not later.is_turn or later.start.seq < end.seq or later.id in failed:
             continue
         ended = end_of(case, later)
+        outcome.looked_at(rule.requirement)
         if ended is not None and ended.state == "failed":
             expected = "a later turn, in which nothing fails, works"
             outcome.violate(_violation(failure, rule, expected, str(ended), ended.event.seq))

@@ -101,7 +101,7 @@ def test_the_model_is_told_the_five_fields() -> None:
     rules = [item for item in MODEL.telling if item.audience == "model"]
     assert {name for rule in rules for name in rule.fields} == SHAPE
     for rule in rules:
-        assert rule.applies_to in (("tool/*",), ("tool/logical",))
+        assert set(rule.applies_to) <= {"tool/*", "tool/logical", "tool/runtime"}
 
 
 def test_the_monitors_error_has_the_sets_of_the_guide_and_of_the_code_by_a_switch() -> None:

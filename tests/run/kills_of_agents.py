@@ -73,16 +73,19 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     "mini-relavium-time-is-money": {"failures.outcome", "limits.ends"},
     # AFK
     "mini-afk-auth-is-a-bad-request": {"failures.outcome"},
+    "mini-afk-breaker-adds-up": {"classification.declared", "classification.disposition"},
     "mini-afk-chain-begins-anew": {"backoff.attempts", "chain.advances"},
     "mini-afk-error-body-is-an-answer": {
         "failures.classified",
         "ordering.llm-completed-after-answer",
     },
+    "mini-afk-degraded-is-over": {"ordering.degraded-has-words"},
     "mini-afk-every-subagent-is-required": {"failures.outcome"},
     "mini-afk-executes-what-is-denied": {"failures.redone", "ordering.tool-completed-after-reply"},
     "mini-afk-failure-has-no-end": {"ordering.failed-is-told"},
     "mini-afk-failures-do-not-count": {"failures.classified"},
     "mini-afk-ignores-the-join": {"failures.classified", "failures.outcome"},
+    "mini-afk-never-asks-the-policy": {"failures.classified"},
     "mini-afk-refusal-looks-retryable": {"failures.classified", "failures.outcome"},
     "mini-afk-retries-a-wrong-key": {"amplification.requests"},
     "mini-afk-retries-for-ever": {"amplification.requests"},
@@ -278,6 +281,7 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "failures.told-operator",
     },
     "mini-error-matrix-goes-on-behind-the-gate": {"failures.outcome"},
+    "mini-error-matrix-iterates-for-a-schema": {"ordering.gate-holds"},
     "mini-error-matrix-never-kills": {"ordering.nothing-fails-by-itself"},
     "mini-error-matrix-never-stops-a-loop": {
         "failures.classified",
@@ -315,6 +319,14 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     },
     "mini-error-matrix-says-sorry": {"failures.outcome"},
     "mini-error-matrix-stage-retries-retries": {"failures.kept", "ordering.retry-is-a-task-event"},
+    "mini-error-matrix-time-up-is-no-answer": {
+        "failures.kept",
+        "failures.outcome",
+        "failures.told-operator",
+        "failures.wait",
+        "ordering.no-schema-label-on-a-broken-provider",
+        "ordering.no-schema-pill-on-a-broken-provider",
+    },
     "mini-error-matrix-timeout-is-a-disconnect": {
         "classification.declared",
         "failures.classified",

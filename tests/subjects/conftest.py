@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,12 @@ class FakeHost:
     def show_user(self, message: str) -> None:
         """Keep the message."""
         self.told.append(("user", message))
+
+    def show_operator(
+        self, message: str, *, actions: Sequence[str] = (), pill: str | None = None
+    ) -> None:
+        """Keep the message."""
+        self.told.append(("operator", message))
 
     def tell_model(self, shape: Mapping[str, Any]) -> None:
         """Keep the shape."""

@@ -1,11 +1,13 @@
 """Miniatures of agent runtimes of the other models: a reference with one defect, and its check.
 
-One module for each model, named like its reference in `reference_agents`. The stud-cli model has
-its own in `runtime_miniatures`.
+The modules of a model begin with the name of its reference in `reference_agents`. How one is made
+is in `table`, and what several miniatures of a model need, in its own `_table`. The stud-cli model
+has its miniatures in `runtime_miniatures`.
 """
 
 from harness.subjects.agent_miniatures import (
     afk,
+    afk_breaker,
     afk_events,
     afk_gaps,
     afk_runs,
@@ -34,6 +36,7 @@ from harness.subjects.agent_miniatures.table import AGENT_MINIATURES
 __all__ = [
     "AGENT_MINIATURES",
     "afk",
+    "afk_breaker",
     "afk_events",
     "afk_gaps",
     "afk_runs",

@@ -9,7 +9,7 @@ from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_breaker import Breaker
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Ended, Next, Pair, State, Turn
+from harness.subjects.reference_agents.core import Ended, Next, Pair, RunState, Turn
 
 __all__: list[str] = []
 
@@ -17,7 +17,7 @@ __all__: list[str] = []
 @afk(
     "never-asks-the-policy",
     "Executes tools without asking the policy engine",
-    fails="failures.told-model",
+    fails="failures.redone",
     shown_by="policy-denies",
 )
 class _NeverAsksThePolicy(AfkAgent):
@@ -55,7 +55,7 @@ class _DegradedIsOver(AfkAgent):
 class _DegradesWithoutWords(AfkAgent):
     """A screen with nothing on it."""
 
-    def llm_gone(self, turn: Turn, state: State, pair: Pair | None) -> Ended:
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
         end = super().llm_gone(turn, state, pair)
         end.text = ""
         return end

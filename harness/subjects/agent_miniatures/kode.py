@@ -1,7 +1,8 @@
 """Miniatures of KODE SDK agents: turns, and what the model says.
 
 Those of interrupts, storage and the timeline are in `kode_life`, those of tools in `kode_tools`, of
-errors in `kode_errors` and `kode_telling`, of permissions and hooks in `kode_permissions`.
+errors in `kode_errors` and `kode_telling`, of permissions and hooks in `kode_permissions`, and of
+what is on record in `kode_records`.
 """
 
 from __future__ import annotations

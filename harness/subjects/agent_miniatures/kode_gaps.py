@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from harness.subjects.agent_miniatures.kode_table import Edited, Fields, kode
 from harness.subjects.ports import CancelScope
 from harness.subjects.reference_agents.calls import Call, Outcome
+from harness.subjects.reference_agents.core import Pair
 from harness.subjects.reference_agents.kode import KodeAgent
 from harness.subjects.reference_agents.kode_events import CallRecord, ErrorType, advice
 
@@ -84,3 +86,34 @@ class _NoAbortOfOneTool(KodeAgent):
     def cancel(self, scope: CancelScope, target: str | None) -> None:
         if scope != "tool":
             super().cancel(scope, target)
+
+
+@kode(
+    "every-flag-at-once",
+    "Records a thrown error with the flag of the schema check as well",
+    fails="ordering.one-flag-for-each-layer",
+    shown_by="tool-throws",
+)
+class _EveryFlagAtOnce(KodeAgent):
+    """Which layer caught it, the flags were to say."""
+
+    def put_on_record(
+        self, pair: Pair | None, context: Mapping[str, Any], attempt: int | None = None
+    ) -> None:
+        flags = {"_validationError": True, "_thrownError": True} if "tool" in context else {}
+        super().put_on_record(pair, {**context, **flags}, attempt)
+
+
+@kode(
+    "records-every-type",
+    "Records each error once with every type that there is",
+    fails="failures.classified",
+    shown_by="tool-throws",
+)
+class _RecordsEveryType(KodeAgent):
+    """One of them will be the right one."""
+
+    def audit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
+        types: tuple[ErrorType, ...] = ("runtime", "logical", "aborted", "exception")
+        for type_ in types:
+            super().audit_error(record, type_, message)

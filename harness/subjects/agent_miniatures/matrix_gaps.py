@@ -9,11 +9,16 @@ from asyncio.subprocess import Process
 from dataclasses import replace
 
 from harness.subjects.agent_miniatures.matrix_table import matrix
-from harness.subjects.ports import Node
+from harness.subjects.ports import Node, Workflow
 from harness.subjects.reference_agents.matrix import MatrixAgent
 from harness.subjects.reference_agents.matrix_programs import ProgramRunner
-from harness.subjects.reference_agents.matrix_reading import TIMEOUT, ProgramRun, Trouble
-from harness.subjects.reference_agents.matrix_words import Notice
+from harness.subjects.reference_agents.matrix_reading import (
+    REVIEW_SCHEMA,
+    TIMEOUT,
+    ProgramRun,
+    Trouble,
+)
+from harness.subjects.reference_agents.matrix_words import Failure, Notice
 
 __all__: list[str] = []
 
@@ -67,3 +72,71 @@ class _TimeUpIsNoAnswer(MatrixAgent):
         if trouble is not None and trouble.pair == TIMEOUT and node.role == "tester":
             return Trouble(("stage", "tester_schema_invalid"))
         return trouble
+
+
+@matrix(
+    "iterates-for-a-schema",
+    "Goes back to the coder when the reviewer's answer does not fit",
+    fails="failures.outcome",
+    shown_by="schema-is-no-reason-to-iterate",
+)
+class _IteratesForASchema(MatrixAgent):
+    """Whatever fails is the coder's to mend."""
+
+    def after_stage(self, workflow: Workflow, index: int, failure: Failure) -> int | None:
+        if failure.pair == REVIEW_SCHEMA and self.round < workflow.iterations_max:
+            self.transition("iterate", REVIEW_SCHEMA[1])
+            self.round += 1
+            return 0
+        return super().after_stage(workflow, index, failure)
+
+
+class _Keeps(MatrixAgent):
+    """A runtime that keeps less than there is."""
+
+    async def save(self, name: str, text: str) -> None:
+        """Keep what `cut` leaves of a file."""
+        await super().save(name, self.cut(name, text))
+
+    def cut(self, name: str, text: str) -> str:
+        """Return what is kept of a file."""
+        raise NotImplementedError
+
+
+@matrix(
+    "keeps-an-empty-file",
+    "Keeps a file without what the provider has written",
+    fails="failures.kept",
+    shown_by="reviewer-fields-missing",
+)
+class _KeepsAnEmptyFile(_Keeps):
+    """It was opened, and never written."""
+
+    def cut(self, name: str, text: str) -> str:
+        return "" if name.endswith("_raw.md") else text
+
+
+@matrix(
+    "keeps-the-first-line",
+    "Keeps the first line alone of what the provider has written",
+    fails="failures.kept",
+    shown_by="schema-is-no-reason-to-iterate",
+)
+class _KeepsTheFirstLine(_Keeps):
+    """Enough to see that there was something."""
+
+    def cut(self, name: str, text: str) -> str:
+        return text.partition("\n")[0] if name.endswith("_raw.md") else text
+
+
+@matrix(
+    "keeps-words-for-events",
+    "Keeps prose in the file of events",
+    fails="failures.kept",
+    shown_by="reviewer-fields-missing",
+)
+class _KeepsWordsForEvents(_Keeps):
+    """A person can read it, and no program."""
+
+    def cut(self, name: str, text: str) -> str:
+        return "started, then failed" if name.endswith(".events.jsonl") else text

@@ -77,17 +77,18 @@ def command(
     error_model, model_spec, read = _read(traces, model, map_, chosen, complete=complete)
 
     from harness.cli.selection import without_root
-    from harness.oracle.judge import judge
+    from harness.oracle.judge import Judge
     from harness.run.report import assemble, run_report
 
     again = ["--model", without_root(model_spec)]
     again += ["--map", without_root(map_)] if map_ is not None else []
     again += ["--complete"] if complete else []
     again += [word for pair in sorted(chosen.items()) for word in ("--reading", "=".join(pair))]
+    judge = Judge(error_model)
     runs: list[RunReport] = []
     for path, trace in zip(traces, read, strict=True):
         replay = shlex.join(["faultclock", "judge", without_root(path), *again])
-        judgement = judge(error_model, trace)
+        judgement = judge.judge(trace)
         run = run_report(trace, judgement, replay=replay, trace_file=None)
         # All logs of a format are one scenario: which of them it is, the name of the file says.
         named = {} if map_ is None else {"scenario": f"{run.scenario}/{Path(path).name}"}

@@ -9,6 +9,7 @@ that can be chosen.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -216,6 +217,17 @@ class ErrorModel(Value):
         check_that_rules_are_judged(self)
         check_orders(self)
         return self
+
+    @cached_property
+    def rules_below(self) -> dict[str, tuple[str, ...]]:
+        """Requirement ids of `rules`, by each name that a rule has or begins with up to a dot."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, requirement in self.rules.items():
+            parts = name.split(".")
+            for length in range(1, len(parts) + 1):
+                prefix = ".".join(parts[:length])
+                found[prefix] = (*found.get(prefix, ()), requirement)
+        return found
 
     def requirement(self, id_: str) -> Requirement:
         """Return the requirement with this id; a KeyError is our bug."""

@@ -249,11 +249,7 @@ def case_of(model: ErrorModel, trace: Trace) -> Case:
 
 def also(model: ErrorModel, name: str) -> tuple[str, ...]:
     """Return the requirements that the model's `rules` give `name`, or a name below it."""
-    return tuple(
-        requirement
-        for key, requirement in model.rules.items()
-        if key == name or key.startswith(f"{name}.")
-    )
+    return model.rules_below.get(name, ())
 
 
 def class_requirement(model: ErrorModel, class_name: str) -> str | None:

@@ -70,9 +70,7 @@ def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> No
     )
 
 
-def _faults_of_text(
-    case: Case, rule: KeptRule, failure: Failure, text: str
-) -> tuple[str, ...]:
+def _faults_of_text(case: Case, rule: KeptRule, failure: Failure, text: str) -> tuple[str, ...]:
     """Return in words what is missing in a file, of which a trace has the first characters."""
     lines = [line for line in text.splitlines() if line.strip()]
     is_whole = len(text) < _TEXT_MAX

@@ -31,7 +31,7 @@ from harness.oracle.log_checks import LOG_CHECKS
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
 
-__all__ = ["CHECKS", "CheckInfo", "check_infos", "checks_of", "judge", "judge_seeds"]
+__all__ = ["CHECKS", "CheckInfo", "Judge", "check_infos", "checks_of", "judge", "judge_seeds"]
 
 #: The checks that every model has. Ordering and audience checks come from the model's own rules.
 #: Findings are read from the top: what a subject does comes before what it says of itself.
@@ -78,8 +78,7 @@ def checks_of(model: ErrorModel) -> tuple[Check, ...]:
     )
 
 
-def _checks_of_logs(model: ErrorModel) -> tuple[Check, ...]:
-    checks = checks_of(model)
+def _checks_of_logs(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     return (*checks, *(check for check in LOG_CHECKS if check not in checks))
 
 
@@ -100,6 +99,22 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
     )
 
 
+class Judge:
+    """Judges any number of traces by one error model, which is read once."""
+
+    def __init__(self, model: ErrorModel) -> None:
+        self.model = model
+        self._checks = checks_of(model)
+        self._checks_of_logs = _checks_of_logs(self._checks)
+
+    def judge(self, trace: Trace) -> Judgement:
+        """Return everything that the model says of `trace`; see `judge`."""
+        return _judged(
+            case_of(self.model, trace),
+            self._checks if trace.header.foreign is None else self._checks_of_logs,
+        )
+
+
 def judge(model: ErrorModel, trace: Trace) -> Judgement:
     """Return everything that `model` says of `trace`.
 
@@ -108,8 +123,10 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
     the reason when there was nothing to judge. A check never passes without having judged
     something.
     """
-    case = case_of(model, trace)
-    checks = checks_of(model) if trace.header.foreign is None else _checks_of_logs(model)
+    return Judge(model).judge(trace)
+
+
+def _judged(case: Case, checks: tuple[Check, ...]) -> Judgement:
     outcomes = [(check, _run(check, case)) for check in checks]
     spoiling = "; ".join(
         f"{check.id}: {violation.observed}"
@@ -119,7 +136,7 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
     )
     findings: list[Finding] = []
     for check, outcome in outcomes:
-        of_check = findings_of(model, check.id, outcome)
+        of_check = findings_of(case.model, check.id, outcome)
         if spoiling and check.id not in evidence.SPOILING:
             of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
         findings.extend(of_check)

@@ -25,7 +25,7 @@ from harness.oracle.attempts import Attempt, Call
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failures import Failure
 from harness.oracle.foreign import as_seen, by_run
-from harness.oracle.patterns import PatternResult, Witness, evaluate_runs
+from harness.oracle.patterns import PatternResult, RuleSet, Witness
 
 __all__ = ["FAILURE_SEEN", "checks", "with_derived"]
 
@@ -130,6 +130,9 @@ class _Results:
         self._model = model
         self._case: Case | None = None
         self._results: dict[str, PatternResult] = {}
+        #: To make rules ready takes as long as to follow them. Which ones apply follows from the
+        #: subject, so there are few such sets.
+        self._sets: dict[tuple[str, ...], RuleSet] = {}
 
     def of(self, rule: OrderingRule, case: Case) -> PatternResult:
         """Return what `rule` comes to; the first rule of a case has all of them evaluated."""
@@ -144,13 +147,24 @@ class _Results:
                 case.failures if wanted else (),
             )
             runs = (events,) if case.trace.header.foreign is None else by_run(events)
-            each_run = evaluate_runs(applying, runs, self._model.events)
+            rules = self._rule_set(applying)
+            each_run = [rules.evaluate(run) for run in runs]
             results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
             self._results = {
                 each.id: result for each, result in zip(applying, results, strict=True)
             }
             self._case = case
         return self._results[rule.id]
+
+    def _rule_set(self, rules: tuple[OrderingRule, ...]) -> RuleSet:
+        key = tuple(rule.id for rule in rules)
+        found = self._sets.get(key)
+        # A log of another system has rules of the same ids that are narrowed to what it shows.
+        if found is None or any(
+            ours is not theirs for ours, theirs in zip(found.rules, rules, strict=True)
+        ):
+            found = self._sets[key] = RuleSet(rules, self._model.events)
+        return found
 
 
 def _together(results: tuple[PatternResult, ...]) -> PatternResult:

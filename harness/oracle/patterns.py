@@ -7,7 +7,7 @@ trace, or of a life, counts where the scope says so: without a `before`, or with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from harness.model.finding import OrderStep
@@ -27,7 +27,7 @@ from harness.oracle.stretches import (
     new_stretch,
 )
 
-__all__ = ["PatternResult", "Witness", "evaluate", "evaluate_all", "evaluate_runs"]
+__all__ = ["PatternResult", "RuleSet", "Witness", "evaluate", "evaluate_all"]
 
 #: Guards are no roles within a stretch.
 _WHEN, _UNLESS = 32, 64
@@ -236,19 +236,26 @@ def evaluate_all(
         events: in the order of their time.
         names: the source document's names that the rules may use.
     """
-    return next(evaluate_runs(rules, (events,), names))
+    return RuleSet(rules, names).evaluate(events)
 
 
-def evaluate_runs(
-    rules: Sequence[OrderingRule], runs: Iterable[Iterable[TraceEvent]], names: Events | None = None
-) -> Iterator[tuple[PatternResult, ...]]:
-    """Yield for each of `runs`, which know nothing of each other, what each rule comes to."""
-    index: EventIndex[_Machine] = EventIndex()
-    machines = tuple(_machine(rule, names or {}, index) for rule in rules)
-    for events in runs:
-        for machine in machines:
+class RuleSet:
+    """Rules that are made ready once, for many traces one after the other.
+
+    Args:
+        rules, names: as for `evaluate_all`.
+    """
+
+    def __init__(self, rules: Sequence[OrderingRule], names: Events | None = None) -> None:
+        self.rules = tuple(rules)
+        self._index: EventIndex[_Machine] = EventIndex()
+        self._machines = tuple(_machine(rule, names or {}, self._index) for rule in rules)
+
+    def evaluate(self, events: Iterable[TraceEvent]) -> tuple[PatternResult, ...]:
+        """Return what each rule comes to, in one pass; nothing of an earlier trace is left."""
+        for machine in self._machines:
             machine.begin_run()
-        yield _run_through(machines, index, events)
+        return _run_through(self._machines, self._index, events)
 
 
 def _run_through(

@@ -16,7 +16,7 @@ from harness.model.finding import Finding, Verdict, verdict_of
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
-from harness.oracle.judge import judge
+from harness.oracle.judge import Judge
 from harness.run.suite import run_one
 from harness.subjects.binding import Binding
 
@@ -36,24 +36,26 @@ def cross_table(
         scenarios: of that role; one that names models counts for those only.
         payloads: error bodies of the dialect that the scenarios speak.
     """
+    judges = [Judge(model) for model in models]
     cells = []
     for binding in bindings:
         traces = [
             run_one(scenario, binding, scenario.seed, payloads, isolate=not binding.inline)
             for scenario in scenarios
         ]
-        cells += [_cell(binding, model, traces) for model in models]
+        cells += [_cell(binding, judge, traces) for judge in judges]
     return tuple(cells)
 
 
-def _cell(binding: Binding, model: ErrorModel, traces: Sequence[Trace]) -> Cell:
+def _cell(binding: Binding, judge: Judge, traces: Sequence[Trace]) -> Cell:
+    model = judge.model
     totals: Counter[Verdict] = Counter()
     against: list[tuple[str, Finding]] = []
     for trace in traces:
         scenario = trace.header.scenario
         if scenario.models and model.id not in scenario.models:
             continue
-        findings = judge(model, trace).findings
+        findings = judge.judge(trace).findings
         totals[verdict_of(findings)] += 1
         against += [
             (scenario.id, finding)

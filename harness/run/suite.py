@@ -23,7 +23,7 @@ from harness.model.finding import CrossingReport, Finding, Report, RunReport
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
-from harness.oracle.judge import judge, judge_seeds
+from harness.oracle.judge import Judge, judge_seeds
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
 from harness.run.expand import cell_of, crash_after, crash_points, without_crashes
 from harness.run.happened import Happened
@@ -99,6 +99,7 @@ def run_suite(
                 f" {request.binding.id} is a {request.binding.role}",
                 hint="choose scenarios and subject of one role",
             )
+    judge = Judge(request.model)
     runs: list[RunReport] = []
     seeds_findings: list[Finding] = []
     for _, of_scenario in groupby(_traces(request), key=lambda pair: pair[0].position):
@@ -106,7 +107,7 @@ def run_suite(
         group: list[Trace] = []
         for case, trace in of_scenario:
             stored = on_trace(trace) if on_trace is not None else None
-            judgement = judge(request.model, trace)
+            judgement = judge.judge(trace)
             replay = _replay(request, trace)
             runs.append(run_report(trace, judgement, replay=replay, trace_file=stored))
             if on_run is not None:

@@ -146,3 +146,16 @@ def test_a_matrix_says_how_much_of_it_was_run_and_why_not_all() -> None:
     text = summary(report, io.StringIO())
     assert "  crossing mine/one: 4 of 6 cells run" in text
     assert "    2 cells left out: it cannot be" in text
+
+
+def test_what_a_subject_does_not_show_is_said_beside_its_passes() -> None:
+    """A pass is no proof of what nobody could look at, not even in the shortest summary."""
+    silent = finding(
+        Verdict.NOT_APPLICABLE,
+        check="failures.told-operator",
+        reason="the subject's binding does not declare 'operator'",
+    )
+    report = small_report(run(Verdict.PASS, silent), run(Verdict.PASS, scenario="mine/two"))
+    text = summary(report, io.StringIO(), quiet=True)
+    assert "not judged at all: 1 check, because the binding does not declare 'operator'" in text
+    assert "not judged" not in summary(small_report(run(Verdict.PASS)), io.StringIO())

@@ -15,6 +15,8 @@ FAULTCLOCK := $(BIN)/faultclock
 ADAPTERS := reference openai-stud openai-sync openai-async
 AGENTS := reference-runtime openai-agent
 KNOWN_TO_FAIL := openai-sync openai-async openai-agent
+# The same agent, judged by the other four error models in the situations that all of them know.
+MODELS := relavium afk kode-sdk error-matrix
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests bench lock clean FORCE
@@ -27,10 +29,12 @@ demo: $(VENV)/.demo ## run the headline scenarios against real clients and agent
 	@mkdir -p reports
 	@$(foreach subject,$(ADAPTERS),$(call judged,$(subject),rate-limits provider-transient) &&) true
 	@$(foreach subject,$(AGENTS),$(call judged,$(subject),rate-limits approvals resume-drift) &&) true
+	@$(foreach model,$(MODELS),$(call judged_by,$(model)) &&) true
 	@echo
 	@echo "The SDK as it ships does not follow the stud-cli document, and a small agent on top of it"
 	@echo "asks nobody and remembers nothing. The reports say where, sentence by sentence; the"
 	@echo "references conform. Open one of these in a browser, the last one first:"
+	@for model in $(MODELS); do echo "  reports/openai-agent-by-$$model.html"; done
 	@for subject in $(ADAPTERS) $(AGENTS); do echo "  reports/$$subject.html"; done
 
 test: lint types tests ## everything that must hold: ruff, mypy, pytest
@@ -67,6 +71,14 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find reports -type f ! -name README.md -delete
+
+# The small agent by another model: it does not conform to any of them.
+define judged_by
+{ echo "==> faultclock run shared --subject openai-agent --model $(1)"; code=0; \
+  $(FAULTCLOCK) run shared --subject openai-agent --model "$(1)" --jobs $(JOBS) --quiet \
+    --html "reports/openai-agent-by-$(1).html" || code=$$?; \
+  test $$code -eq 1 || { echo "==> $(1): exit code $$code is a fault of ours" >&2; exit 1; }; }
+endef
 
 # One subject against some families: the reports, and no other exit code than its own.
 define judged

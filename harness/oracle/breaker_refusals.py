@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from harness.model.failure_rules import covers
 from harness.model.turn_rules import split
+from harness.model.trace import TraceEvent
 from harness.oracle.attempts import Call
 from harness.oracle.breaker_fold import Breakers
 from harness.oracle.check import Case
@@ -102,12 +103,26 @@ def _skipped(
                     call=call.id,
                     provider=provider,
                     at_ns=start.at_ns,
-                    seq=start.seq - 1,
+                    seq=_seq_before(case, start),
                     moved=True,
                     told=breakers.rules.refusal in told_pairs(case, call),
                     events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
                 )
         before = place
+
+
+def _seq_before(case: Case, start: TraceEvent) -> int:
+    """Return the last fact that the world had for the subject before a request began.
+
+    What the subject says on its way there comes after the refusal, and so does what it does to
+    send the request: a connection that is kept open has less of that than a new one.
+    """
+    before = reversed(case.trace.events[: start.seq - 1])
+    return next((event.seq for event in before if not _is_of_the_way(event)), 0)
+
+
+def _is_of_the_way(event: TraceEvent) -> bool:
+    return event.actor == "subject" or event.kind in ("net.resolve", "net.connect", "net.sent")
 
 
 def _not_retried(

@@ -58,6 +58,22 @@ for subject in (small_runtime, blocking_runtime):
         print(subject.id, isolate, kinds.count("process.started"), trace.footer.digest)
 """
 
+AGENTS = """
+import sys
+from harness.load.payloads import load_payloads
+from harness.load.scenario import find_scenarios
+from harness.run.prepare import prepare
+from harness.run.suite import run_one
+payloads = load_payloads("openai-chat")
+for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
+    binding = prepare(f"reference-{model}", payloads)
+    for found in find_scenarios((*sys.argv[1:], f"{model}/*")):
+        if found.scenario.models in ((), (model,)):
+            for scenario in found.runnable[:1]:
+                trace = run_one(scenario, binding, 3, payloads, isolate=False)
+                print(binding.id, scenario.id, trace.footer.digest)
+"""
+
 
 def printed(program: str, *words: str) -> list[str]:
     """Return what three processes with different hash seeds print."""
@@ -92,5 +108,13 @@ def test_lives_of_a_runtime_are_the_same_in_every_process() -> None:
     outputs = printed(RUNTIMES)
     lives = [line.split()[2] for line in outputs[0].splitlines()]
     assert lives == ["4"] * 4
+    assert outputs[1] == outputs[0]
+    assert outputs[2] == outputs[0]
+
+
+def test_agents_of_every_model_are_the_same_in_every_process() -> None:
+    """With programs, workflows, hooks, chains of providers and subagents, in every scenario."""
+    outputs = printed(AGENTS, "shared")
+    assert outputs[0].count("\n") > 200
     assert outputs[1] == outputs[0]
     assert outputs[2] == outputs[0]

@@ -21,8 +21,8 @@ __all__ = ["app"]
 _COMMANDS = {
     "run": ("run", "Run scenarios against a subject and judge what it did."),
     "judge": ("judge", "Judge stored traces, or the event logs of other systems."),
-    "list": ("listing", "List scenarios, models, subjects, checks or requirements."),
-    "validate": ("validate", "Check scenario, error model and trace files."),
+    "list": ("listing", "List scenarios, models, maps, subjects, checks or requirements."),
+    "validate": ("validate", "Check scenario, error model, map and trace files."),
     "replay": ("replay", "Run a stored trace again and compare every event."),
     "schema": ("schema", "Print the JSON Schema of a file format, for editors."),
     "doctor": ("doctor", "Check this installation, or how a subject is bound."),

@@ -75,6 +75,8 @@ def command(
     if complete and map_ is None:
         raise click.UsageError("--complete goes with --map: a trace of ours says itself that it is")
     error_model, model_spec, read = _read(traces, model, map_, chosen, complete=complete)
+    if map_ is not None and not quiet:
+        _tell_of_unnamed(traces, read, map_, error_model)
 
     from harness.cli.selection import without_root
     from harness.oracle.judge import Judge
@@ -104,6 +106,20 @@ def command(
     from harness.cli.closing import closed
 
     return closed(report, outputs, started_s=started_s, quiet=quiet)
+
+
+def _tell_of_unnamed(
+    paths: tuple[str, ...], read: tuple[Trace, ...], map_: str, model: ErrorModel
+) -> None:
+    """Say on standard error which events of the logs no rule can speak of."""
+    from harness.load.foreign_map import load_foreign_map, unnamed_events
+
+    foreign = load_foreign_map(map_)
+    for path, trace in zip(paths, read, strict=True):
+        unnamed = unnamed_events(trace, foreign, model)
+        if unnamed:
+            names = ", ".join(f"{name} ({times})" for name, times in sorted(unnamed.items()))
+            click.echo(f"note: {path}: named by neither map nor error model: {names}", err=True)
 
 
 def _read(

@@ -174,6 +174,7 @@ def _request(
         binding=binding,
         subject_spec=without_root(subject),
         model=error_model,
+        model_spec=without_root(model),
         readings=readings,
         **options,
         # A person's own file is run again by its path: no id leads to it.

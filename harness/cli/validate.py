@@ -13,6 +13,8 @@ from harness.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from harness.load.yaml_file import Document
+    from harness.model.error_model import ErrorModel
+    from harness.model.scenario import Scenario
 
 __all__ = ["command"]
 
@@ -86,15 +88,52 @@ def _checked(path: str) -> str:
     document = read_document(path)
     if {"classes", "signals"} <= document.data.keys():
         model = check_error_model(path)
+        _check_names_of_checks(document, model)
         readings = sum(len(switch.options) for switch in model.switches)
-        return f"error model {model.id}, right under each of its {readings} readings"
+        under = f", right under each of its {readings} readings" if readings else ""
+        return f"error model {model.id}{under}"
     if is_foreign_map(document):
         return _checked_map(document)
     scenario = checked_scenario(document)
+    told = f"scenario {scenario.id}{_for_models(scenario)}"
     if scenario.matrix is None:
-        return f"scenario {scenario.id}"
+        return told
     _, crossing = expand(document, scenario)
-    return f"scenario {scenario.id}, {crossing.run} of {crossing.cells} combinations"
+    return f"{told}, {crossing.run} of {crossing.cells} combinations"
+
+
+def _for_models(scenario: Scenario) -> str:
+    """Say which models of a scenario are none of ours: of a slip every run would pass it over."""
+    from harness.load.error_model import model_ids
+
+    others = [name for name in scenario.models if name not in model_ids()]
+    if not others:
+        return ""
+    return f", for an error model of your own: {', '.join(others)}"
+
+
+def _check_names_of_checks(document: Document, model: ErrorModel) -> None:
+    """Check that there are the checks that the sentences name: one that is not judges nothing.
+
+    Raises:
+        SourceError: with each that there is not.
+    """
+    from harness.load.wording import did_you_mean
+    from harness.oracle.judge import check_ids
+
+    known = check_ids(model)
+    problems = tuple(
+        document.problem(
+            ("requirements", index, "checks", number),
+            f"{requirement.id}: there is no check {name!r}",
+            did_you_mean(name, known),
+        )
+        for index, requirement in enumerate(model.requirements)
+        for number, name in enumerate(requirement.checks)
+        if name not in known
+    )
+    if problems:
+        raise SourceError(problems)
 
 
 def _checked_map(document: Document) -> str:

@@ -7,11 +7,13 @@ knows, by `check_foreign_map`.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
 from harness.errors import Problem, SourceError, UnknownNameError
+from harness.load.foreign_values import label
 from harness.load.known_keys import Location
 from harness.load.resources import foreign_maps_root
 from harness.load.yaml_file import Document, read_document
@@ -19,6 +21,7 @@ from harness.model.error_model import ErrorModel
 from harness.model.event_kinds import EVENT_KINDS
 from harness.model.foreign_map import ForeignEvent, ForeignMap
 from harness.model.ordering import event_refs, resolved
+from harness.model.trace import Trace
 
 __all__ = [
     "check_foreign_map",
@@ -27,6 +30,7 @@ __all__ = [
     "is_foreign_map",
     "load_foreign_map",
     "model_beside",
+    "unnamed_events",
 ]
 
 _SUFFIXES = (".yaml", ".yml")
@@ -88,6 +92,23 @@ def check_foreign_map(document: Document, map_: ForeignMap, model: ErrorModel) -
     problems = tuple(_problems(document, map_, model))
     if problems:
         raise SourceError(problems)
+
+
+def unnamed_events(trace: Trace, map_: ForeignMap, model: ErrorModel) -> dict[str, int]:
+    """Return the events of a log that neither its map nor the error model names, and how often.
+
+    They are read as they are, and no rule can speak of them: of a slip nobody would know.
+    """
+    known = {label(name) for name in (*map_.events, *_names(model))}
+    for of_name in map_.events.values():
+        entries = of_name if isinstance(of_name, tuple) else (of_name,)
+        known |= {label(entry.name) for entry in entries if entry.name is not None}
+    return Counter(
+        event.payload["name"]
+        for event in trace.events
+        if event.kind in ("declared.event", "declared.audit_event")
+        and event.payload["name"] not in known
+    )
 
 
 def _problems(document: Document, map_: ForeignMap, model: ErrorModel) -> Iterator[Problem]:

@@ -46,7 +46,7 @@ _BOUNDS = {
     "less_than": ("less than", "lt"),
 }
 
-
+_QUOTED = re.compile(r"'([^']*)'")
 #: A value that somebody pasted by mistake should not fill the screen.
 _LENGTH_MAX = 240
 
@@ -176,7 +176,12 @@ def _reworded(fault: _Fault, model: type[BaseModel]) -> tuple[Place, str, str | 
         return _wrong_tag(fault, model)
     place = fault.spot.node.place
     if fault.type == "literal_error":
-        message, hint = _wrong_choice(fault, str(fault.context["expected"]))
+        choices = _QUOTED.findall(str(fault.context["expected"]))
+        if fault.location[-1] == "[key]":
+            unknown = str(fault.location[-2])
+            place = fault.spot.key or place
+            return place, f"unknown key `{unknown}`", did_you_mean(unknown, choices)
+        message, hint = _wrong_choice(fault, choices)
         return place, message, hint
     if fault.type == "value_error":
         place = _pinpointed(fault.spot.node, str(fault.context["error"]))
@@ -238,7 +243,7 @@ def _wrong_tag(fault: _Fault, model: type[BaseModel]) -> tuple[Place, str, str |
         hint = "it says which keys may follow" if known_keys(model, fault.location) else None
         place = fault.spot.key or node.place
         return place, f"the key `{key}` is missing{_inside(fault)}", hint
-    choices = re.findall(r"'([^']*)'", str(fault.context["expected_tags"]))
+    choices = _QUOTED.findall(str(fault.context["expected_tags"]))
     tag = str(fault.context["tag"])
     place = node.place
     if isinstance(node, MappingNode) and key in node.values:
@@ -246,8 +251,7 @@ def _wrong_tag(fault: _Fault, model: type[BaseModel]) -> tuple[Place, str, str |
     return place, f"`{key}` cannot be {_quoted(tag)}", did_you_mean(tag, choices)
 
 
-def _wrong_choice(fault: _Fault, expected: str) -> tuple[str, str | None]:
-    choices = re.findall(r"'([^']*)'", expected)
+def _wrong_choice(fault: _Fault, choices: Iterable[str]) -> tuple[str, str | None]:
     node = fault.spot.node
     given = str(node.value) if isinstance(node, Scalar) else ""
     return f"{_name(fault)} cannot be {_shown(node)}", did_you_mean(given, choices)

@@ -16,7 +16,9 @@ from pydantic import Field, model_validator
 
 from harness.model._base import Value
 from harness.model.error_model_checks import (
+    check_ids,
     check_orders,
+    check_pairs,
     check_references,
     check_that_rules_are_judged,
 )
@@ -213,7 +215,9 @@ class ErrorModel(Value):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ErrorModel:
+        check_ids(self)
         check_references(self)
+        check_pairs(self)
         check_that_rules_are_judged(self)
         check_orders(self)
         return self

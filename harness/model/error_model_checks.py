@@ -5,6 +5,8 @@ Each rule leads to a sentence of the document, and each sentence to the check th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from harness.model.ordering import unknown_event
@@ -12,7 +14,70 @@ from harness.model.ordering import unknown_event
 if TYPE_CHECKING:
     from harness.model.error_model import ErrorModel
 
-__all__ = ["check_orders", "check_references", "check_that_rules_are_judged"]
+__all__ = [
+    "check_ids",
+    "check_orders",
+    "check_pairs",
+    "check_references",
+    "check_that_rules_are_judged",
+]
+
+
+def check_ids(model: ErrorModel) -> None:
+    """Check that no two entries of one section have the same id: findings name them by it.
+
+    Raises:
+        ValueError: two have.
+    """
+    sections: dict[str, tuple[str, ...]] = {
+        "requirements": tuple(item.id for item in model.requirements),
+        "classes": tuple(item.id for item in model.classes),
+        "signals": tuple(item.id for item in model.signals),
+        "tool_signals": tuple(item.id for item in model.tool_signals),
+        "policies": tuple(item.id for item in model.policies),
+        "consequences": tuple(item.id for item in model.consequences),
+        "telling": tuple(item.id for item in model.telling),
+        "kept": tuple(item.id for item in model.kept),
+        "audiences": tuple(item.id for item in model.audiences),
+        "switches": tuple(item.id for item in model.switches),
+        **{
+            f"the options of {switch.id}": tuple(item.id for item in switch.options)
+            for switch in model.switches
+        },
+    }
+    for section, ids in sections.items():
+        twice = next((id_ for index, id_ in enumerate(ids) if id_ in ids[:index]), None)
+        if twice is not None:
+            raise ValueError(f"two of {section} have the id '{twice}'")
+
+
+def check_pairs(model: ErrorModel) -> None:
+    """Check that each class and code that a rule speaks of is among the classes.
+
+    Of what is misspelt no failure could ever be, and the rule would hold for nothing.
+
+    Raises:
+        ValueError: one is not.
+    """
+    codes = {item.id: item.codes for item in model.classes}
+    for signal in (*model.signals, *model.tool_signals):
+        class_name, code = signal.error_class, signal.code
+        if class_name is None or code is None:
+            continue
+        if class_name not in codes:
+            raise ValueError(
+                f"signal {signal.id}: there is no class {class_name!r}{_near(class_name, codes)}"
+            )
+        if code not in codes[class_name]:
+            raise ValueError(
+                f"signal {signal.id}: the class {class_name} has no code {code!r}"
+                f"{_near(code, codes[class_name])}"
+            )
+    known = {f"{class_name}/{code}" for class_name, names in codes.items() for code in names}
+    known |= {"*/*", *(f"{class_name}/*" for class_name in codes)}
+    for rule, pair in _pairs_named(model):
+        if pair not in known:
+            raise ValueError(f"{rule}: the classes have no {pair!r}{_near(pair, sorted(known))}")
 
 
 def check_references(model: ErrorModel) -> None:
@@ -22,8 +87,6 @@ def check_references(model: ErrorModel) -> None:
         ValueError: one is not.
     """
     known = {requirement.id for requirement in model.requirements}
-    if len(known) != len(model.requirements):
-        raise ValueError("two requirements have the same id")
     cited: list[tuple[str, str]] = [
         *((rule.id, rule.requirement) for rule in model.classes),
         *((rule.id, rule.requirement) for rule in model.signals),
@@ -43,10 +106,6 @@ def check_references(model: ErrorModel) -> None:
     for where, requirement in cited:
         if requirement not in known:
             raise ValueError(f"{where}: there is no requirement {requirement!r}")
-    codes = {item.id: item.codes for item in model.classes}
-    for rule in (*model.signals, *model.tool_signals):
-        if rule.error_class is not None and rule.code not in codes.get(rule.error_class, ()):
-            raise ValueError(f"{rule.id}: {rule.error_class}/{rule.code} is not in classes")
 
 
 def check_that_rules_are_judged(model: ErrorModel) -> None:
@@ -129,3 +188,22 @@ def _cited_by_turn_rules(model: ErrorModel) -> list[tuple[str, str]]:
         *((row.kind, row.requirement) for row in deadlines),
         *((row.condition, row.requirement) for row in rows),
     ]
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Return what to write in place of `name`, where something is near it; else nothing."""
+    near = get_close_matches(name, list(known), n=1)
+    return f": write {near[0]}" if near else ""
+
+
+def _pairs_named(model: ErrorModel) -> Iterator[tuple[str, str]]:
+    """Yield each rule that says what it is for as `Class/Code`, with that."""
+    for policy in model.policies:
+        yield from ((f"policy {policy.id}", pair) for pair in policy.applies_to)
+    for consequence in model.consequences:
+        pairs = (*consequence.applies_to, *consequence.carries)
+        yield from ((f"consequence {consequence.id}", pair) for pair in pairs)
+    for telling in model.telling:
+        yield from ((f"telling {telling.id}", pair) for pair in telling.applies_to)
+    for kept in model.kept:
+        yield from ((f"kept {kept.id}", pair) for pair in kept.applies_to)

@@ -48,6 +48,12 @@ class ProgramOutcome(Value):
     ] = ""
     """What the lines amount to, for whoever judges; empty: it is good."""
 
+    @model_validator(mode="after")
+    def _one_end(self) -> ProgramOutcome:
+        if self.signal and self.status:
+            raise ValueError("a program ends by its status or by a signal, not by both")
+        return self
+
 
 class ProgramRule(Value):
     """What some executions do; the first rule that matches decides."""

@@ -111,6 +111,9 @@ class RetryPolicy(Value):
     the node of a workflow (or the entry of a chain) declares; the policy's then stand for none."""
     attempts_max: int = Field(ge=1)
     """Attempts in all, the first try included."""
+    attempts_min: int | None = Field(default=None, ge=2)
+    """Before it is given up for good, there are at least so many; None: one retry is enough. (Of
+    requests to the model, all attempts are due in any case.)"""
     backoff: Backoff
     jitter: Jitter = Jitter()
     retry_after: Literal["honor", "ignore"] = "ignore"

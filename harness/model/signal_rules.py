@@ -6,6 +6,7 @@ that the world can see fail. The classes and codes are each model's own.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -31,6 +32,7 @@ Disposition = Literal[
     "owner_decides",
     "not_an_error",
 ]
+_STATUSES = re.compile(r"([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?")
 #: Failures of a request to the model.
 SignalKind = Literal[
     "http_error",
@@ -105,7 +107,7 @@ class ErrorClass(Value):
 class SignalPattern(Value):
     """Conditions on a Signal; every one that is given must hold."""
 
-    kinds: tuple[SignalKind | FailureKind, ...] = ()
+    kinds: tuple[Literal[SignalKind, FailureKind], ...] = ()
     statuses: tuple[str, ...] = Field(
         default=(), json_schema_extra={"items": {"type": ["integer", "string"]}}
     )
@@ -127,6 +129,15 @@ class SignalPattern(Value):
     def _as_text(cls, statuses: object) -> object:
         if isinstance(statuses, (list, tuple)):
             return tuple(str(item) if isinstance(item, int) else item for item in statuses)
+        return statuses
+
+    @field_validator("statuses")
+    @classmethod
+    def _in_order(cls, statuses: tuple[str, ...]) -> tuple[str, ...]:
+        for text in statuses:
+            found = _STATUSES.fullmatch(text)
+            if found is None or int(found[1]) > int(found[2] or found[1]):
+                raise ValueError(f"{text!r} is no status and no range: write 429 or 500-599")
         return statuses
 
 

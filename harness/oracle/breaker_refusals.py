@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.model.failure_rules import covers
-from harness.model.turn_rules import split
 from harness.model.trace import TraceEvent
+from harness.model.turn_rules import split
 from harness.oracle.attempts import Call
 from harness.oracle.breaker_fold import Breakers
 from harness.oracle.check import Case

@@ -26,6 +26,7 @@ def _classified(case: Case) -> Outcome:
         return outcome
     general = also(case.model, "failures.classified")
     records = list(case.trace.of_kind("declared.audit"))
+    told: list[Failure] = []
     for failure in case.failures:
         if failure.pair is None or failure.disposition == "not_an_error":
             continue
@@ -34,6 +35,7 @@ def _classified(case: Case) -> Outcome:
         if own is not None:
             # One record tells of one failure.
             records.remove(own)
+            told.append(failure)
             outcome.looked_at(*requirements)
             continue
         call = case.call(failure.call)
@@ -46,13 +48,15 @@ def _classified(case: Case) -> Outcome:
             if _tells_of(item, failure, exactly=False) and item.seq < call.end.seq
         ]
         outcome.violate(_violation(failure, requirements, near, call.end), *requirements)
-    _judge_others(case, records, outcome)
+    _judge_others(case, told, records, outcome)
     return outcome
 
 
-def _judge_others(case: Case, records: list[TraceEvent], outcome: Outcome) -> None:
+def _judge_others(
+    case: Case, told: list[Failure], records: list[TraceEvent], outcome: Outcome
+) -> None:
     """Judge that no further record calls a failed tool call something else of its class."""
-    for failure in case.failures:
+    for failure in told:
         if failure.tool_call is None or failure.pair is None:
             continue
         own = {item.pair for item in case.failures if item.tool_call == failure.tool_call}

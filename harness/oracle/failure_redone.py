@@ -53,11 +53,13 @@ def _judge_retried(case: Case, failure: Failure, outcome: Outcome) -> None:
             outcome.looked_at(cited, *more)
         return
     call = end_call(case, failure)
-    if failure.retries or call is None or call.end is None or may_have_ended_it(case, failure):
+    least = ruling.policy.attempts_min
+    is_enough = failure.retries > 0 and (least is None or failure.tries >= min(least, limit))
+    if is_enough or call is None or call.end is None or may_have_ended_it(case, failure):
         return
     outcome.looked_at(cited, *more)
     expected = f"it is done again: {failure} is {_named(failure)}, {limit} attempts in all"
-    observed = "it was given up after the first attempt"
+    observed = f"it was given up after attempt {failure.tries}"
     outcome.violate(_violation(failure, cited, expected, observed, call.end.seq), *more)
 
 

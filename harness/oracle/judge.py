@@ -31,7 +31,16 @@ from harness.oracle.log_checks import LOG_CHECKS
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
 
-__all__ = ["CHECKS", "CheckInfo", "Judge", "check_infos", "checks_of", "judge", "judge_seeds"]
+__all__ = [
+    "CHECKS",
+    "CheckInfo",
+    "Judge",
+    "check_ids",
+    "check_infos",
+    "checks_of",
+    "judge",
+    "judge_seeds",
+]
 
 #: The checks that every model has. Ordering and audience checks come from the model's own rules.
 #: Findings are read from the top: what a subject does comes before what it says of itself.
@@ -76,6 +85,12 @@ def checks_of(model: ErrorModel) -> tuple[Check, ...]:
         # Whether a run proves anything is no affair of the document.
         if check.id in named or check.id.startswith(_OF_EVIDENCE)
     )
+
+
+def check_ids(model: ErrorModel) -> tuple[str, ...]:
+    """Return the ids of all checks that a sentence of `model` may name."""
+    checks = (*CHECKS, *LOG_CHECKS, *ordering.checks(model), *audience.checks(model))
+    return tuple(dict.fromkeys(check.id for check in checks))
 
 
 def _checks_of_logs(checks: tuple[Check, ...]) -> tuple[Check, ...]:

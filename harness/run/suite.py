@@ -46,6 +46,7 @@ class SuiteRequest:
     Attributes:
         scenarios: in the order of the report.
         subject_spec: how the subject was named, for replay commands.
+        model_spec: how the error model was named, for replay commands; None: by its id.
         readings: interpretation switches that were chosen, for replay commands.
         seed: first seed; None takes each scenario's own.
         seeds: how many consecutive seeds; None takes each scenario's own.
@@ -63,6 +64,7 @@ class SuiteRequest:
     binding: Binding
     subject_spec: str
     model: ErrorModel
+    model_spec: str | None = None
     readings: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     seeds: int | None = None
@@ -220,7 +222,7 @@ def _replay(request: SuiteRequest, trace: Trace) -> str:
     return replay_command(
         request.selectors.get(scenario.id, scenario.id),
         request.subject_spec,
-        request.model.id,
+        request.model_spec or request.model.id,
         request.readings,
         trace.header.seed,
         scenario,

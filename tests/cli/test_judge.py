@@ -185,3 +185,11 @@ def test_the_schema_of_a_map_knows_its_keys() -> None:
     schema = json.loads(faultclock("schema", "map").stdout)
     assert {"id", "title", "model", "source", "name"} == set(schema["required"])
     assert {"type": "null"} in schema["properties"]["events"]["additionalProperties"]["anyOf"]
+
+
+def test_an_event_that_nobody_names_is_noted(folder: Path) -> None:
+    """A slip in a name must not take a finding away without a word."""
+    (folder / "slip.jsonl").write_text(LOG.replace('"ask"', '"aks"'), encoding="utf-8")
+    result = faultclock("judge", "slip.jsonl", "--map", "shop.yaml")
+    assert result.stderr == "note: slip.jsonl: named by neither map nor error model: aks (1)\n"
+    assert faultclock("judge", "shop.jsonl", "--map", "shop.yaml").stderr == ""

@@ -77,3 +77,13 @@ def test_an_agent_that_breaks_a_sentence_fails_with_it(
         if item["verdict"] == "FAIL"
     ]
     assert (check, requirement) in failed
+
+
+def test_the_command_that_repeats_a_run_names_the_file_of_the_model(folder: Path) -> None:
+    """No id leads to it; and a report names no absolute path."""
+    (folder / "acme_agent.py").write_text(AGENT.replace("sleep(3)", "sleep(1)"), encoding="utf-8")
+    *words, model = COMMANDS[-1]
+    first = faultclock(*words, str(folder / model))
+    (again,) = re.findall(r"once more: faultclock (.*)", first.output)
+    assert "--model acme.yaml" in again
+    assert faultclock(*again.split()).exit_code == first.exit_code == 1

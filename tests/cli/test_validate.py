@@ -29,7 +29,7 @@ def test_right_and_wrong_files_are_told_apart(tmp_path: Path) -> None:
     assert lines[0] == f"{tmp_path}/b.yaml:4:1: unknown key `zz`"
     assert lines[2] == f"{tmp_path}/b.yaml:5:8: `seeds` should be at least 1, not 0"
     assert lines[3].startswith(f"{tmp_path}/c.jsonl:1:1: this is not a trace")
-    assert lines[4] == "3 problems in 2 files; 1 right"
+    assert lines[-1] == "3 problems in 2 files; 1 right"
 
 
 def test_a_missing_file_is_one_more_problem(tmp_path: Path) -> None:
@@ -57,3 +57,20 @@ def test_every_combination_of_a_matrix_is_looked_at(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "scenario mine/one, 2 of 2 combinations" in result.stdout
     assert "wrong.yaml:4:16: with a=x, b=z: seeds" in result.stderr
+
+
+def test_a_sentence_that_names_no_check_is_a_problem(tmp_path: Path) -> None:
+    """Its other checks would judge, and nobody would miss this one."""
+    model = (error_models_root() / "afk.yaml").read_text("utf-8")
+    (tmp_path / "mine.yaml").write_text(model.replace("[backoff.jitter", "[backoff.jiter", 1))
+    result = faultclock("validate", str(tmp_path / "mine.yaml"))
+    assert result.exit_code == 2
+    assert "there is no check 'backoff.jiter'\n  did you mean `backoff.jitter`?" in result.stderr
+
+
+def test_a_scenario_for_a_model_that_is_not_shipped_says_so(tmp_path: Path) -> None:
+    """It may be somebody's own, or a slip for which every run would pass the scenario over."""
+    (tmp_path / "a.yaml").write_text(GOOD + "models: [afk, akf]\n")
+    result = faultclock("validate", str(tmp_path / "a.yaml"))
+    assert result.exit_code == 0
+    assert result.stdout.endswith("mine/one, for an error model of your own: akf\n")

@@ -156,3 +156,36 @@ def test_a_dangling_requirement_is_told_where_it_is_cited(path: str) -> None:
     (problem,) = caught.value.problems
     assert problem.line == 9
     assert problem.message == "rest: there is no requirement 'R-9'"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("class: Transient,", "class: Transiend,", ":8:52: signal busy: there is no class"),
+        ("code: Busy,", "code: Bussy,", ":8:69: signal busy: the class Transient has no code"),
+        ("[Transient/Busy]", "[Transient/Bussy]", ":12:18: policy wait: the classes have no"),
+        ("id: rest, when", "id: busy, when", ":9:10: two of signals have the id 'busy'"),
+        ("{id: fewer,", "{id: long,", ":26:14: two of the options of length have the id 'long'"),
+        ("[http_error]}, class", "[http_error], statuses: [5xx]}, class", "no status and no range"),
+        (
+            "[http_error]}, class",
+            "[http_error], statuses: [599-500]}, class",
+            "'599-500' is no status and no range\n  write 429 or 500-599",
+        ),
+        (
+            "[http_error]}, class",
+            "[tool_exceptoin]}, class",
+            "`kinds` cannot be 'tool_exceptoin'\n  did you mean `tool_exception`?",
+        ),
+    ],
+)
+def test_a_slip_in_a_rule_is_told_at_its_place(
+    path: str, before: str, after: str, told: str
+) -> None:
+    """A rule for what cannot be would hold for nothing, and nobody would know."""
+    assert before in MODEL
+    Path(path).write_text(MODEL.replace(before, after, 1))
+    with pytest.raises(SourceError) as caught:
+        load_error_model(path)
+    assert told in str(caught.value)
+    assert len(caught.value.problems) == 1

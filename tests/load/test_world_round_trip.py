@@ -51,7 +51,7 @@ OUTCOME = some(
     hangs=st.booleans(),
     missing=st.booleans(),
     means=st.sampled_from(["", "cut", "auth", "quota"]),
-)
+).filter(lambda outcome: not (outcome.get("status") and outcome.get("signal")))
 BACKOFF = some(
     {"kind": st.sampled_from(["fixed", "linear", "exponential"]), "base": st.just("100ms")},
     factor=st.integers(1, 4),

@@ -341,3 +341,10 @@ def test_wrong_data_never_escapes_as_another_exception(
         data["provider"] = {"faults": [{"id": "x", "then": {"kind": "http_error", **extra}}]}
     text = json.dumps(data, ensure_ascii=True, indent=1)
     accepts_or_refuses_politely(text.encode())
+
+
+def test_a_key_that_is_none_of_a_fixed_few_is_unknown() -> None:
+    """The key is at fault, not the value behind it."""
+    (problem,) = problems_in(GOOD + "session: {policies: {tols: fail}}\n")
+    assert (problem.line, problem.column) == (4, 22)
+    assert (problem.message, problem.hint) == ("unknown key `tols`", "did you mean `tool`?")

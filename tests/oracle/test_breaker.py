@@ -258,6 +258,16 @@ def test_a_chain_goes_on_past_an_open_breaker() -> None:
     assert found(WITH_CHAIN, ended, "breaker.refuses") == ["none was asked"]
 
 
+def test_what_is_said_of_a_refusal_comes_after_it_on_an_open_connection_as_well() -> None:
+    """Between the word and the next request there need not be a connect."""
+    built = chained().another(3)
+    told = built.event("subject", "declared.audit", call="ask3/1", record={"code": "Open"})
+    built.event("subject", "entropy", call="ask3/1", source="os.urandom", bytes_count=16)
+    built.at("second").says().ends()
+    (refusal,) = breaker_refusals(case_of(WITH_CHAIN, built.build()))
+    assert refusal.seq < told
+
+
 def test_a_refusal_is_published_with_its_turn() -> None:
     """Others make a failure of it."""
     built = opened().refused_()

@@ -171,6 +171,34 @@ def test_a_session_that_must_go_on_does() -> None:
         assert verdicts(model, builder, "failures.outcome") == expected
 
 
+def test_a_session_that_must_go_on_may_raise_its_error() -> None:
+    """An error has no place for a promise: whether it is kept, the next turn shows."""
+    keep = ENDS | {"then": "keep_recoverable"}
+    model = model_of(consequences=[keep])
+    for then, expected in (("completed", PASS), ("failed", FAIL)):
+        builder = called(tasks=({"id": "ask"}, {"id": "more"})).raises_in("c1")
+        builder.ends("Never/Broken")
+        builder.begins("more/1").says().ends_as(then)
+        assert verdicts(model, builder, "failures.outcome") == expected
+
+
+def test_a_degraded_run_need_not_name_what_it_tolerated() -> None:
+    """It is no error of the run; one that is named has to be the right one all the same."""
+    model = model_of(consequences=[ENDS | {"states": ["failed", "degraded"]}])
+    for pair, expected in ((None, PASS), ("Never/Broken", PASS), ("Never/Other", FAIL)):
+        builder = called().raises_in("c1").ends_as("degraded", pair)
+        assert verdicts(model, builder, "failures.outcome") == expected
+
+
+def test_a_run_that_stops_at_a_tolerated_failure_has_not_gone_on() -> None:
+    """The state is a word; that the model is asked again is what it means."""
+    model = model_of(consequences=[GOES_ON | {"states": ["completed", "degraded"]}])
+    stopped = called().runs("c1", LOGICAL).ends_as("degraded")
+    assert verdicts(model, stopped, "failures.outcome") == FAIL
+    went_on = called().runs("c1", LOGICAL).tells("c1", "no").says().ends_as("degraded")
+    assert verdicts(model, went_on, "failures.outcome") == PASS
+
+
 def test_a_cancel_ends_the_run_but_not_before_it_is_heard() -> None:
     """What begins at that very instant was on its way; what begins later was not."""
     ends = {"applies_to": ["Stopped/*"], "run": "ends", "states": ["cancelled"]}

@@ -43,6 +43,7 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "ordering.skipped-after-failed",
     },
     "mini-relavium-hidden-retries": {"backoff.attempts", "backoff.wait", "chain.advances"},
+    "mini-relavium-knows-no-529": {"failures.classified", "failures.outcome"},
     "mini-relavium-logs-bare-errors": {"failures.classified"},
     "mini-relavium-looks-again-for-the-absent": {"ordering.retrying-is-retryable"},
     "mini-relavium-loops-past-the-cap": {"failures.outcome"},

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from harness.subjects.agent_miniatures.afk_table import afk
 from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_breaker import Breaker
+from harness.subjects.reference_agents.afk_kinds import AUTH, RATE_LIMIT, SERVER_ERROR
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import Ended, Next, Pair, RunState, Turn
 
@@ -59,6 +62,79 @@ class _DegradesWithoutWords(AfkAgent):
         end = super().llm_gone(turn, state, pair)
         end.text = ""
         return end
+
+
+class _Lenient(AfkAgent):
+    """Ends degraded after failures that nobody has asked it to tolerate."""
+
+    tolerates: Pair = AUTH
+
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
+        """Tolerate one of them."""
+        return super().llm_gone(turn, "degraded" if pair == self.tolerates else state, pair)
+
+
+@afk(
+    "tolerates-a-wrong-key",
+    "Ends degraded with a key that is wrong",
+    fails="failures.outcome",
+    shown_by="bad-key",
+)
+class _ToleratesAWrongKey(_Lenient):
+    """It will never be better, and nobody is called."""
+
+
+@afk(
+    "tolerates-a-limit",
+    "Ends degraded when every attempt was limited",
+    fails="failures.outcome",
+    shown_by="rate-limited-for-ever",
+)
+class _ToleratesALimit(_Lenient):
+    """The policy says fail, and the run says that it is nearly good."""
+
+    tolerates = RATE_LIMIT
+
+
+@afk(
+    "tolerates-an-outage",
+    "Ends degraded when a provider is down",
+    fails="failures.outcome",
+    shown_by="server-error-for-ever",
+)
+class _ToleratesAnOutage(_Lenient):
+    """There is no answer, and that is called half of one."""
+
+    tolerates = SERVER_ERROR
+
+
+@afk(
+    "typing-error-looks-good",
+    "Tells the LLM that a call with wrong arguments was done",
+    fails="failures.told-model",
+    shown_by="tool-arguments-invalid",
+)
+class _TypingErrorLooksGood(AfkAgent):
+    """What it could have put right it never hears of."""
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        if outcome.kind == "input_invalid":
+            return {"success": True, "output": None}
+        return super().content(call, outcome)
+
+
+@afk(
+    "children-without-a-verdict",
+    "Tells the LLM of a failed subagent in words alone",
+    fails="failures.told-model",
+    shown_by="subagent-fails-and-continues",
+)
+class _ChildrenWithoutAVerdict(AfkAgent):
+    """Whether it worked is left to be guessed from a sentence."""
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        told = super().content(call, outcome)
+        return {name: value for name, value in told.items() if name != "success"}
 
 
 class _AddsUp(Breaker):
@@ -132,3 +208,15 @@ class _CostsDoNotAddUp(AfkAgent):
     def answered(self, turn: Turn, reply: Reply) -> None:
         turn.tokens = reply.tokens
         super().answered(turn, reply)
+
+
+@afk(
+    "pushes-twice",
+    "Gives the queue up while there is a retry left",
+    fails="failures.redone",
+    shown_by="queue-refuses-twice",
+)
+class _PushesTwice(AfkAgent):
+    """The third time it would have been taken."""
+
+    queue_attempts_max = 2

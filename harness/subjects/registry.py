@@ -91,6 +91,10 @@ _SHIPPED = {
     "reference-sync": _Shipped(
         "reference:reference_sync", "Correct stud-cli adapter without an SDK, blocking"
     ),
+    "reference-own-policy": _Shipped(
+        "reference_own_policy:reference_own_policy",
+        "Correct stud-cli adapter with a retry policy that it declares",
+    ),
     "reference-runtime": _Shipped(
         "reference_runtime.bound:reference_runtime",
         "Correct agent runtime of the stud-cli model, async",

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.errors import SourceError, UnknownNameError
+from harness.errors import Problem, SourceError, UnknownNameError
 from harness.load.known_keys import Location
 from harness.load.resources import error_models_root
+from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document, read_document
 from harness.model.error_model import ErrorModel, Switch
+from harness.model.event_kinds import DERIVED_KINDS, EVENT_KINDS
 
 __all__ = ["check_error_model", "effective_readings", "load_error_model", "model_ids"]
 
@@ -67,14 +69,54 @@ def check_error_model(id_or_path: str) -> ErrorModel:
     """Load a model under its default readings and under each other option; return the former.
 
     Raises:
-        HarnessError: as `load_error_model` does.
+        HarnessError: as `load_error_model` does; or an option changes nothing, or a rule speaks of
+            events that there are not.
     """
+    document = read_document(_path_of(id_or_path))
     model = load_error_model(id_or_path)
-    for switch in model.switches:
-        for option in switch.options:
-            if option.id != switch.default:
-                load_error_model(id_or_path, {switch.id: option.id})
+    problems = [*_unknown_kinds(document, ("events",)), *_unknown_kinds(document, ("ordering",))]
+    for switch_index, switch in enumerate(model.switches):
+        for option_index, option in enumerate(switch.options):
+            if option.id == switch.default:
+                continue
+            at: Location = ("switches", switch_index, "options", option_index)
+            told = f"with {switch.id}={option.id}: "
+            try:
+                if load_error_model(id_or_path, {switch.id: option.id}) == model:
+                    message = f"{told}nothing differs from {switch.id}={switch.default}"
+                    problems.append(document.problem((*at, "id"), message))
+            except SourceError as error:
+                # What the option sets is no part of the file's rules: its own line is the place.
+                place: Location = (*at, "set", next(iter(option.set), ""))
+                problems += [
+                    document.problem(place, told + item.message, item.hint)
+                    for item in error.problems
+                ]
+    if problems:
+        raise SourceError(tuple(problems))
     return model
+
+
+def _unknown_kinds(document: Document, location: Location) -> Iterator[Problem]:
+    """Yield a Problem for each kind of event below `location` that no trace can have."""
+    found: Any = document.data
+    for element in location:
+        found = found.get(element, ()) if isinstance(found, dict) else found[element]
+    if isinstance(found, dict):
+        for key, value in found.items():
+            if key != "kinds" or not isinstance(value, list):
+                yield from _unknown_kinds(document, (*location, key))
+                continue
+            for index, kind in enumerate(value):
+                if kind not in EVENT_KINDS and kind not in DERIVED_KINDS:
+                    yield document.problem(
+                        (*location, key, index),
+                        f"there are no events of the kind {kind!r}",
+                        did_you_mean(str(kind), sorted(EVENT_KINDS)),
+                    )
+    elif isinstance(found, list):
+        for index in range(len(found)):
+            yield from _unknown_kinds(document, (*location, index))
 
 
 def _path_of(id_or_path: str) -> str | os.PathLike[str]:

@@ -6,7 +6,7 @@ or did.
 
 from __future__ import annotations
 
-__all__ = ["EVENT_KINDS"]
+__all__ = ["DERIVED_KINDS", "EVENT_KINDS"]
 
 _BY_GROUP: dict[str, tuple[str, ...]] = {
     "call": ("crashed", "raised", "returned", "skipped", "started"),
@@ -56,4 +56,9 @@ _BY_GROUP: dict[str, tuple[str, ...]] = {
 EVENT_KINDS = frozenset(
     {f"{group}.{name}" for group, names in _BY_GROUP.items() for name in names}
     | {"entropy", "leak", "sleep"}
+)
+
+#: What the oracle makes of these for ordering rules; a trigger cannot wait for them.
+DERIVED_KINDS = frozenset(
+    {"attempt.failed", "attempt.started", "dependent.phase", "failure.seen", "gated.called"}
 )

@@ -91,10 +91,15 @@ class FieldRule(Value):
     """What one field of a message to an audience must hold. Give exactly one."""
 
     equals: Any = None
-    holds: Literal["", "text", "list", "class", "code", "retryable", "message", "retries"] = ""
+    holds: Literal[
+        "", "text", "list", "class", "code", "retryable", "message", "retries", "shown"
+    ] = ""
     """`text`: some text, or a number. `list`: at least one text. `class`, `code`: those of the
     failure. `retryable`: whether its disposition is retry, or what the rule's `retryable` says.
-    `message`: the text that the failing part gave. `retries`: how often it was done again."""
+    `message`: the text that the failing part gave. `retries`: how often it was done again.
+    `shown`, in what is kept: a message that the operator was shown after the failure, whole."""
+    never: tuple[str, ...] = ()
+    """With `holds`: texts that it must not be, in whatever case, since they say nothing."""
     differs_by: tuple[Literal["code", "tool"], ...] = ()
     """What the model is told must not be the same for two failures of a run that differ in this:
     in their code, or in their tool."""
@@ -103,6 +108,8 @@ class FieldRule(Value):
     def _one(self) -> FieldRule:
         if bool(self.holds) == (self.equals is not None):
             raise ValueError("give exactly one of equals and holds")
+        if self.never and not self.holds:
+            raise ValueError("`never` goes with `holds`: what equals one text is no other")
         return self
 
 
@@ -129,9 +136,18 @@ class TellingRule(Value):
     """For the operator: the status that it is shown as."""
     requirement: str
 
+    @model_validator(mode="after")
+    def _nothing_shown_before(self) -> TellingRule:
+        if any(rule.holds == "shown" for rule in self.fields.values()):
+            raise ValueError("`holds: shown` is for what is kept: telling is the showing")
+        return self
+
 
 class KeptRule(Value):
-    """What is kept of a failed stage, so that somebody can look at it later."""
+    """What is kept of a failed stage, so that somebody can look at it later.
+
+    Two stages that failed in one turn have a file each: what is kept of one is not overwritten.
+    """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     applies_to: Pairs = Field(min_length=1)

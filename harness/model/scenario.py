@@ -270,11 +270,6 @@ class Scenario(SparseValue):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise ValueError(f"two {what} have the same name {twice!r}")
-        agents = sum(tool.agent for tool in self.tools)
-        if (quorum := (self.session or SessionScript()).quorum or 0) > agents:
-            raise ValueError(
-                f"session: a quorum of {quorum} subagents can never be: there are {agents}"
-            )
         self._only_what_the_role_has()
         if self.disk is not None and self.role != "session_store":
             raise ValueError("disk is for the role session_store")

@@ -150,8 +150,6 @@ class SessionScript(SparseValue):
             raise ValueError("allowlist goes with mode: allowlist")
         if self.quorum is not None and self.join != "quorum":
             raise ValueError("quorum goes with join: quorum")
-        if self.quorum is None and self.join == "quorum":
-            raise ValueError("join: quorum needs `quorum`: write how many have to succeed")
         extensions = [extension.id for extension in self.extensions]
         if len(set(extensions)) != len(extensions):
             raise ValueError("two extensions have the same id")

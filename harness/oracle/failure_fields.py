@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.model.failure_rules import FieldRule, TellingRule
@@ -20,15 +20,20 @@ def faults_in(
     said: object,
     failure: Failure,
     retryable: Mapping[str, bool] | None = None,
+    shown: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return in words each field of `said` that is not as its rule asks.
 
     Args:
         retryable: code to the flag that it has, where that is not what its disposition says.
+        shown: what the operator was shown of it; empty where that is not known, or nothing.
     """
     found = []
     for name, rule in fields.items():
-        wanted = _fault(rule, field_of(said, name), failure, retryable or {})
+        value = field_of(said, name)
+        wanted = _fault(rule, value, failure, retryable or {}, shown)
+        if wanted is None and _is_one_of(value, rule.never):
+            wanted = f"something else than {value!r}"
         if wanted is not None:
             found.append(f"`{name}` is {wanted}")
     return tuple(found)
@@ -44,7 +49,11 @@ def field_of(said: object, dotted: str) -> Any:
 
 
 def _fault(
-    rule: FieldRule, value: Any, failure: Failure, retryable: Mapping[str, bool]
+    rule: FieldRule,
+    value: Any,
+    failure: Failure,
+    retryable: Mapping[str, bool],
+    shown: Sequence[str],
 ) -> str | None:
     """Return what the value had to be; None where it is so."""
     class_name, code = failure.pair or ("", "")
@@ -69,12 +78,32 @@ def _fault(
             return None if exact else str(failure.retries)
         case "message":
             return _unsaid(value, failure.message)
+        case "shown":
+            return _unshown(value, shown)
 
 
 def _is_text(value: Any) -> bool:
     if isinstance(value, str):
         return bool(value.strip())
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_one_of(value: Any, texts: Sequence[str]) -> bool:
+    return str(value).strip().casefold() in {text.casefold() for text in texts}
+
+
+def _unshown(value: Any, shown: Sequence[str]) -> str | None:
+    if not _is_text(value):
+        return "some text"
+    known = [_plain(text) for text in shown]
+    if not known or _plain(str(value)) in known:
+        return None
+    return f"what the operator was shown, {' or '.join(map(excerpt, known))}"
+
+
+def _plain(text: str) -> str:
+    """Return `text` without what leaked into it; how its lines are broken is left to the file."""
+    return " ".join(without_secrets(text).split())
 
 
 def _unsaid(value: Any, message: str) -> str | None:

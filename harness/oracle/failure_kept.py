@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import combinations
 
 from harness.model.failure_rules import KeptRule
+from harness.model.trace import TraceEvent
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failure_course import end_call, final_failures, is_about
 from harness.oracle.failure_fields import excerpt, faults_in
@@ -22,14 +24,22 @@ def _kept(case: Case) -> Outcome:
     outcome = Outcome(reason="nothing failed for good of which something must be kept")
     if not case.model.kept:
         outcome.reason = "the error model does not say what is kept of a failure"
-    for failure in final_failures(case):
-        for rule in case.model.kept:
-            if is_about(case, rule, failure):
-                _judge(case, failure, rule, outcome)
+    left = list(final_failures(case))
+    for rule in case.model.kept:
+        kept = [
+            (failure, _judge(case, failure, rule, outcome))
+            for failure in left
+            if is_about(case, rule, failure)
+        ]
+        for one, other in combinations(kept, 2):
+            _judge_apart(rule, one, other, outcome)
     return outcome
 
 
-def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> None:
+def _judge(
+    case: Case, failure: Failure, rule: KeptRule, outcome: Outcome
+) -> tuple[TraceEvent, ...]:
+    """Judge that there is a file, and return those that are as the rule asks."""
     call = case.call(failure.call)
     end = None if call is None else call.end
     saved = [
@@ -40,18 +50,19 @@ def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> No
         and event.payload.get("call") in (failure.call, None)
         and fnmatchcase(str(event.payload.get("name")), rule.file)
     ]
+    shown = _shown(case, failure)
     faults = [
         (
-            *faults_in(rule.fields, event.payload.get("json"), failure),
+            *faults_in(rule.fields, event.payload.get("json"), failure, shown=shown),
             *_faults_of_text(case, rule, failure, str(event.payload.get("text") or "")),
         )
         for event in saved
     ]
     if any(not found for found in faults):
         outcome.looked_at(rule.requirement)
-        return
+        return tuple(event for event, found in zip(saved, faults, strict=True) if not found)
     if end is None or (failure.kind != "cancelled" and end_call(case, failure) is None):
-        return
+        return ()
     outcome.looked_at(rule.requirement)
     expected, observed = "", "there is none"
     if saved:
@@ -66,6 +77,50 @@ def _judge(case: Case, failure: Failure, rule: KeptRule, outcome: Outcome) -> No
             observed=observed,
             events=(*failure.events, *(event.seq for event in saved[-1:]), end.seq),
             hint="Save it in the path that gives up as well, before the turn ends.",
+        )
+    )
+    return ()
+
+
+def _shown(case: Case, failure: Failure) -> tuple[str, ...]:
+    """Return what the operator was shown after a failure. That it was shown, telling judges."""
+    call = case.call(failure.call)
+    end = None if call is None else call.end
+    return tuple(
+        str(event.payload.get("message") or "")
+        for event in case.trace.of_kind("declared.operator_message")
+        if event.seq > failure.seq
+        and (end is None or event.seq < end.seq)
+        and event.payload.get("call") in (failure.call, None)
+    )
+
+
+def _judge_apart(
+    rule: KeptRule,
+    one: tuple[Failure, Sequence[TraceEvent]],
+    other: tuple[Failure, Sequence[TraceEvent]],
+    outcome: Outcome,
+) -> None:
+    """Judge that what is kept of a stage is not overwritten by what is kept of another."""
+    (first, of_first), (second, of_second) = one, other
+    if first.node is None or second.node is None or first.node.id == second.node.id:
+        return
+    if first.call != second.call or not of_first or not of_second:
+        return
+    outcome.looked_at(rule.requirement)
+    names = {str(event.payload.get("name")) for event in (*of_first, *of_second)}
+    before, after = (str(item.payload.get("text") or "") for item in (of_first[0], of_second[-1]))
+    # One file for both is as good as two if the first is still in it.
+    if len(names) > 1 or before in after or len(after) >= _TEXT_MAX:
+        return
+    outcome.violate(
+        Violation(
+            requirement=rule.requirement,
+            call=first.call,
+            expected=f"what is kept of {first} and of {second} as {rule.file!r} is a file each",
+            observed=f"both are {names.pop()}, and the second has taken the place of the first",
+            events=(*first.events, of_first[0].seq, *second.events, of_second[-1].seq),
+            hint="Does the name of the file have the name of the stage?",
         )
     )
 

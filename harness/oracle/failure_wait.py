@@ -7,13 +7,15 @@ as waiting: it is left to the subject.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from harness.model.duration import format_duration
+from harness.model.trace import TraceEvent
 from harness.oracle.check import Case, Check, Outcome, Violation
 from harness.oracle.failures import Failure
-from harness.oracle.predict import SLACK_NS
+from harness.oracle.predict import SLACK_NS, Ruling
 
-__all__ = ["CHECK"]
+__all__ = ["CHECK", "Waited", "waits_of"]
 
 #: What a runtime may have to wait for between two attempts, by the facts that begin and end it.
 _BUSY = (
@@ -24,8 +26,25 @@ _BUSY = (
 )
 
 
-def _wait(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing was done again under a policy with a wait")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waited:
+    """The wait between a failure and the act that did it again.
+
+    Attributes:
+        ruling: of the policy that asks for the wait.
+        waited_ns: all of the time between them.
+        idle_ns: without what the runtime spent on something else.
+    """
+
+    failure: Failure
+    ruling: Ruling
+    again: TraceEvent
+    waited_ns: int
+    idle_ns: int
+
+
+def waits_of(case: Case) -> Iterator[Waited]:
+    """Yield the waits that a policy asks for, but for those between requests to a provider."""
     for failure in case.failures:
         ruling, again = failure.ruling, failure.redone_by
         if failure.wire is not None or ruling is None or again is None:
@@ -33,12 +52,24 @@ def _wait(case: Case) -> Outcome:
         if failure.tries >= ruling.policy.attempts_max:
             # No further attempt was legal, so no wait is.
             continue
+        waited_ns = again.at_ns - failure.at_ns
+        yield Waited(
+            failure=failure,
+            ruling=ruling,
+            again=again,
+            waited_ns=waited_ns,
+            idle_ns=waited_ns - _busy_ns(case, failure, again.at_ns),
+        )
+
+
+def _wait(case: Case) -> Outcome:
+    outcome = Outcome(reason="nothing was done again under a policy with a wait")
+    for wait in waits_of(case):
+        failure, ruling, waited_ns = wait.failure, wait.ruling, wait.waited_ns
         cited = None if ruling.requirements is None else ruling.requirements.wait
         legal = ruling.policy.interval(failure.tries)
         outcome.looked_at(cited)
-        waited_ns = again.at_ns - failure.at_ns
-        shortest_ns = waited_ns - _busy_ns(case, failure, again.at_ns)
-        if waited_ns >= legal.low_ns - SLACK_NS and shortest_ns <= legal.high_ns + SLACK_NS:
+        if waited_ns >= legal.low_ns - SLACK_NS and wait.idle_ns <= legal.high_ns + SLACK_NS:
             continue
         observed = f"waited {format_duration(waited_ns)}" if waited_ns > 0 else "it did not wait"
         outcome.violate(
@@ -47,7 +78,7 @@ def _wait(case: Case) -> Outcome:
                 call=failure.call,
                 expected=f"a wait of {legal} before retry {failure.tries} after {failure}",
                 observed=observed,
-                events=(*failure.events, again.seq),
+                events=(*failure.events, wait.again.seq),
                 hint="Compare base, factor and the first retry's number with the policy.",
             )
         )

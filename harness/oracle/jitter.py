@@ -15,6 +15,9 @@ Over seeds. Three tests, each with the bound at which it is applied:
    least half of the allowed width. For 16 uniform draws the chance to fail is
    16 * 2 ** -15 - 15 * 2 ** -16 (2.6e-4).
 
+Whatever is done again after a wait is judged alike: requests to a provider, and everything else
+that a policy covers, such as what a queue has refused.
+
 Seeds are fixed, so the verdict is the same every time: the chances say how often a conforming
 subject would be unlucky in all its runs, not from run to run.
 """
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 from harness.model.duration import format_duration
 from harness.model.retry_policy import Jitter
 from harness.oracle.check import Case, Check, Outcome, Violation, also
+from harness.oracle.failure_wait import Waited, waits_of
 from harness.oracle.predict import Step
 
 __all__ = ["CHECKS", "SEEDS_FOR_SHAPE", "judge_waits_over_seeds"]
@@ -132,6 +136,29 @@ def _samples(case: Case) -> Iterator[_Sample]:
             sample = _sample(case, request.id, step)
             if sample is not None:
                 yield sample
+    for wait in waits_of(case):
+        own = _sample_of_failure(wait)
+        if own is not None:
+            yield own
+
+
+def _sample_of_failure(wait: Waited) -> _Sample | None:
+    failure, policy, stated = wait.failure, wait.ruling.policy, wait.ruling.requirements
+    nominal_ns = policy.backoff.nominal_ns(failure.tries)
+    if not policy.jitter.up_to and not (policy.jitter.percent and nominal_ns):
+        return None
+    requirement = None if stated is None else stated.jitter
+    return _Sample(
+        policy=policy.id,
+        retry_number=failure.tries,
+        waited_ns=wait.idle_ns,
+        nominal_ns=nominal_ns,
+        jitter=policy.jitter,
+        requirement=requirement,
+        exercised=(requirement,),
+        call=failure.call,
+        events=(*failure.events, wait.again.seq),
+    )
 
 
 def _sample(case: Case, call: str, step: Step) -> _Sample | None:

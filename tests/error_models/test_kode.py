@@ -100,8 +100,44 @@ def test_the_model_is_told_the_five_fields() -> None:
     """ok, error, errorType, retryable, recommendations, of every tool error."""
     rules = [item for item in MODEL.telling if item.audience == "model"]
     assert {name for rule in rules for name in rule.fields} == SHAPE
-    for rule in rules:
-        assert set(rule.applies_to) <= {"tool/*", "tool/logical", "tool/runtime"}
+    whole = {name for rule in rules if rule.applies_to == ("tool/*",) for name in rule.fields}
+    assert whole == SHAPE
+
+
+def test_the_message_of_each_type_is_asked_to_be_specific() -> None:
+    """A tool's own words are handed on; where it has none, the runtime's tell the types apart."""
+    handed_on, own = set(), set()
+    for rule in MODEL.telling:
+        said = rule.fields.get("error") if rule.audience == "model" else None
+        if said is not None and said.holds == "message":
+            handed_on |= set(rule.applies_to)
+        elif said is not None and said.differs_by == ("code",):
+            own |= set(rule.applies_to)
+    assert handed_on == {"tool/runtime", "tool/logical"}
+    assert handed_on | own == {f"tool/{code}" for code in TYPES}
+
+
+def test_an_interrupted_turn_ends_as_one_and_says_so() -> None:
+    """To the caller as its state, and to whoever listens as the reason of `done`."""
+    ends = next(item for item in MODEL.consequences if item.id == "interrupt-ends-the-turn")
+    assert set(ends.states) == {"interrupted", "cancelled"}
+    rule = _rule("done-says-interrupted")
+    assert set(_one(rule.event).where["result.state"]) == set(ends.states)  # type: ignore[arg-type]
+    assert _one(rule.other).where["fields.reason"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("id_", "fields"),
+    [
+        ("done-has-a-reason", {"fields.reason"}),
+        ("decision-has-its-decider", {"fields.callId", "fields.decidedBy"}),
+    ],
+)
+def test_what_another_rule_reads_has_to_be_there(id_: str, fields: set[str]) -> None:
+    """Or that rule would find nothing to judge in whoever leaves the field out."""
+    rule = _rule(id_)
+    assert rule.pattern == "universality"
+    assert set(_one(rule.event).has) == fields
 
 
 def test_the_monitors_error_has_the_sets_of_the_guide_and_of_the_code_by_a_switch() -> None:

@@ -227,3 +227,24 @@ def test_every_event_is_one_of_the_stream_and_is_spoken_of() -> None:
     text = "\n".join(str(rule.model_dump()) for rule in MODEL.ordering)
     silent = {name for name in MODEL.events if name not in text}
     assert silent == {"agent:token"}
+
+
+@pytest.mark.parametrize("kind", ["error_body", "stream_error"])
+@pytest.mark.parametrize(
+    ("code", "pair"),
+    [
+        ("server_error", "overloaded"),
+        ("service_unavailable", "overloaded"),
+        ("500", "overloaded"),
+        ("503", "overloaded"),
+        ("529", "overloaded"),
+        ("429", "rate_limit"),
+        ("401", "auth"),
+        ("404", "bad_request"),
+    ],
+)
+def test_where_there_is_no_status_the_code_stands_for_one(kind: str, code: str, pair: str) -> None:
+    """In a 200 and inside a stream; no recorded answer has such a code, and providers do."""
+    seen = classify(MODEL, Signal(kind=kind, error_code=code))
+    assert seen.pair == ("llm", pair)
+    assert seen.disposition == KINDS[pair]

@@ -104,7 +104,7 @@ def test_a_program_that_nobody_knows_is_counted_too() -> None:
     [
         ({"missing": True, "hangs": True}, "missing"),
         ({"hangs": True, "means": "cut"}, "hang"),
-        ({"signal": "SIGKILL", "status": 1}, "signal"),
+        ({"signal": "SIGKILL"}, "signal"),
         ({"means": "quota", "status": 1}, "quota"),
         ({"status": 2}, "exit"),
         ({}, "output"),

@@ -189,3 +189,42 @@ def test_a_slip_in_a_rule_is_told_at_its_place(
         load_error_model(path)
     assert told in str(caught.value)
     assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("{policies.wait.attempts_max: 6, retry_after.unusable: immediate}", "{}", ":23:13: with"),
+        (
+            "set: {policies.wait.attempts_max: 6,",
+            "set: {policies.wait.attempts_maxx: 6,",
+            ":25:44: with length=long: unknown key `attempts_maxx`\n  did you mean",
+        ),
+        (
+            "policies.wait.attempts_max: 6",
+            "policies.nobody.attempts_max: 6",
+            ":25:45: with length=long: `policies.nobody.attempts_max` cannot be set: there is no",
+        ),
+        (
+            "switches:",
+            "events: {sent: {kinds: [net.sended]}}\nswitches:",
+            ":16:25: there are no events of the kind 'net.sended'\n  did you mean `net.sent`?",
+        ),
+        (
+            "switches:",
+            "ordering:\n  - {id: o, pattern: absence, event: {kinds: [net.sended]}, says: s,\n"
+            "     scope: {after: {kinds: [net.closd]}}, requirement: R-1}\nswitches:",
+            ":18:30: there are no events of the kind 'net.closd'\n  did you mean `net.closed`?",
+        ),
+    ],
+)
+def test_what_only_a_reading_or_a_rule_of_order_gets_wrong_is_found(
+    path: str, before: str, after: str, told: str
+) -> None:
+    """No run under the default reading would ever show it."""
+    assert before in MODEL
+    text = MODEL.replace("checks: [x]", "checks: [x, ordering.o]").replace(before, after, 1)
+    Path(path).write_text(text)
+    with pytest.raises(SourceError) as caught:
+        check_error_model(path)
+    assert told in str(caught.value)

@@ -167,11 +167,6 @@ def test_a_node_says_what_belongs_to_its_kind(node: dict[str, Any], words: str) 
     ("changes", "words"),
     [
         ({"session": {"quorum": 2}}, "quorum goes with join: quorum"),
-        ({"session": {"join": "quorum"}}, "join: quorum needs `quorum`"),
-        (
-            {"session": {"join": "quorum", "quorum": 2}, "tools": [{"name": "x", "agent": True}]},
-            "a quorum of 2 subagents can never be: there are 1",
-        ),
         (
             {"programs": [{"name": "a", "good": {"status": 1, "signal": "SIGKILL"}}]},
             "by its status or by a signal",

@@ -44,7 +44,8 @@ def _class(id_: str, disposition: str, *codes: str, **more: str) -> dict[str, An
 
 def _signal(kind: str, pair: str, *causes: str, **when: Any) -> dict[str, Any]:
     class_name, _, code = pair.partition("/")
-    id_ = "-".join((kind.replace("_", "-"), *causes, *(str(name) for name in when)))
+    named = (*causes, *when, *when.get("statuses", ()))
+    id_ = "-".join((kind.replace("_", "-"), *named))
     return {
         "id": id_.lower().replace(".", "-"),
         "when": {"kinds": [kind], "causes": causes, **when},

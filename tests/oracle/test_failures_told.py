@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.model.finding import Verdict
 from tests.oracle.failure_builder import (
     FAIL,
     NOTHING,
@@ -226,6 +227,73 @@ def test_what_was_kept_before_the_failure_does_not_count() -> None:
     builder = FailureBuilder(workflow=ROUNDS).turn().saves("test_meta.json", META)
     builder.program("pytest", status=1).ends_as("failed")
     assert cited(model_of(kept=[KEPT]), builder, "failures.kept") == ["BY-KEPT"]
+
+
+SHOWN = {
+    "applies_to": ["Never/Test"],
+    "file": "*_meta.json",
+    "fields": {"said": {"holds": "shown"}, "next": {"holds": "text", "never": ["none"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "following", "expected"),
+    [
+        ("2 failed\nlook", "ask", PASS),
+        ("2 failed look ", "None of it", PASS),
+        ("2 failed", "ask", FAIL),
+        ("it did not work", "ask", FAIL),
+        ("", "ask", FAIL),
+        ("2 failed\nlook", "None ", FAIL),
+        ("2 failed\nlook", "", FAIL),
+    ],
+)
+def test_what_is_kept_is_what_was_shown_and_says_something(
+    said: str, following: str, expected: set[Verdict]
+) -> None:
+    """The whole message, however its lines are broken, and no text that the rule refuses."""
+    builder = FailureBuilder(workflow=ROUNDS).turn().program("pytest", status=1)
+    builder.saves("test_meta.json", {"said": said, "next": following})
+    builder.operator("2 failed\nlook").ends_as("failed")
+    assert verdicts(model_of(kept=[SHOWN]), builder, "failures.kept") == expected
+
+
+def test_that_nothing_was_shown_is_no_fault_of_what_is_kept() -> None:
+    """That is what telling is judged by."""
+    builder = kept(content={"said": "it did not work", "next": "ask"})
+    assert verdicts(model_of(kept=[SHOWN]), builder, "failures.kept") == PASS
+
+
+@pytest.mark.parametrize(
+    ("second", "text", "expected"),
+    [
+        ("review_raw.md", "two", PASS),
+        ("code_raw.md", "one, then two", PASS),
+        ("code_raw.md", "two", FAIL),
+    ],
+)
+def test_what_is_kept_of_two_stages_is_a_file_each(
+    second: str, text: str, expected: set[Verdict]
+) -> None:
+    """Or one file that has both; what takes the place of the other is a finding."""
+    rule = {"applies_to": ["Never/Broken"], "file": "*_raw.md"}
+    builder = FailureBuilder(workflow=ROUNDS).turn()
+    builder.missing("claude").saves("code_raw.md", text="one")
+    builder.missing("codex").saves(second, text=text).ends_as("failed")
+    assert verdicts(model_of(kept=[rule]), builder, "failures.kept") == expected
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"telling": [OPERATOR | {"fields": {"message": {"holds": "shown"}}}]},
+        {"kept": [KEPT | {"fields": {"next": {"equals": "ask", "never": ["none"]}}}]},
+    ],
+)
+def test_a_rule_that_could_mean_nothing_is_refused(rule: dict[str, Any]) -> None:
+    """Telling is the showing, and what equals one text needs no other excluded."""
+    with pytest.raises(ValueError, match="`holds"):
+        model_of(**rule)
 
 
 def test_what_is_told_of_failures_that_differ_is_not_the_same() -> None:

@@ -105,6 +105,10 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "ordering.good-result-is-no-error",
         "tools.told",
     },
+    "mini-kode-sdk-absent-is-an-exception": {
+        "failures.told-model",
+        "ordering.logical-is-monitored",
+    },
     "mini-kode-sdk-acts-twice": {
         "failures.classified",
         "failures.redone",
@@ -131,7 +135,10 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     },
     "mini-kode-sdk-denied-is-failed": {"ordering.failed-call-had-an-error"},
     "mini-kode-sdk-dies-with-its-model": {"turns.go-on"},
-    "mini-kode-sdk-done-comes-late": {"ordering.turn-closes-in-order"},
+    "mini-kode-sdk-done-comes-late": {
+        "ordering.done-says-completed",
+        "ordering.turn-closes-in-order",
+    },
     "mini-kode-sdk-error-of-nobody": {
         "ordering.runtime-is-monitored",
         "ordering.tool-error-is-monitored",
@@ -197,7 +204,7 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "evidence.faults-met",
         "ordering.allowed-before-executed",
     },
-    "mini-kode-sdk-overwrites-the-failure": {"swallow.silent"},
+    "mini-kode-sdk-overwrites-the-failure": {"ordering.done-says-completed", "swallow.silent"},
     "mini-kode-sdk-partial-is-an-error": {
         "ordering.failed-is-no-success",
         "ordering.failure-is-recorded",
@@ -205,6 +212,10 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "ordering.tool-error-is-monitored",
     },
     "mini-kode-sdk-records-without-a-code": {"failures.classified"},
+    "mini-kode-sdk-remembers-a-permission": {
+        "evidence.faults-met",
+        "ordering.allowed-before-executed",
+    },
     "mini-kode-sdk-results-without-their-ids": {"failures.told-model"},
     "mini-kode-sdk-retries-exceptions": {
         "failures.classified",
@@ -272,6 +283,7 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "failures.told-operator",
         "failures.wait",
         "ordering.no-schema-label-on-a-broken-provider",
+        "ordering.no-schema-pill-on-a-broken-provider",
     },
     "mini-error-matrix-cancel-is-a-failure": {"failures.outcome"},
     "mini-error-matrix-denied-for-ever": {"failures.classified", "failures.told-operator"},
@@ -297,8 +309,10 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "failures.outcome",
         "failures.redone",
         "failures.told-operator",
+        "ordering.no-schema-pill-on-a-broken-provider",
     },
     "mini-error-matrix-one-attempt-more": {"amplification.requests"},
+    "mini-error-matrix-one-text-for-all": {"failures.kept"},
     "mini-error-matrix-pings-keep-it-alive": {
         "ordering.fsm-finalize-is-last",
         "ordering.fsm-finalizes-once",

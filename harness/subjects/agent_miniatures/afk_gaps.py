@@ -6,13 +6,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from harness.subjects.agent_miniatures.afk_table import afk
+from harness.subjects.agent_miniatures.afk_table import Decides, afk
 from harness.subjects.ports import Reply
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.afk_breaker import Breaker
-from harness.subjects.reference_agents.afk_kinds import AUTH, RATE_LIMIT, SERVER_ERROR
+from harness.subjects.reference_agents.afk_kinds import (
+    AUTH,
+    DENIAL,
+    JOIN_VIOLATION,
+    RATE_LIMIT,
+    SERVER_ERROR,
+    VALIDATION,
+)
 from harness.subjects.reference_agents.calls import Call, Outcome
-from harness.subjects.reference_agents.core import Ended, Next, Pair, RunState, Turn
+from harness.subjects.reference_agents.core import (
+    Ended,
+    FailedAttempt,
+    Next,
+    Pair,
+    RunState,
+    Turn,
+)
 
 __all__: list[str] = []
 
@@ -220,3 +234,137 @@ class _PushesTwice(AfkAgent):
     """The third time it would have been taken."""
 
     queue_attempts_max = 2
+
+
+class _TakesForAYes(AfkAgent):
+    """Executes a call after one of the answers that are no approval."""
+
+    takes = "denied_by_user"
+
+    async def refusal(self, call: Call) -> Outcome | None:
+        """Forget about that answer."""
+        refused = await super().refusal(call)
+        return None if refused is not None and refused.kind == self.takes else refused
+
+
+@afk(
+    "a-no-is-a-yes",
+    "Executes what a person has denied",
+    fails="ordering.denied-by-a-person-never-executed",
+    shown_by="approval-is-denied",
+)
+class _ANoIsAYes(_TakesForAYes):
+    """The run is resumed, and that is all it looks at."""
+
+
+@afk(
+    "silence-is-consent",
+    "Executes what nobody has answered in time",
+    fails="ordering.unanswered-never-executed",
+    shown_by="approval-is-not-given",
+)
+class _SilenceIsConsent(_TakesForAYes):
+    """Nobody has said no."""
+
+    takes = "approval_timed_out"
+
+
+@afk(
+    "queue-without-jitter",
+    "Comes back to the queue without jitter",
+    fails="backoff.jitter",
+    shown_by="queue-waits-spread",
+)
+class _QueueWithoutJitter(AfkAgent):
+    """Every worker at the same instant."""
+
+    queue_jitter_s = 0.0
+
+
+@afk(
+    "typing-error-in-silence",
+    "Emits no warning of a call with wrong arguments",
+    fails="ordering.invalid-arguments-warned",
+    shown_by="tool-arguments-invalid",
+)
+class _TypingErrorInSilence(AfkAgent):
+    """The LLM will put it right, so nobody need know."""
+
+    def warn(self, pair: Pair | None) -> None:
+        if pair != VALIDATION:
+            super().warn(pair)
+
+
+@afk(
+    "quota-is-terminal",
+    "Gives up on a 429 that says quota",
+    fails="classification.disposition",
+    shown_by="quota-is-a-rate-limit",
+)
+class _QuotaIsTerminal(Decides):
+    """Money does not come back in a second."""
+
+    def decide(self, attempt: FailedAttempt) -> Next | None:
+        if attempt.error.seen.provider_code == "insufficient_quota":
+            return Next(act="end", state="failed")
+        return None
+
+
+@afk(
+    "408-is-a-refusal",
+    "Takes a 408 for a refusal like any other from 400 on",
+    fails="classification.disposition",
+    shown_by="request-timeout-status",
+)
+class _RequestTimeoutIsARefusal(Decides):
+    """It begins with a four."""
+
+    def decide(self, attempt: FailedAttempt) -> Next | None:
+        return Next(act="end", state="failed") if attempt.error.seen.status == 408 else None
+
+
+@afk(
+    "join-fails-by-the-denial",
+    "Fails with the denial of a subagent instead of the join that it broke",
+    fails="failures.outcome",
+    shown_by="policy-denies-a-required-subagent",
+)
+class _JoinFailsByTheDenial(AfkAgent):
+    """The last thing that it remembers."""
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        try:
+            await super().use_tools(turn, reply)
+        except Ended as end:
+            if end.pair == JOIN_VIOLATION:
+                end.pair = DENIAL
+            raise
+
+
+@afk(
+    "denial-without-a-verdict",
+    "Tells the LLM of a denied call in words alone",
+    fails="failures.told-model",
+    shown_by="policy-denies",
+)
+class _DenialWithoutAVerdict(AfkAgent):
+    """Whether it was done is left to be guessed from a sentence."""
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        told = super().content(call, outcome)
+        denied = outcome.kind == "denied_by_policy"
+        return {"error": told["error"]} if denied else told
+
+
+@afk(
+    "children-fail-without-a-word",
+    "Tells the LLM that a subagent has failed, and not with what",
+    fails="failures.told-model",
+    shown_by="subagent-fails-and-continues",
+)
+class _ChildrenFailWithoutAWord(AfkAgent):
+    """It did not work, for whatever reason."""
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        told = super().content(call, outcome)
+        return {name: value for name, value in told.items() if name != "error"}

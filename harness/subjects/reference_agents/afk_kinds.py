@@ -15,6 +15,7 @@ from harness.subjects.stud import AttemptError
 __all__ = [
     "AUTH",
     "CIRCUIT_OPEN",
+    "DENIAL",
     "INVALID_REQUEST",
     "JOIN_VIOLATION",
     "LIMITS",
@@ -24,6 +25,7 @@ __all__ = [
     "SERVER_ERROR",
     "TELEMETRY",
     "TIMEOUT",
+    "VALIDATION",
     "WORDS",
     "of_attempt",
     "of_call",

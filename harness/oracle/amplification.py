@@ -29,9 +29,22 @@ def _requests(case: Case) -> Outcome:
         return outcome
     for call in case.calls:
         for request in call.requests:
-            if any(attempt.failed for attempt in request.attempts):
-                _judge(case, rule, call, request, outcome)
+            if not any(attempt.failed for attempt in request.attempts):
+                continue
+            unmapped = _unmapped(case, request)
+            if unmapped:
+                outcome.reason = f"the document does not say what is to be done about {unmapped}"
+                continue
+            _judge(case, rule, call, request, outcome)
     return outcome
+
+
+def _unmapped(case: Case, request: Request) -> str:
+    """Return a failure of `request` that the model says nothing of; empty where there is none."""
+    for attempt in request.attempts:
+        if attempt.signal is not None and classify(case.model, attempt.signal).disposition is None:
+            return str(attempt.signal)
+    return ""
 
 
 def _judge(

@@ -66,6 +66,18 @@ def test_a_node_at_one_provider_is_done_again_when_its_attempts_are_used_up() ->
         assert counts == ([3, 3] if not findings else [3, 4])
 
 
+def test_what_the_document_says_nothing_of_is_held_against_nobody() -> None:
+    """A 404 has no class here, so nobody can say how many requests it may cost."""
+    model = small_model(policy=OWN, amplification={**ENTRY, "layers": ["request"]})
+    built = TurnBuilder()
+    built.turn()
+    for _ in range(5):
+        built.fails(404, call=built.call).after("1s")
+    built.ends("Llm/Overload")
+    assert found(model, built, "amplification.requests") == []
+    assert judged(model, built, "amplification.requests") == 0
+
+
 def test_what_is_fatal_is_not_done_again_by_a_node() -> None:
     """No redo explains an attempt after it."""
     built = TurnBuilder(workflow=workflow(3))

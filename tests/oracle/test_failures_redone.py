@@ -56,6 +56,12 @@ def test_a_retry_of_what_is_not_worth_one_is_a_finding() -> None:
     assert cited(MODEL, builder.ends(), "failures.redone") == ["BY-SIGNAL"]
 
 
+def test_what_was_refused_and_executed_all_the_same_is_told_as_that() -> None:
+    """It was not done before, so it is not done again."""
+    (finding,) = found(MODEL, called().decides("c1").runs("c1").ends(), "failures.redone")
+    assert finding.observed.startswith("it was executed all the same")
+
+
 def test_what_is_terminal_and_left_alone_is_right() -> None:
     """The rule and the class are both shown to hold."""
     findings = found(MODEL, called().raises_in("c1").ends("Never/Broken"), "failures.redone")

@@ -278,8 +278,8 @@ def test_what_is_kept_of_two_stages_is_a_file_each(
     """Or one file that has both; what takes the place of the other is a finding."""
     rule = {"applies_to": ["Never/Broken"], "file": "*_raw.md"}
     builder = FailureBuilder(workflow=ROUNDS).turn()
-    builder.missing("claude").saves("code_raw.md", text="one")
-    builder.missing("codex").saves(second, text=text).ends_as("failed")
+    builder.misses("claude").saves("code_raw.md", text="one")
+    builder.misses("codex").saves(second, text=text).ends_as("failed")
     assert verdicts(model_of(kept=[rule]), builder, "failures.kept") == expected
 
 

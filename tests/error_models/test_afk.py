@@ -137,6 +137,15 @@ def test_a_join_is_held_as_its_tab_says() -> None:
     }
 
 
+@pytest.mark.parametrize("reading", ["unmapped", "policy-denial"])
+def test_what_a_person_has_not_allowed_is_judged_by_facts_in_each_reading(reading: str) -> None:
+    """Whatever becomes of the run, and whether or not the runtime tells anything."""
+    model = load_error_model("afk", {"user-denial": reading})
+    rules = {rule.id: rule for rule in model.ordering}
+    for id_ in ("denied-by-a-person-never-executed", "unanswered-never-executed"):
+        assert (rules[id_].event, rules[id_].needs) == ("Executed", ())
+
+
 def test_the_events_are_those_of_the_contract() -> None:
     """Each is what a run declares under that very name."""
     declared = {

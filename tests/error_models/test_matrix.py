@@ -159,6 +159,27 @@ def test_five_things_are_kept_of_each_failed_stage() -> None:
         assert {rule.file for rule in rules} == {"*_raw.md", "*.events.jsonl", "*_meta.json"}
         fields = {name for rule in rules for name in rule.fields}
         assert fields >= {"error_class", "retry_count", "next_action", "operator_message"}
+        told = [rule.fields.get("operator_message") for rule in rules]
+        assert [rule.holds for rule in told if rule is not None] == ["shown"]
+    following = next(item for item in MODEL.kept if item.id == "provider-retries-and-next-action")
+    assert "none" in following.fields["next_action"].never
+
+
+def test_what_a_row_is_told_kept_and_ended_by_is_named() -> None:
+    """The command and what it wrote; a failed message; and no end that may carry anything."""
+    texts = {rule.text for rule in _told() if rule.applies_to == ("stage/test_failed",)}
+    assert texts == {"{command}", "{stderr}"}
+    failed = next(rule for rule in MODEL.kept if rule.requirement == "MATRIX-PROP-02")
+    assert failed.fields["status"].equals == "failed"
+    assert _consequence("stage/test_failed").carries == ("stage/test_failed",)
+    for rule in MODEL.consequences:
+        assert rule.carries or rule.run == "goes_on", rule.id
+
+
+def test_a_cancel_is_known_by_its_record() -> None:
+    """Not only by what it is not recorded as."""
+    checks = MODEL.requirement("MATRIX-CANCEL-01").checks
+    assert set(checks) == {"cancel.audited", "ordering.canceled-on-record"}
 
 
 def test_a_discussion_never_fails_the_thread_and_an_implementation_is_gated() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from harness.load.error_model import load_error_model
@@ -243,7 +245,9 @@ def test_every_event_is_one_of_the_stream_and_is_spoken_of() -> None:
         ("404", "bad_request"),
     ],
 )
-def test_where_there_is_no_status_the_code_stands_for_one(kind: str, code: str, pair: str) -> None:
+def test_where_there_is_no_status_the_code_stands_for_one(
+    kind: Literal["error_body", "stream_error"], code: str, pair: str
+) -> None:
     """In a 200 and inside a stream; no recorded answer has such a code, and providers do."""
     seen = classify(MODEL, Signal(kind=kind, error_code=code))
     assert seen.pair == ("llm", pair)

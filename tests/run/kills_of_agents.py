@@ -11,6 +11,7 @@ __all__ = ["BESIDES_OF_AGENTS"]
 
 BESIDES_OF_AGENTS: dict[str, set[str]] = {
     # Relavium
+    "mini-relavium-announces-and-gives-up": {"ordering.announced-at-once"},
     "mini-relavium-asks-again-for-what-is-denied": {"ordering.retrying-is-retryable"},
     "mini-relavium-asks-for-the-blocked-again": {"chain.stops"},
     "mini-relavium-asks-the-model-until-it-is-json": {"classification.disposition"},
@@ -22,6 +23,7 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     "mini-relavium-cancel-is-a-crash": {
         "cancel.outcome",
         "failures.outcome",
+        "ordering.internal-error-is-logged-whole",
         "ordering.node-started-ends",
     },
     "mini-relavium-catches-the-cancel": {"cancel.outcome", "failures.outcome", "failures.wait"},
@@ -44,9 +46,22 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     },
     "mini-relavium-hidden-retries": {"backoff.attempts", "backoff.wait", "chain.advances"},
     "mini-relavium-knows-no-529": {"failures.classified", "failures.outcome"},
+    "mini-relavium-knows-no-server-error-in-a-200": {"failures.classified", "failures.outcome"},
     "mini-relavium-logs-bare-errors": {"failures.classified"},
     "mini-relavium-looks-again-for-the-absent": {"ordering.retrying-is-retryable"},
     "mini-relavium-loops-past-the-cap": {"failures.outcome"},
+    "mini-relavium-never-looks-at-the-cap": {
+        "failures.outcome",
+        "ordering.call-ends-once",
+        "ordering.node-started-ends",
+        "ordering.run-ends-once",
+    },
+    "mini-relavium-never-looks-at-the-cost": {
+        "failures.outcome",
+        "ordering.call-ends-once",
+        "ordering.node-started-ends",
+        "ordering.run-ends-once",
+    },
     "mini-relavium-one-yes-is-all": {
         "failures.classified",
         "failures.redone",

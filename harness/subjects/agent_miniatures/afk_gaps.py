@@ -368,3 +368,16 @@ class _ChildrenFailWithoutAWord(AfkAgent):
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         told = super().content(call, outcome)
         return {name: value for name, value in told.items() if name != "error"}
+
+
+@afk(
+    "everything-is-fine",
+    "Answers for a model that never did",
+    fails="swallow.silent",
+    shown_by="server-error-for-ever",
+)
+class _EverythingIsFine(AfkAgent):
+    """The last attempt fails, and a text of its own takes the place of the answer."""
+
+    def llm_gone(self, turn: Turn, state: RunState, pair: Pair | None) -> Ended:
+        return Ended("completed", None, "", text="Everything is fine.")

@@ -59,6 +59,20 @@ class _KnowsNo529(RelaviumAgent):
 
 
 @_relavium(
+    "logs-no-reason",
+    "Logs an engine fault with a cause that says nothing",
+    fails="ordering.internal-error-is-logged-whole",
+    shown_by="handler-throws",
+)
+class _LogsNoReason(RelaviumAgent):
+    """It was always there that the text of the exception was lost."""
+
+    def log(self, error: RunError, *, final: bool = False) -> None:
+        error.cause = {"type": "none"}
+        super().log(error, final=final)
+
+
+@_relavium(
     "knows-no-server-error-in-a-200",
     "Takes an error object without a status for something unknown",
     fails="chain.advances",
@@ -76,7 +90,7 @@ class _KnowsNoServerErrorInA200(RelaviumAgent):
     "has-a-cause-of-nothing",
     "Logs the failure of a provider with a cause that says nothing",
     fails="ordering.wrapped-error-keeps-its-cause",
-    shown_by="overloaded-is-not-parked",
+    shown_by="chain-times-node",
 )
 class _HasACauseOfNothing(RelaviumAgent):
     """The field is there, so a search for it finds every run, and no reason."""
@@ -205,3 +219,29 @@ class _EndsWithItsChain(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
         is_providers = error.code in ("provider_rate_limit", "provider_unavailable")
         return not is_providers and super().is_redone(node, attempt, error)
+
+
+@_relavium(
+    "never-looks-at-the-cap",
+    "Loops for ever, whatever the cap of turns",
+    fails="limits.ends",
+    shown_by="turns-used-up",
+)
+class _NeverLooksAtTheCap(RelaviumAgent):
+    """It is the world that ends it, and not the runtime."""
+
+    def check_steps(self, turn: Turn) -> None:
+        return
+
+
+@_relavium(
+    "never-looks-at-the-cost",
+    "Loops for ever, whatever it has cost",
+    fails="limits.ends",
+    shown_by="cost-used-up",
+)
+class _NeverLooksAtTheCost(RelaviumAgent):
+    """The bill grows for as long as the world stands."""
+
+    def check_spent(self, turn: Turn) -> None:
+        return

@@ -94,10 +94,12 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
     "mini-afk-error-body-is-an-answer": {
         "failures.classified",
         "ordering.llm-completed-after-answer",
+        "swallow.silent",
     },
     "mini-afk-degraded-is-over": {"ordering.degraded-has-words"},
     "mini-afk-every-subagent-is-required": {"failures.outcome"},
     "mini-afk-executes-what-is-denied": {"failures.redone", "ordering.tool-completed-after-reply"},
+    "mini-afk-everything-is-fine": {"failures.outcome"},
     "mini-afk-failure-has-no-end": {"ordering.failed-is-told"},
     "mini-afk-failures-do-not-count": {"failures.classified"},
     "mini-afk-ignores-the-join": {"failures.classified", "failures.outcome"},

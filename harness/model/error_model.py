@@ -9,8 +9,9 @@ that can be chosen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -221,6 +222,12 @@ class ErrorModel(Value):
         check_that_rules_are_judged(self)
         check_orders(self)
         return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; what was worked out from the rules is not copied along."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("rules_below", None)
+        return copied
 
     @cached_property
     def rules_below(self) -> dict[str, tuple[str, ...]]:

@@ -127,7 +127,11 @@ BAD: dict[str, dict[str, str | None]] = {
     "kode-sdk/bad-unknown-severity": {"ordering.monitor-error-severity": "KODE-EVT-07"},
     "relavium/bad-event-after-the-end": {"ordering.run-end-is-last": "REL-EVENT-04"},
     "relavium/bad-failed-without-its-node": {"ordering.run-failure-names-its-node": "REL-EVENT-08"},
-    "relavium/bad-fatal-error-retried": {"backoff.declared": "REL-TYPED-01"},
+    "relavium/bad-fatal-error-retried": {
+        "backoff.declared": "REL-TYPED-01",
+        # Nobody waits for what nobody retries.
+        "ordering.announced-in-a-second": "REL-EVENT-07",
+    },
     "relavium/bad-flag-and-code-disagree": {"ordering.fatal-error-says-so": "REL-CODE-02"},
     "relavium/bad-gate-resumed-twice": {"ordering.gate-resumes-once": "REL-GATE-02"},
     "relavium/bad-key-in-a-node-error": {"ordering.error-events-hold-no-internals": "REL-USER-01"},
@@ -138,7 +142,10 @@ BAD: dict[str, dict[str, str | None]] = {
     },
     "relavium/bad-node-never-ends": {"ordering.node-started-ends": "REL-EVENT-05"},
     "relavium/bad-numbered-from-one": {"ordering.numbered-from-zero": "REL-EVENT-01"},
-    "relavium/bad-retry-does-not-start": {"ordering.retry-starts-again": "REL-EVENT-06"},
+    "relavium/bad-retry-does-not-start": {
+        "ordering.retry-starts-again": "REL-EVENT-06",
+        "ordering.announced-in-a-second": "REL-EVENT-07",
+    },
     "relavium/bad-sequence-gap": {"ordering.numbered-without-a-gap": "REL-EVENT-13"},
     "relavium/bad-skipped-before-failed": {"ordering.failed-skipped-ended": "REL-EVENT-08"},
     "relavium/bad-stack-for-the-user": {

@@ -5,14 +5,14 @@ Each rule leads to a sentence of the document, and each sentence to the check th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from harness.model.ordering import unknown_event
 
 if TYPE_CHECKING:
-    from harness.model.error_model import ErrorModel
+    from harness.model.error_model import ErrorModel, Requirement
 
 __all__ = [
     "check_ids",
@@ -21,6 +21,13 @@ __all__ = [
     "check_references",
     "check_that_rules_are_judged",
 ]
+
+
+#: What judges the figures of a policy: at a provider, at a store, or of anything else.
+_JUDGES = {
+    "attempts": ("backoff.attempts", "store.attempts", "failures.redone"),
+    "wait": ("backoff.wait", "store.wait", "failures.wait"),
+}
 
 
 def check_ids(model: ErrorModel) -> None:
@@ -144,6 +151,24 @@ def check_that_rules_are_judged(model: ErrorModel) -> None:
                 f"{rule}: {cited} does not name {check} among its checks, so nothing would"
                 " judge the rule"
             )
+    for policy in model.policies:
+        if policy.requirements is not None:
+            _check_figures(by_id, policy.id, "attempts", policy.requirements.attempts)
+            _check_figures(by_id, policy.id, "wait", policy.requirements.wait)
+
+
+def _check_figures(
+    by_id: Mapping[str, Requirement], policy: str, what: Literal["attempts", "wait"], cited: str
+) -> None:
+    requirement = by_id.get(cited)
+    if requirement is None or any(
+        check in _JUDGES[what] or check.startswith("ordering.") for check in requirement.checks
+    ):
+        return
+    raise ValueError(
+        f"policies {policy}: {cited} names none of {', '.join(_JUDGES[what])} among its checks, so"
+        f" nothing would judge its {what}"
+    )
 
 
 def check_orders(model: ErrorModel) -> None:

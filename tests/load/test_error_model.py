@@ -44,7 +44,7 @@ switches:
       - {id: other, means: Other rest., set: {signals.rest: {id: rest, when: {kinds: [deadline]},
           unmapped: silent, requirement: R-1}}}
 requirements:
-  - {id: R-1, level: MUST, place: p, sentence: s, checks: [x]}
+  - {id: R-1, level: MUST, place: p, sentence: s, checks: [backoff.attempts, backoff.wait]}
 """
 
 
@@ -192,6 +192,21 @@ def test_a_slip_in_a_rule_is_told_at_its_place(
 
 
 @pytest.mark.parametrize(
+    ("check", "what"), [("backoff.attempts", "attempts"), ("backoff.wait", "wait")]
+)
+def test_a_policy_whose_figures_nobody_would_judge_is_refused(
+    path: str, check: str, what: str
+) -> None:
+    """Its sentence has to name what judges how often and after what wait."""
+    kept = {"attempts": "backoff.wait", "wait": "backoff.attempts"}[what]
+    text = MODEL.replace("checks: [backoff.attempts, backoff.wait]", f"checks: [{kept}]")
+    Path(path).write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError, match=f"policies wait: R-1 names none of {check}") as caught:
+        load_error_model(path)
+    assert f"so nothing would judge its {what}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         ("{policies.wait.attempts_max: 6, retry_after.unusable: immediate}", "{}", ":23:13: with"),
@@ -223,7 +238,8 @@ def test_what_only_a_reading_or_a_rule_of_order_gets_wrong_is_found(
 ) -> None:
     """No run under the default reading would ever show it."""
     assert before in MODEL
-    text = MODEL.replace("checks: [x]", "checks: [x, ordering.o]").replace(before, after, 1)
+    judged = MODEL.replace("backoff.wait]", "backoff.wait, ordering.o]")
+    text = judged.replace(before, after, 1)
     Path(path).write_text(text)
     with pytest.raises(SourceError) as caught:
         check_error_model(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from abc import ABC, abstractmethod
 from asyncio import base_events, futures, unix_events
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -41,7 +42,7 @@ class _SubprocessTransport(unix_events._UnixSubprocessTransport):  # type: ignor
             super().__del__()
 
 
-class _PipeTransport:
+class _PipeTransport(ABC):
     """What a transport at either end of a pipe has in common."""
 
     def __init__(
@@ -102,8 +103,8 @@ class _PipeTransport:
         if not self._loop.is_closed():
             self._loop.call_soon(function, *args, context=self._context)
 
-    def _changed(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _changed(self) -> None: ...
 
 
 class _ReadTransport(_PipeTransport, asyncio.ReadTransport):

@@ -189,3 +189,16 @@ def test_a_turn_that_asked_nobody_needs_a_reason(model: ErrorModel) -> None:
     ):
         findings = found(model, turn.build(), "evidence.exercised")
         assert [item.verdict for item in findings] == [Verdict.PASS]
+
+
+def test_a_turn_is_excused_by_the_nodes_of_its_own_workflow_alone(model: ErrorModel) -> None:
+    """The second turn does nothing at all, whatever the first one did."""
+    nodes = [{"id": "rate", "do": "expression"}]
+    tasks = ({"id": "ask"}, {"id": "again"})
+    built = TurnBuilder(workflow={"nodes": nodes}, tasks=tasks).turn()
+    built.event("harness", "node.called", node="rate", n=1, do="expression", call="ask/1", life=1)
+    built.ends().turn("again/1").ends()
+    findings = found(model, built.build(), "evidence.exercised")
+    assert [(item.verdict, item.call) for item in findings if item.call] == [
+        (Verdict.INCONCLUSIVE, "again/1")
+    ]

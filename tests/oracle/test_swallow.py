@@ -8,6 +8,7 @@ from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict
 from harness.oracle.judge import judge
 from tests.oracle.trace_builder import REPLY, TraceBuilder
+from tests.oracle.turn_builder import TurnBuilder
 
 TOOLS = {"tool_calls": [{"name": "add", "arguments": '{"a": 1, "b": 2}'}]}
 
@@ -110,3 +111,26 @@ def test_an_announced_swallow_that_has_not_ended_is_not_blamed(model: ErrorModel
     findings = judge(model, built.build()).findings
     said = {item.verdict for item in findings if item.check == "classification.disposition"}
     assert said == {Verdict.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text", "verdict"),
+    [
+        (("model", "rate"), '{"done": true}', "NOT_APPLICABLE"),
+        (("rate", "model"), '{"done": true}', "FAIL"),
+        (("rate", "model"), REPLY, "PASS"),
+    ],
+)
+def test_a_workflow_returns_what_its_last_node_gave(
+    model: ErrorModel, nodes: tuple[str, ...], text: str, verdict: str
+) -> None:
+    """Where that is the model, its text is what is compared; an expression has one of its own."""
+    script = [{"id": "write", "do": "agent"}, {"id": "rate", "do": "expression"}]
+    built = TurnBuilder(workflow={"nodes": script}).turn()
+    for node in nodes:
+        if node == "model":
+            built.says()
+        else:
+            fact = {"node": node, "n": 1, "do": "expression", "call": "ask/1", "life": 1}
+            built.event("harness", "node.called", **fact)
+    assert found(model, built.ends(text=text)).verdict.value == verdict

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from harness.subjects.agent_miniatures.table import wrong_in
 from harness.subjects.reference_agents.afk import AfkAgent
 from harness.subjects.reference_agents.core import FailedAttempt, Next, Turn
@@ -18,6 +20,6 @@ class Decides(AfkAgent):
         """Do what `decide` says, else what is right."""
         return self.decide(attempt) or super().after_failure(turn, attempt)
 
+    @abstractmethod
     def decide(self, attempt: FailedAttempt) -> Next | None:
         """Return what to do about an attempt; None: what is right."""
-        raise NotImplementedError

@@ -5,6 +5,7 @@ Each of them had once been green.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from asyncio.subprocess import Process
 from dataclasses import replace
 
@@ -103,9 +104,9 @@ class _Keeps(MatrixAgent):
         """Keep what `cut` leaves of a file."""
         await super().save(name, self.cut(name, text))
 
+    @abstractmethod
     def cut(self, name: str, text: str) -> str:
         """Return what is kept of a file."""
-        raise NotImplementedError
 
 
 @matrix(
@@ -156,11 +157,11 @@ class _NotesOtherwise(MatrixAgent):
         """Keep what `noted` makes of three of the fields."""
         await super().save_meta(node, failure, *self.noted(node, status, next_action, message))
 
+    @abstractmethod
     def noted(
         self, node: Node, status: str, next_action: str, message: str
     ) -> tuple[str, str, str]:
         """Return status, next action and message as they are kept."""
-        raise NotImplementedError
 
 
 @matrix(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 
 from harness.subjects.agent_miniatures.table import wrong_in
 from harness.subjects.ports import Node
@@ -103,9 +104,9 @@ class _HasACauseOfNothing(RelaviumAgent):
 class _Announces(RelaviumAgent):
     """Announces another wait than the one that follows."""
 
+    @abstractmethod
     def announced_s(self, node: Node, attempt: int) -> float:
         """Return the wait that it tells, in seconds."""
-        raise NotImplementedError
 
     async def before_retry(self, node: Node, attempt: int, error: RunError) -> None:
         self.node_event(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ from harness.subjects.reference_agents.wire import (
 __all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
 
 
-class Agent(Services):
+class Agent(Services, ABC):
     """A runtime for one life of the process. Turns run one after the other.
 
     Attributes:
@@ -181,9 +182,9 @@ class Agent(Services):
         ):
             raise self.at_limit(turn, "cost")
 
+    @abstractmethod
     def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a turn that has reached one of its limits."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ the model
 
@@ -255,13 +256,13 @@ class Agent(Services):
         """
         return True
 
+    @abstractmethod
     def classify(self, failed: AttemptFailed) -> Pair | None:
         """Return class and code of a failed attempt, None where the model has none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Return what to do about a failed attempt."""
-        raise NotImplementedError
 
     def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
         """Return the end of a turn whose last attempt at a provider has failed."""
@@ -271,9 +272,9 @@ class Agent(Services):
         """Return what a run ends with whose provider failed with `pair`."""
         return pair
 
+    @abstractmethod
     def nobody_left(self, turn: Turn) -> Ended:
         """Return the end of a turn for which no provider is left to be asked."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ tools
 
@@ -366,27 +367,27 @@ class Agent(Services):
         """Return the end of a turn that goes no further than a call."""
         return Ended(step.state, self.run_pair(self.classify_tool(call, outcome)), outcome.message)
 
+    @abstractmethod
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
         """Return class and code of a call that is not good."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
         """Return what to do about a call that is not good."""
-        raise NotImplementedError
 
+    @abstractmethod
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         """Return what the model is told of a call."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ ends
 
+    @abstractmethod
     def cancelled(self, turn: Turn) -> Ended:
         """Return the end of a turn that was cancelled."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
         """Return the end of a turn in which something happened that nobody thought of."""
-        raise NotImplementedError
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
         """Tell everyone how the turn ended."""

@@ -233,7 +233,7 @@ class RelaviumAgent(RelaviumGates):
         workflow = self.world.workflow
         try:
             if workflow is None or node.do not in ("expression", "handler"):
-                raise NotImplementedError(f"this runtime has no nodes that are a {node.do}")
+                raise LookupError(f"this host has nothing that carries out a {node.do}")
             method = workflow.evaluate if node.do == "expression" else workflow.handle
             return json.dumps(await method(node.id))
         except SandboxError as error:

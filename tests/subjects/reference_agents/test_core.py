@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -68,6 +68,26 @@ class _Small(Agent):
 
     def nobody_left(self, turn: Turn) -> Ended:
         return Ended("failed", None, "nobody is left")
+
+    # What a turn without tools, limits and cancels never comes to.
+
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
+        raise AssertionError(limit)
+
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
+        raise AssertionError(call)
+
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
+        raise AssertionError(call)
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        raise AssertionError(call)
+
+    def cancelled(self, turn: Turn) -> Ended:
+        raise AssertionError(turn)
+
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
+        raise AssertionError(turn) from error
 
 
 def _ask(agent: _Small) -> Reply:

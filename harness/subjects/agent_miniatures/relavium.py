@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import ProviderTarget, Reply
 from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
@@ -17,36 +17,33 @@ __all__: list[str] = []
 # The chain.
 
 
-@wrong(
+@relavium(
     "falls-through-on-a-bad-key",
     "Asks the next provider after a refused key",
     fails="chain.stops",
-    model="relavium",
-    shown_by="relavium/wrong-key",
+    shown_by="wrong-key",
 )
 class _FallsThroughOnABadKey(RelaviumAgent):
     def is_retryable(self, kind: str) -> bool:
         return kind == "auth" or super().is_retryable(kind)
 
 
-@wrong(
+@relavium(
     "never-fails-over",
     "Ends the run with the first provider's failure",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/limited-then-next-provider",
+    shown_by="limited-then-next-provider",
 )
 class _NeverFailsOver(RelaviumAgent):
     def may_advance(self, failed: AttemptFailed) -> bool:
         return False
 
 
-@wrong(
+@relavium(
     "no-fallback-within-a-stream",
     "Does not ask the next provider for an overload in a stream (BerriAI/litellm#6957)",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/overload-opens-the-stream",
+    shown_by="overload-opens-the-stream",
     origin="BerriAI/litellm#6957",
 )
 class _NoFallbackWithinAStream(RelaviumAgent):
@@ -54,12 +51,11 @@ class _NoFallbackWithinAStream(RelaviumAgent):
         return failed.seen.kind != "stream_error" and super().may_advance(failed)
 
 
-@wrong(
+@relavium(
     "replays-the-answer",
     "Has another provider begin anew after half an answer (HKUDS/nanobot#4038)",
     fails="chain.after-content",
-    model="relavium",
-    shown_by="relavium/cut-after-content",
+    shown_by="cut-after-content",
     origin="HKUDS/nanobot#4038",
 )
 class _ReplaysTheAnswer(RelaviumAgent):
@@ -67,12 +63,11 @@ class _ReplaysTheAnswer(RelaviumAgent):
         return True
 
 
-@wrong(
+@relavium(
     "asks-the-parked",
     "Asks a provider again that has just limited requests (BerriAI/litellm#40130)",
     fails="chain.parks",
-    model="relavium",
-    shown_by="relavium/parked-provider-is-skipped",
+    shown_by="parked-provider-is-skipped",
     origin="BerriAI/litellm#40130",
 )
 class _AsksTheParked(RelaviumAgent):
@@ -80,23 +75,21 @@ class _AsksTheParked(RelaviumAgent):
         return
 
 
-@wrong(
+@relavium(
     "parks-for-good",
     "Never asks a provider again that has limited requests once",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/parked-provider-is-skipped",
+    shown_by="parked-provider-is-skipped",
 )
 class _ParksForGood(RelaviumAgent):
     park_s = 1e6
 
 
-@wrong(
+@relavium(
     "starts-the-chain-over",
     "Begins to count anew once the chain is used up (google-gemini/gemini-cli#28339)",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/entry-used-up-then-next",
+    shown_by="entry-used-up-then-next",
     origin="google-gemini/gemini-cli#28339",
 )
 class _StartsTheChainOver(RelaviumAgent):
@@ -105,12 +98,11 @@ class _StartsTheChainOver(RelaviumAgent):
         return (*found, *found, *found)
 
 
-@wrong(
+@relavium(
     "hidden-retries",
     "Has an adapter that retries below the chain (HKUDS/nanobot#2760)",
     fails="amplification.requests",
-    model="relavium",
-    shown_by="relavium/chain-times-node",
+    shown_by="chain-times-node",
     origin="HKUDS/nanobot#2760",
 )
 class _HiddenRetries(RelaviumAgent):
@@ -127,24 +119,22 @@ class _HiddenRetries(RelaviumAgent):
         )
 
 
-@wrong(
+@relavium(
     "sdk-retries-unlogged",
     "Sends again what an entry grants once (livekit/agents PR#5335)",
     fails="backoff.attempts",
-    model="relavium",
-    shown_by="relavium/both-layers-retry",
+    shown_by="both-layers-retry",
     origin="livekit/agents PR#5335",
 )
 class _SdkRetriesUnlogged(_HiddenRetries):
     pass
 
 
-@wrong(
+@relavium(
     "counts-retries",
     "Counts retries where attempts are meant",
     fails="backoff.attempts",
-    model="relavium",
-    shown_by="relavium/entry-used-up-then-next",
+    shown_by="entry-used-up-then-next",
 )
 class _CountsRetries(RelaviumAgent):
     @property
@@ -160,12 +150,11 @@ class _CountsRetries(RelaviumAgent):
         )
 
 
-@wrong(
+@relavium(
     "retries-at-once",
     "Waits for nothing between the attempts at an entry (BerriAI/litellm#7669)",
     fails="backoff.wait",
-    model="relavium",
-    shown_by="relavium/retried-at-its-entry",
+    shown_by="retried-at-its-entry",
     origin="BerriAI/litellm#7669",
 )
 class _RetriesAtOnce(RelaviumAgent):
@@ -173,12 +162,11 @@ class _RetriesAtOnce(RelaviumAgent):
         return 0.0
 
 
-@wrong(
+@relavium(
     "sends-the-same-again",
     "Sends a request again that was too long (aaif-goose/goose#11048)",
     fails="classification.disposition",
-    model="relavium",
-    shown_by="relavium/too-long-is-not-sent-again",
+    shown_by="too-long-is-not-sent-again",
     origin="aaif-goose/goose#11048",
 )
 class _SendsTheSameAgain(RelaviumAgent):
@@ -186,12 +174,11 @@ class _SendsTheSameAgain(RelaviumAgent):
         return kind == "bad_request" or super().is_retryable(kind)
 
 
-@wrong(
+@relavium(
     "reads-the-words",
     "Classifies by the words of the message",
     fails="classification.disposition",
-    model="relavium",
-    shown_by="relavium/words-say-rate-limit",
+    shown_by="words-say-rate-limit",
 )
 class _ReadsTheWords(RelaviumAgent):
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
@@ -201,12 +188,11 @@ class _ReadsTheWords(RelaviumAgent):
         return super().after_failure(turn, attempt)
 
 
-@wrong(
+@relavium(
     "wording-is-a-quota",
     "Takes a limit that is worded as a quota for final (LibreChat-AI/agents PR#358)",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/words-say-quota",
+    shown_by="words-say-quota",
     origin="LibreChat-AI/agents PR#358",
 )
 class _WordingIsAQuota(RelaviumAgent):
@@ -215,12 +201,11 @@ class _WordingIsAQuota(RelaviumAgent):
         return not worded and super().may_advance(failed)
 
 
-@wrong(
+@relavium(
     "trusts-the-200",
     "Fails over by the status alone, and a 200 is none (OpenRouterTeam/ai-sdk-provider PR#211)",
     fails="chain.advances",
-    model="relavium",
-    shown_by="relavium/limit-in-a-200",
+    shown_by="limit-in-a-200",
     origin="OpenRouterTeam/ai-sdk-provider PR#211",
 )
 class _TrustsThe200(RelaviumAgent):
@@ -228,12 +213,11 @@ class _TrustsThe200(RelaviumAgent):
         return failed.seen.status != 200 and super().may_advance(failed)
 
 
-@wrong(
+@relavium(
     "block-is-a-server-error",
     "Takes a block for a server error (Azure-Samples/azure-search-openai-demo#3030)",
     fails="failures.classified",
-    model="relavium",
-    shown_by="relavium/blocked-content-is-its-own-cause",
+    shown_by="blocked-content-is-its-own-cause",
     origin="Azure-Samples/azure-search-openai-demo#3030",
 )
 class _BlockIsAServerError(RelaviumAgent):
@@ -242,24 +226,22 @@ class _BlockIsAServerError(RelaviumAgent):
         return ("llm", "overloaded") if pair == ("llm", "content_filter") else pair
 
 
-@wrong(
+@relavium(
     "asks-for-the-blocked-again",
     "Sends blocked content to the next provider",
     fails="ordering.blocked-content-is-never-asked-again",
-    model="relavium",
-    shown_by="relavium/blocked-content-is-its-own-cause",
+    shown_by="blocked-content-is-its-own-cause",
 )
 class _AsksForTheBlockedAgain(RelaviumAgent):
     def is_retryable(self, kind: str) -> bool:
         return kind == "content_filter" or super().is_retryable(kind)
 
 
-@wrong(
+@relavium(
     "success-without-a-finish",
     "Takes a stream without a finish for an answer (ag-ui-protocol/ag-ui#2300)",
     fails="swallow.silent",
-    model="relavium",
-    shown_by="relavium/no-finish-is-no-answer",
+    shown_by="no-finish-is-no-answer",
     origin="ag-ui-protocol/ag-ui#2300",
 )
 class _SuccessWithoutAFinish(RelaviumAgent):
@@ -272,12 +254,11 @@ class _SuccessWithoutAFinish(RelaviumAgent):
             raise
 
 
-@wrong(
+@relavium(
     "validation-is-internal",
     "Ends a run with internal that a bad request has ended",
     fails="failures.outcome",
-    model="relavium",
-    shown_by="relavium/words-say-rate-limit",
+    shown_by="words-say-rate-limit",
 )
 class _ValidationIsInternal(RelaviumAgent):
     def run_pair(self, pair: Pair | None) -> Pair | None:

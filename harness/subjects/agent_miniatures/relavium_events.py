@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import Node
 from harness.subjects.reference_agents.core import Ended, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
@@ -54,12 +54,11 @@ def adding(name: str, **more: Any) -> type[Run]:
 # The envelope.
 
 
-@wrong(
+@relavium(
     "forgets-the-time",
     "Emits events without a timestamp",
     fails="ordering.envelope-is-whole",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _ForgetsTheTime(RelaviumAgent):
     class run_type(Run):  # noqa: N801 - it takes the place of an attribute
@@ -68,23 +67,21 @@ class _ForgetsTheTime(RelaviumAgent):
             self.host.event(name, runId=self.id, sequenceNumber=number, **fields)
 
 
-@wrong(
+@relavium(
     "belongs-to-both",
     "Emits events that belong to a run and to a session",
     fails="ordering.one-correlation-key",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _BelongsToBoth(RelaviumAgent):
     run_type = adding("node:started", sessionId="s1")
 
 
-@wrong(
+@relavium(
     "counts-from-one",
     "Numbers the events of a run from one",
     fails="ordering.numbered-from-zero",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _CountsFromOne(RelaviumAgent):
     def new_run(self, number: int) -> Run:
@@ -93,12 +90,11 @@ class _CountsFromOne(RelaviumAgent):
         return run
 
 
-@wrong(
+@relavium(
     "loses-a-number",
     "Leaves out a sequence number for each event that it does not show",
     fails="ordering.numbered-without-a-gap",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _LosesANumber(RelaviumAgent):
     class run_type(Run):  # noqa: N801 - it takes the place of an attribute
@@ -111,12 +107,11 @@ class _LosesANumber(RelaviumAgent):
 # Runs.
 
 
-@wrong(
+@relavium(
     "starts-late",
     "Says that a run has started when its first node is done",
     fails="ordering.run-starts-first",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _StartsLate(RelaviumAgent):
     def turn_started(self, turn: Turn) -> None:
@@ -129,24 +124,22 @@ class _StartsLate(RelaviumAgent):
         return text
 
 
-@wrong(
+@relavium(
     "ends-good-runs-only",
     "Ends no run that failed (ag-ui-protocol/ag-ui#2416)",
     fails="ordering.run-ends-once",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
     origin="ag-ui-protocol/ag-ui#2416",
 )
 class _EndsGoodRunsOnly(RelaviumAgent):
     run_type = without("run:failed")
 
 
-@wrong(
+@relavium(
     "fails-and-finishes",
     "Emits run:completed after run:failed (agentscope-ai/agentscope-java#2642)",
     fails="ordering.run-ends-once",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
     origin="agentscope-ai/agentscope-java#2642",
 )
 class _FailsAndFinishes(RelaviumAgent):
@@ -156,12 +149,11 @@ class _FailsAndFinishes(RelaviumAgent):
             self.run.emit("run:completed", outputs={})
 
 
-@wrong(
+@relavium(
     "counts-after-the-end",
     "Emits the cost of a run after its terminal event",
     fails="ordering.run-end-is-last",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _CountsAfterTheEnd(RelaviumAgent):
     async def turn_over(self, turn: Turn, end: Ended) -> None:
@@ -169,24 +161,22 @@ class _CountsAfterTheEnd(RelaviumAgent):
         self.run.emit("cost:updated", tokens=turn.tokens)
 
 
-@wrong(
+@relavium(
     "forgets-cut-off-runs",
     "Leaves a run that a crash cut off running for ever",
     fails="ordering.run-ends-once",
-    model="relavium",
-    shown_by="relavium/crash-in-a-run",
+    shown_by="crash-in-a-run",
 )
 class _ForgetsCutOffRuns(RelaviumAgent):
     async def reconcile(self, journal: list[Any]) -> None:
         return
 
 
-@wrong(
+@relavium(
     "completes-cut-off-runs",
     "Ends a run that a crash cut off as completed",
     fails="ordering.cut-off-run-is-internal",
-    model="relavium",
-    shown_by="relavium/crash-in-a-run",
+    shown_by="crash-in-a-run",
 )
 class _CompletesCutOffRuns(RelaviumAgent):
     def fail_run(self, error: RunError) -> None:
@@ -199,12 +189,11 @@ class _CompletesCutOffRuns(RelaviumAgent):
 # Nodes.
 
 
-@wrong(
+@relavium(
     "fails-what-never-began",
     "Fails the nodes that cannot be reached, in place of skipping them",
     fails="ordering.node-started-first",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _FailsWhatNeverBegan(RelaviumAgent):
     run_type = altered(
@@ -220,23 +209,21 @@ class _FailsWhatNeverBegan(RelaviumAgent):
     )
 
 
-@wrong(
+@relavium(
     "never-completes",
     "Emits no node:completed",
     fails="ordering.node-started-ends",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _NeverCompletes(RelaviumAgent):
     run_type = without("node:completed")
 
 
-@wrong(
+@relavium(
     "completes-what-failed",
     "Emits node:completed after node:failed (openai/codex PR#28375)",
     fails="ordering.node-ends-once",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
     origin="openai/codex PR#28375",
 )
 class _CompletesWhatFailed(RelaviumAgent):
@@ -245,12 +232,11 @@ class _CompletesWhatFailed(RelaviumAgent):
         self.node_event("node:completed", node, output=None)
 
 
-@wrong(
+@relavium(
     "tells-before-it-is-kept",
     "Emits node:completed before the store has acknowledged it",
     fails="ordering.node-is-persisted-first",
-    model="relavium",
-    shown_by="relavium/sandbox-ran-out-of-time",
+    shown_by="sandbox-ran-out-of-time",
 )
 class _TellsBeforeItIsKept(RelaviumAgent):
     async def kept(self, event: str, **fields: Any) -> None:
@@ -258,23 +244,21 @@ class _TellsBeforeItIsKept(RelaviumAgent):
             await super().kept(event, **fields)
 
 
-@wrong(
+@relavium(
     "retries-in-silence",
     "Begins a node anew without node:retrying",
     fails="ordering.retry-is-announced",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _RetriesInSilence(RelaviumAgent):
     run_type = without("node:retrying")
 
 
-@wrong(
+@relavium(
     "announces-and-gives-up",
     "Announces a retry that never comes",
     fails="ordering.retry-starts-again",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
 )
 class _AnnouncesAndGivesUp(RelaviumAgent):
     def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
@@ -283,56 +267,51 @@ class _AnnouncesAndGivesUp(RelaviumAgent):
         super().node_failed(node, error, nodes)
 
 
-@wrong(
+@relavium(
     "forgets-the-attempt",
     "Starts a node again without its attemptNumber",
     fails="ordering.retry-names-its-attempt",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _ForgetsTheAttempt(RelaviumAgent):
     run_type = lacking("node:started", "attemptNumber")
 
 
-@wrong(
+@relavium(
     "numbers-the-first-attempt",
     "Gives the first attempt of a node a number",
     fails="ordering.first-attempt-is-unnumbered",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _NumbersTheFirstAttempt(RelaviumAgent):
     run_type = adding("node:started", attemptNumber=1)
 
 
-@wrong(
+@relavium(
     "retries-without-a-delay",
     "Does not say how long a retry waits",
     fails="ordering.retrying-is-whole",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _RetriesWithoutADelay(RelaviumAgent):
     run_type = lacking("node:retrying", "delayMs")
 
 
-@wrong(
+@relavium(
     "opens-a-ticket-for-each-retry",
     "Gives node:retrying a correlation id",
     fails="ordering.retrying-has-no-correlation",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _OpensATicketForEachRetry(RelaviumAgent):
     run_type = adding("node:retrying", correlationId="corr-1")
 
 
-@wrong(
+@relavium(
     "fails-without-a-node",
     "Emits run:failed without a node:failed before it",
     fails="ordering.run-failure-names-its-node",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
 )
 class _FailsWithoutANode(RelaviumAgent):
     run_type = without("node:failed")
@@ -348,23 +327,21 @@ class _SkipsFirst(RelaviumAgent):
         super().node_failed(node, error, ())
 
 
-@wrong(
+@relavium(
     "skips-before-it-fails",
     "Skips nodes before the one above them has failed",
     fails="ordering.skipped-after-failed",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _SkipsBeforeItFails(_SkipsFirst):
     pass
 
 
-@wrong(
+@relavium(
     "skips-after-the-end",
     "Skips nodes after the run has failed",
     fails="ordering.failed-skipped-ended",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _SkipsAfterTheEnd(RelaviumAgent):
     def __init__(self, surroundings: Any) -> None:
@@ -381,12 +358,11 @@ class _SkipsAfterTheEnd(RelaviumAgent):
             self.node_event("node:skipped", other, reason="upstream_unreachable")
 
 
-@wrong(
+@relavium(
     "executes-what-it-skips",
     "Executes a node that it has skipped",
     fails="ordering.skipped-never-acts",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _ExecutesWhatItSkips(RelaviumAgent):
     async def work(self, turn: Turn) -> str:

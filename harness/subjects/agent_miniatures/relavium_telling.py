@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subjects.agent_miniatures.table import wrong
+from harness.subjects.agent_miniatures.relavium_table import relavium
 from harness.subjects.ports import Node, Surroundings
 from harness.subjects.reference_agents.core import Ended, FailedAttempt, Next, Turn
 from harness.subjects.reference_agents.relavium import RelaviumAgent
@@ -49,83 +49,76 @@ class _Logging(RelaviumAgent):
 # The log.
 
 
-@wrong(
+@relavium(
     "logs-bare-errors",
     "Logs errors without class and code",
     fails="audience.audit",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _LogsBareErrors(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
         return {**record, "error_class": None, "code": None}
 
 
-@wrong(
+@relavium(
     "logs-no-run",
     "Logs errors without the id of their run",
     fails="ordering.error-names-its-run",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _LogsNoRun(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
         return self.lacking(record, "runId")
 
 
-@wrong(
+@relavium(
     "logs-no-provider",
     "Logs failed attempts without the provider",
     fails="ordering.error-names-its-provider",
-    model="relavium",
-    shown_by="relavium/limited-then-next-provider",
+    shown_by="limited-then-next-provider",
 )
 class _LogsNoProvider(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
         return self.lacking(record, "providerId")
 
 
-@wrong(
+@relavium(
     "logs-no-usage",
     "Logs failed attempts without what they used",
     fails="ordering.failed-attempt-has-its-usage",
-    model="relavium",
-    shown_by="relavium/limited-then-next-provider",
+    shown_by="limited-then-next-provider",
 )
 class _LogsNoUsage(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
         return self.lacking(record, "usage")
 
 
-@wrong(
+@relavium(
     "logs-no-cause",
     "Raises a vaguer error anew, without its cause",
     fails="ordering.wrapped-error-keeps-its-cause",
-    model="relavium",
-    shown_by="relavium/wrong-key",
+    shown_by="wrong-key",
 )
 class _LogsNoCause(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
         return self.lacking(record, "cause")
 
 
-@wrong(
+@relavium(
     "logs-no-detail",
     "Logs an internal error without its cause",
     fails="ordering.internal-error-is-logged-whole",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
 )
 class _LogsNoDetail(_LogsNoCause):
     pass
 
 
-@wrong(
+@relavium(
     "logs-at-the-end",
     "Logs failed attempts when the answer is there",
     fails="ordering.failed-attempt-is-recorded-first",
-    model="relavium",
-    shown_by="relavium/retried-at-its-entry",
+    shown_by="retried-at-its-entry",
 )
 class _LogsAtTheEnd(_Logging):
     def __init__(self, surroundings: Surroundings) -> None:
@@ -144,12 +137,11 @@ class _LogsAtTheEnd(_Logging):
         await super().turn_over(turn, end)
 
 
-@wrong(
+@relavium(
     "catches-and-forgets",
     "Has an empty catch around a failed tool",
     fails="failures.classified",
-    model="relavium",
-    shown_by="relavium/tool-fails-within-its-budget",
+    shown_by="tool-fails-within-its-budget",
 )
 class _CatchesAndForgets(_Logging):
     def record(self, record: dict[str, Any]) -> dict[str, Any] | None:
@@ -159,12 +151,11 @@ class _CatchesAndForgets(_Logging):
 # The person.
 
 
-@wrong(
+@relavium(
     "tells-twice",
     "Tells the person of one failure in two layers",
     fails="ordering.user-is-told-once",
-    model="relavium",
-    shown_by="relavium/tool-fails-for-good",
+    shown_by="tool-fails-for-good",
 )
 class _TellsTwice(RelaviumAgent):
     def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
@@ -172,12 +163,11 @@ class _TellsTwice(RelaviumAgent):
         self.tell_user(error)
 
 
-@wrong(
+@relavium(
     "shows-the-payload",
     "Shows the person the provider's own words",
     fails="ordering.user-sees-no-payload",
-    model="relavium",
-    shown_by="relavium/wrong-key",
+    shown_by="wrong-key",
 )
 class _ShowsThePayload(RelaviumAgent):
     payload = ""
@@ -190,12 +180,11 @@ class _ShowsThePayload(RelaviumAgent):
         self.host.show_user(f"Check the key in Settings: {self.payload}")
 
 
-@wrong(
+@relavium(
     "shows-the-key",
     "Shows the person an exception with a key in it (BerriAI/litellm#15799)",
     fails="audience.user",
-    model="relavium",
-    shown_by="relavium/handler-throws",
+    shown_by="handler-throws",
     origin="BerriAI/litellm#15799",
 )
 class _ShowsTheKey(RelaviumAgent):
@@ -203,12 +192,11 @@ class _ShowsTheKey(RelaviumAgent):
         self.host.show_user(f"It failed: {error.cause.get('message') or error}")
 
 
-@wrong(
+@relavium(
     "names-no-next-step",
     "Does not say what a person can do about a refused key",
     fails="failures.told-user",
-    model="relavium",
-    shown_by="relavium/wrong-key",
+    shown_by="wrong-key",
 )
 class _NamesNoNextStep(RelaviumAgent):
     def tell_user(self, error: RunError) -> None:

@@ -7,8 +7,7 @@ the event that shows it, with its `seq`:
 - `gated.called`, for a `tool.called` whose tool needs an approval by its script: the same payload,
   and `mode` of the session, and `staged`, whether a state machine is attached;
 - `failure.seen` {kind, cause, class, code, role, layer, target, tool, tool_call, node, call,
-  number, redone}, for each failure (see `failures`), where the subject could know of it; `redone`
-  says whether it was done again;
+  number}, for each failure (see `failures`), where the subject could know of it;
 - `dependent.phase` {extension, dependent, phase, ok}, for each `extension.phase` of a `dependent`
   and each `extension` that it depends on.
 """
@@ -107,7 +106,6 @@ def _of_failure(failure: Failure) -> TraceEvent:
         "node": None if failure.node is None else failure.node.id,
         "call": failure.call,
         "number": failure.number,
-        "redone": failure.redone_by is not None,
     }
     return TraceEvent(failure.seq, failure.at_ns, "oracle", FAILURE_SEEN, payload)
 

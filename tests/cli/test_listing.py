@@ -12,9 +12,9 @@ from tests.cli.command_line import faultclock
 KINDS = ("scenarios", "models", "subjects", "checks", "requirements")
 
 
-def listed(kind: str) -> list[dict[str, Any]]:
+def listed(kind: str, *options: str) -> list[dict[str, Any]]:
     """Return what `list KIND --json` prints."""
-    result = faultclock("list", kind, "--json")
+    result = faultclock("list", kind, "--json", *options)
     assert result.exit_code == 0, result.stderr
     found: list[dict[str, Any]] = json.loads(result.stdout)
     return found
@@ -66,6 +66,13 @@ def test_requirements_are_of_the_model_that_is_asked_for() -> None:
     result = faultclock("list", "requirements", "--model", "stud-cly")
     assert result.exit_code == 2
     assert "did you mean 'stud-cli'" in result.stderr
+
+
+def test_a_miniature_stands_beside_the_checks_of_its_own_model_alone() -> None:
+    """By another model it may be right, and then it would show nothing."""
+    named = {name for entry in listed("checks", "--model", "afk") for name in entry["miniatures"]}
+    assert named
+    assert all(name.startswith("mini-afk-") for name in named)
 
 
 def test_a_check_names_its_level_its_sentences_and_what_is_made_to_fail_it() -> None:

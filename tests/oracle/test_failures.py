@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from harness.oracle.failures import Failure, disposition_of, speaks_of_failures
-from tests.oracle.failure_builder import FailureBuilder, case, model_of
+from harness.oracle.ordering import FAILURE_SEEN, with_derived
+from tests.oracle.failure_builder import FailureBuilder, called, case, model_of
 
 MODEL = model_of()
 
@@ -407,3 +408,27 @@ def test_an_answer_that_was_filtered_is_a_failure_of_its_request() -> None:
     builder.good(finish_reason="content_filter")
     failure = the(builder)
     assert (failure.kind, failure.pair) == ("content_filtered", ("Never", "Filtered"))
+
+
+def test_an_ordering_rule_may_speak_of_any_failure_where_it_could_be_known() -> None:
+    """As `failure.seen`, right behind the fact that shows it, in the words of the model."""
+    found = case(model_of(), called().raises_in("c1").ends())
+    scenario = found.trace.header.scenario
+    events = with_derived(found.trace.events, found.calls, scenario, found.failures)
+    (place,) = (index for index, event in enumerate(events) if event.kind == FAILURE_SEEN)
+    shown, seen = events[place - 1], events[place]
+    assert (shown.kind, shown.seq, shown.at_ns) == ("tool.raised", seen.seq, seen.at_ns)
+    assert seen.payload == {
+        "kind": "tool_exception",
+        "cause": None,
+        "class": "Never",
+        "code": "Broken",
+        "role": "",
+        "layer": "tool",
+        "target": "c1",
+        "tool": "ls",
+        "tool_call": "c1",
+        "node": None,
+        "call": "ask/1",
+        "number": 1,
+    }

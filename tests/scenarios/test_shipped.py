@@ -77,6 +77,12 @@ def test_every_family_is_shipped_and_large_enough() -> None:
     assert {family: count for family, count in counts.items() if count < FAMILIES[family]} == {}
 
 
+def test_every_family_is_explained_beside_the_scenarios() -> None:
+    """Whoever looks for a place for a new one reads what each is about."""
+    table = (scenarios_root() / "README.md").read_text("utf-8")
+    assert [family for family in FAMILIES if f"`{family}`" not in table] == []
+
+
 @pytest.mark.parametrize("id_", IDS)
 def test_a_file_loads_and_its_id_is_its_place(id_: str) -> None:
     """An id that is typed on the command line leads to the file by looking."""

@@ -14,7 +14,8 @@ __all__ = ["Answer", "ErrorFacts", "Headers"]
 #: Response headers in the order in which they are sent; an HttpDate is rendered when it is.
 Headers = tuple[tuple[str, HeaderValue], ...]
 
-#: `code`, `type` and `message` of a provider's error object, as the trace tells them.
+#: `code`, `type` and `message` of a provider's error object, as the trace tells them; `means` is
+#: the name that the error has in every dialect, where it is not the code itself.
 ErrorFacts = Mapping[str, Any]
 
 

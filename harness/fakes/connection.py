@@ -17,9 +17,8 @@ from harness.fakes.http_server import BadRequest, ContinueWanted, HttpRequest, S
 from harness.model.secrets import without_secrets
 
 if TYPE_CHECKING:
+    from harness.fakes.place import ServerSide, Waiting
     from harness.fakes.provider import FakeProvider, PlannedExchange
-    from harness.sim.kernel import Call
-    from harness.sim.net.endpoint import Endpoint
 
 __all__ = ["ProviderConnection"]
 
@@ -40,14 +39,14 @@ class ProviderConnection:
         "_steps",
     )
 
-    def __init__(self, provider: FakeProvider, endpoint: Endpoint) -> None:
+    def __init__(self, provider: FakeProvider, endpoint: ServerSide) -> None:
         self._provider = provider
         self._kernel = provider.kernel
         self._endpoint = endpoint
         self._http = ServerConnection()
         self._exchange: PlannedExchange | None = None
         self._steps: Iterator[Step] = iter(())
-        self._pending: Call | None = None
+        self._pending: Waiting | None = None
         self._answer: Answer | None = None
         self._body_bytes = 0
         self._out = bytearray()
@@ -210,6 +209,7 @@ class ProviderConnection:
             text = self._answer.text
         self._exchange = None
         self._steps = iter(())
+        self._provider.ended(exchange)
         self._kernel.record(
             "provider",
             "http.exchange_ended",

@@ -35,10 +35,22 @@ _GARBLED = b"\x1a"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tempo:
-    """The script's delays, in nanoseconds."""
+    """The delays of one answer, in nanoseconds.
+
+    Attributes:
+        think_ns: before its first byte.
+        chunk_interval_ns: between two of its chunks, and behind the last one that is sent.
+        gaps_ns: between its chunks, where they are not all alike: the first one is that between
+            the first two.
+    """
 
     think_ns: int
     chunk_interval_ns: int
+    gaps_ns: tuple[int, ...] = ()
+
+    def gap_ns(self, place: int) -> int:
+        """Return how long after chunk `place` (0-based) the next one is due."""
+        return self.gaps_ns[place] if place < len(self.gaps_ns) else self.chunk_interval_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +163,11 @@ def _start(answer: Answer) -> Start:
     return Start(answer, length)
 
 
-def _paced(pieces: tuple[bytes, ...], tempo: Tempo) -> Iterator[Step]:
+def _paced(pieces: tuple[bytes, ...], tempo: Tempo, first: int = 0) -> Iterator[Step]:
+    """Yield `pieces`, of which the first is chunk `first` of the answer."""
     for index, piece in enumerate(pieces):
         if index:
-            yield Wait(tempo.chunk_interval_ns)
+            yield Wait(tempo.gap_ns(first + index - 1))
         yield Body(piece)
 
 
@@ -218,7 +231,7 @@ def _truncated(answer: Answer, fault: Truncate, tempo: Tempo) -> Iterator[Step]:
     sent, _ = _split(answer, fault.after_chunks, fault.after_body_bytes)
     yield _start(answer)
     yield from _paced(sent, tempo)
-    yield Wait(tempo.chunk_interval_ns)
+    yield Wait(tempo.gap_ns(len(sent) - 1) if sent else tempo.chunk_interval_ns)
     yield Fire()
     yield End(fault.how, _finish_sent(answer, sent))
 
@@ -238,7 +251,7 @@ def _stalled(answer: Answer, fault: Stall, tempo: Tempo) -> Iterator[Step]:
     yield Wait(fault.resume_after)
     if before_the_head:
         yield _start(answer)
-    yield from _paced(rest, tempo)
+    yield from _paced(rest, tempo, len(sent))
     yield _complete(answer)
 
 
@@ -249,7 +262,7 @@ def _broken_off(
     yield _start(answer)
     yield from _paced(sent, tempo)
     if sent:
-        yield Wait(tempo.chunk_interval_ns)
+        yield Wait(tempo.gap_ns(len(sent) - 1))
     yield Fire()
     yield ErrorEvent(*event)
     yield End("complete", _finish_sent(answer, sent))

@@ -1,8 +1,9 @@
 """The seam between the provider and one API's way of speaking.
 
-A dialect turns requests into facts and intents into bytes. It holds no connection, no clock and
-no fault: those are the provider's. To add an API, write a file with a class that fills
-`Dialect`, add its error payloads to `fixtures/payloads/`, and name it in `provider.DIALECTS`.
+A dialect turns requests into facts, intents into bytes, and bytes back into facts. It holds no
+connection, no clock and no fault: those are the provider's. To add an API, write one module in
+`fakes/dialects` with a class that fills `Dialect`; its error answers are data, in the file of the
+same name below `fixtures/payloads/`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, Protocol
 from harness.fakes.answer import Answer, ErrorFacts
 from harness.fakes.http_server import HttpRequest
 from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript
+from harness.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["Asked", "Dialect", "Exchange", "Refusal"]
+__all__ = ["Asked", "Dialect", "Exchange", "Heard", "Meter", "RateStanding", "Refusal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,51 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """One of a provider's limits, as it stands after a request.
+
+    Attributes:
+        limit: how much it allows in a minute.
+        remaining: how much of it is left now.
+        reset_ns: until all of it is there again, if nothing else is asked for.
+    """
+
+    limit: int
+    remaining: int
+    reset_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateStanding:
+    """How full a provider's buckets are after a request: what its rate-limit headers tell.
+
+    Attributes:
+        requests, tokens: None where there is no such limit.
+        retry_after_ns: set where the request was refused: until it would not be.
+    """
+
+    requests: Meter | None = None
+    tokens: Meter | None = None
+    retry_after_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What an answer of the provider says, read back from its bytes.
+
+    Attributes:
+        text: of a good answer; what arrived of it where it was cut.
+        finish_reason: None where the answer does not say that it is whole.
+        error: the error object that is the body, or is inside the stream.
+    """
+
+    text: str | None = None
+    tool_calls: tuple[ToolCallReply, ...] = ()
+    finish_reason: str | None = None
+    error: ErrorFacts | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """What identifies one exchange; everything generated for it follows from this.
 
@@ -58,12 +104,15 @@ class Exchange:
         seed: of the run.
         unix_s: wall-clock second of the virtual instant at which the request arrived.
         think_ms: how long the provider claims to have worked, in whole milliseconds.
+        standing: of a provider that has limits; a dialect without it tells of limits that are
+            never reached.
     """
 
     number: int
     seed: int
     unix_s: int
     think_ms: int
+    standing: RateStanding | None = None
 
 
 class Dialect(Protocol):
@@ -97,6 +146,17 @@ class Dialect(Protocol):
         """Return an answer of `status` whose body is `payload`."""
         ...
 
+    def error_facts(self, body: Mapping[str, Any]) -> ErrorFacts | None:
+        """Return what an error body says, None where it is not one of this API."""
+        ...
+
     def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
         """Return the bytes of an error inside a stream, and its facts."""
+        ...
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return what an answer says, which a recording or this dialect itself gave.
+
+        Whatever cannot be read is left out; no body raises anything.
+        """
         ...

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.errors import UnknownNameError
+from harness.fakes.accounts import Refused, Ruling
 from harness.fakes.answer import Answer, ErrorFacts
 from harness.fakes.connection import ProviderConnection
-from harness.fakes.delivery import Step, Tempo, steps_of
-from harness.fakes.dialect import Asked, Dialect, Exchange
+from harness.fakes.delivery import Step, steps_of
+from harness.fakes.dialect import Asked, Exchange, RateStanding
+from harness.fakes.dialects import dialect_named
+from harness.fakes.doorkeeper import Doorkeeper, Memory
 from harness.fakes.headers import merged, scrubbed, scrubbed_url
-from harness.fakes.http_json import HttpJson
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.injector import (
     Connecting,
@@ -31,20 +33,21 @@ from harness.fakes.injector import (
     mark_met,
     unmet,
 )
-from harness.fakes.openai_chat import OpenAIChat
+from harness.fakes.refusal_words import truthful
 from harness.fakes.script_check import check_script
 from harness.model.duration import MILLISECOND_NS, SECOND_NS
 from harness.model.fault import (
     ConnectRefused,
     ConnectTimeout,
     DnsFailure,
+    Fault,
     FaultRule,
     HttpError,
     OkWithErrorBody,
     StreamError,
 )
 from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript
+from harness.model.scenario import DEFAULT_DIALECT, ProviderScript
 from harness.model.secrets import without_secrets
 from harness.model.trace import WALL_EPOCH_NS
 from harness.sim.net.fates import (
@@ -56,16 +59,13 @@ from harness.sim.net.fates import (
     ResolveFails,
     ResolveFate,
 )
+from harness.sim.streams import Streams
 
 if TYPE_CHECKING:
-    from harness.sim.kernel import Kernel
-    from harness.sim.net.endpoint import Endpoint
+    from harness.fakes.place import Clockwork, ServerSide
     from harness.sim.world import World
 
-__all__ = ["DIALECTS", "ExchangeNumbers", "FakeProvider", "PlannedExchange", "ProviderState"]
-
-#: The APIs that can be spoken, by the name that scenarios use.
-DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (OpenAIChat(), HttpJson())}
+__all__ = ["ExchangeNumbers", "FakeProvider", "PlannedExchange", "ProviderState"]
 
 
 @dataclass(slots=True)
@@ -87,10 +87,12 @@ class ProviderState:
     Attributes:
         injector: the fold over the fault plan.
         numbers: of the requests; providers of one run share it.
+        memory: of its limits, and of how many it answered.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
     numbers: ExchangeNumbers = field(default_factory=ExchangeNumbers)
+    memory: Memory = field(default_factory=Memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ class PlannedExchange:
         call: the call that sent it.
         attempt: its 1-based number within the call.
         rule: the rule that shapes it, if one does.
+        ruling: of the provider's limits; None where it has none, or was asked nonsense.
         close: whether the connection ends after the answer.
         steps: how the answer goes out.
     """
@@ -110,6 +113,7 @@ class PlannedExchange:
     call: str | None
     attempt: int
     rule: FaultRule | None
+    ruling: Ruling | None
     close: bool
     steps: tuple[Step, ...]
 
@@ -142,24 +146,22 @@ class FakeProvider:
         observant: bool = False,
         id: str = "",
     ) -> None:
-        if script.dialect not in DIALECTS:
-            raise UnknownNameError("dialect", script.dialect, tuple(DIALECTS))
-        self._dialect = DIALECTS[script.dialect]
-        check_script(script, payloads, self._dialect.own_payloads)
+        self._dialect = dialect_named(script.dialect or DEFAULT_DIALECT)
+        self._payloads = {**payloads, **script.payloads}
+        check_script(script, self._payloads, self._dialect)
         self._script = script
-        self._payloads = payloads
         self._seed = seed
         self._wall_epoch_ns = wall_epoch_ns
-        self._tempo = Tempo(think_ns=script.think_time, chunk_interval_ns=script.chunk_interval)
         self._state = state or ProviderState()
+        self._door = Doorkeeper(script, Streams(seed), id or "first", self._state.memory)
         self.observant = observant
         #: What tells the facts of a fallback from those of the first provider.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
-        self._kernel: Kernel | None = None
+        self._kernel: Clockwork | None = None
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel of the world that it is mounted in."""
+    def kernel(self) -> Clockwork:
+        """The clock and the ledger of the world that it stands in."""
         assert self._kernel is not None, "mount the provider first"
         return self._kernel
 
@@ -169,20 +171,26 @@ class FakeProvider:
         Args:
             host: None for every host that nobody else serves.
         """
-        self._kernel = world.kernel
+        self.stand_in(world.kernel)
         world.network.policy = self
         world.network.listen(host, None, self.accept)
 
+    def stand_in(self, kernel: Clockwork) -> None:
+        """Take the clock and the ledger of a world; who connects is handed to `accept`."""
+        self._kernel = kernel
+
     def seal(self) -> None:
-        """Record every rule of the plan that nobody met. Call it once, after the run."""
-        for rule in unmet(self._script.faults, self._state.injector):
+        """Record every rule and every limit that nobody met. Call it once, after the run."""
+        met = self._state.injector.met
+        never_refused = (rule for rule in self._script.refusals if rule.id not in met)
+        for rule in (*unmet(self._script.faults, self._state.injector), *never_refused):
             self.kernel.record(
                 "provider", "fault.unmet", fault=rule.id, optional=rule.optional, **self.mark
             )
 
     # ------------------------------------------------------------------ for the network
 
-    def accept(self, endpoint: Endpoint) -> None:
+    def accept(self, endpoint: ServerSide) -> None:
         """Serve one connection."""
         ProviderConnection(self, endpoint)
 
@@ -226,13 +234,13 @@ class FakeProvider:
         number = self._state.numbers.next()
         exchange_id = f"x{number}"
         now_ns = self.kernel.now_ns
+        asked = self._dialect.read(request)
         exchange = Exchange(
             number=number,
             seed=self._seed,
             unix_s=(self._wall_epoch_ns + now_ns) // SECOND_NS,
             think_ms=self._script.think_time // MILLISECOND_NS,
         )
-        asked = self._dialect.read(request)
         good = None
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
@@ -240,17 +248,31 @@ class FakeProvider:
         fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape))
         self._record_request(request, asked, exchange_id, connection, call, fate.attempt)
         fault = None if fate.rule is None else fate.rule.then
-        answer = self._answer(asked, exchange, good, fate)
+        ruling = None
+        if good is not None:
+            ruling = self._door.ruling(exchange_id, request, asked, good, fault, call, now_ns)
+        tempo = self._door.tempo(good, fault, ruling)
+        if ruling is not None or self._script.pace is not None:
+            think_ms = tempo.think_ns // MILLISECOND_NS
+            standing = None if ruling is None else ruling.standing
+            exchange = replace(exchange, think_ms=think_ms, standing=standing)
+            good = good and self._dialect.good_answer(self._script, asked, exchange)
+        if ruling is not None and ruling.refused is not None:
+            fault, answer = self._refusal(ruling.refused, ruling.standing, exchange)
+        else:
+            answer = self._answer(asked, exchange, good, fault)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
-            event = self._dialect.error_event(self._payloads[fault.error])
+            data, error = self._dialect.error_event(self._payloads[fault.error])
+            event = (data, self._meant(fault.error, error) or error)
         return PlannedExchange(
             id=exchange_id,
             call=call,
             attempt=fate.attempt,
             rule=fate.rule,
+            ruling=ruling,
             close=isinstance(fault, HttpError) and fault.close,
-            steps=tuple(steps_of(answer, fault, self._tempo, event)),
+            steps=tuple(steps_of(answer, fault, tempo, event)),
         )
 
     def wall_ns(self) -> int:
@@ -262,28 +284,64 @@ class FakeProvider:
         if exchange.rule is not None:
             self._state.injector = mark_met(self._state.injector, exchange.rule.id)
             self._record_fired(exchange.rule, exchange.call, exchange.attempt, exchange.id)
+        elif exchange.ruling is not None and exchange.ruling.refused is not None:
+            self._record_refused(exchange, exchange.ruling.account, exchange.ruling.refused)
+
+    def ended(self, exchange: PlannedExchange) -> None:
+        """Take note that nothing more of `exchange` will be sent."""
+        self._door.gone(exchange.id)
 
     def _decide(self, happening: Happening) -> Fate:
         self._state.injector, fate = decide(self._script.faults, self._state.injector, happening)
         return fate
 
-    def _answer(self, asked: Asked, exchange: Exchange, good: Answer | None, fate: Fate) -> Answer:
-        fault = None if fate.rule is None else fate.rule.then
+    def _refusal(
+        self, refused: Refused, standing: RateStanding, exchange: Exchange
+    ) -> tuple[HttpError, Answer]:
+        """Return what a refusal looks like: an error with its usual status, in true figures."""
+        name = refused.rule.error
+        payload = truthful(self._payloads[name], refused, standing)
+        fault = HttpError(kind="http_error", status=payload.status, error=name)
+        return fault, self._error_answer(name, payload, payload.status, exchange)
+
+    def _answer(
+        self, asked: Asked, exchange: Exchange, good: Answer | None, fault: Fault | None
+    ) -> Answer:
         if asked.refusal is not None:
             payload = self._payloads[asked.refusal.payload]
-            values = asked.refusal.values
-            return self._dialect.error_answer(payload, payload.status, exchange, values)
+            name, values = asked.refusal.payload, asked.refusal.values
+            return self._error_answer(name, payload, payload.status, exchange, values)
         if isinstance(fault, HttpError):
             payload = self._payloads[fault.error]
-            answer = self._dialect.error_answer(payload, fault.status, exchange, {})
-            headers = merged(answer.headers, fault.headers)
-            return Answer(
-                status=answer.status, headers=headers, chunks=answer.chunks, error=answer.error
-            )
+            answer = self._error_answer(fault.error, payload, fault.status, exchange)
+            return replace(answer, headers=merged(answer.headers, fault.headers))
         if isinstance(fault, OkWithErrorBody):
-            return self._dialect.error_answer(self._payloads[fault.error], 200, exchange, {})
+            return self._error_answer(fault.error, self._payloads[fault.error], 200, exchange)
         assert good is not None, "a request that is not refused has a good answer"
         return good
+
+    def _error_answer(
+        self,
+        name: str,
+        payload: ErrorPayload,
+        status: int,
+        exchange: Exchange,
+        values: Mapping[str, str] = MappingProxyType({}),
+    ) -> Answer:
+        answer = self._dialect.error_answer(payload, status, exchange, values)
+        return replace(answer, error=self._meant(name, answer.error))
+
+    def _meant(self, name: str, error: ErrorFacts | None) -> ErrorFacts | None:
+        """Return the facts of an error with what is meant by it, where its code does not say so.
+
+        The names of errors are the same in every dialect, and the codes are each provider's own.
+        What a scenario brings along has a name of its own, which means nothing to others.
+        """
+        if error is None or name in self._script.payloads:
+            return error
+        if name in (error.get("code"), error.get("type")):
+            return error
+        return {**error, "means": name}
 
     # ------------------------------------------------------------------ the ledger
 
@@ -325,5 +383,23 @@ class FakeProvider:
             call=call,
             attempt=attempt,
             exchange=exchange,
+            **self.mark,
+        )
+
+    def _record_refused(self, exchange: PlannedExchange, account: int, refused: Refused) -> None:
+        """Record that a limit bit, and who came although he had been told to wait."""
+        self._state.injector = mark_met(self._state.injector, refused.rule.id)
+        early = {"early_ns": refused.early_ns, "pushed_back_ns": refused.pushed_back_ns}
+        self.kernel.record(
+            "provider",
+            "fault.fired",
+            fault=refused.rule.id,
+            fault_kind=refused.rule.fault_kind,
+            call=exchange.call,
+            attempt=exchange.attempt,
+            exchange=exchange.id,
+            account=account,
+            retry_after_ns=refused.retry_after_ns,
+            **(early if refused.early_ns is not None else {}),
             **self.mark,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.errors import InputError, UnknownNameError
+from harness.fakes.dialect import Dialect
 from harness.fakes.headers import is_sendable
 from harness.model.fault import FaultRule, HttpError, OkWithErrorBody, StreamError
 from harness.model.payload import ErrorPayload
@@ -17,37 +18,38 @@ _FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding
 
 
 def check_script(
-    script: ProviderScript, payloads: Mapping[str, ErrorPayload], own_payloads: tuple[str, ...]
+    script: ProviderScript, payloads: Mapping[str, ErrorPayload], dialect: Dialect
 ) -> None:
-    """Check that every fault of `script` can be put on the wire as it is written.
+    """Check that every fault and every refusal of `script` can be put on the wire as it is written.
 
     Args:
-        payloads: the error bodies of its dialect.
-        own_payloads: the names that the dialect itself answers with.
+        payloads: the error bodies of its dialect, and its own.
+        dialect: the one that it is played in.
 
     Raises:
         UnknownNameError: a payload that is needed does not exist.
         InputError: a fault says something that cannot be sent.
     """
-    needed = list(own_payloads)
+    needed = list(dialect.own_payloads)
     for rule in script.faults:
         if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError)):
             needed.append(rule.then.error)
+    needed += [rule.error for rule in script.refusals]
     for name in needed:
         if name not in payloads:
             raise UnknownNameError("error payload", name, tuple(payloads))
     for rule in script.faults:
-        _check_rule(rule, payloads)
+        _check_rule(rule, payloads, dialect)
 
 
-def _check_rule(rule: FaultRule, payloads: Mapping[str, ErrorPayload]) -> None:
+def _check_rule(rule: FaultRule, payloads: Mapping[str, ErrorPayload], dialect: Dialect) -> None:
     fault = rule.then
     if isinstance(fault, (OkWithErrorBody, StreamError)):
         body = payloads[fault.error].body
-        if body is None or not isinstance(body.get("error"), dict):
+        if body is None or dialect.error_facts(body) is None:
             raise InputError(
                 f"fault {rule.id!r}: the payload {fault.error!r} has no error object",
-                hint="name a payload whose body is JSON with an `error` member",
+                hint=f"name one whose body is JSON, and an error in the dialect {dialect.name}",
             )
     if isinstance(fault, HttpError):
         for name, value in fault.headers.items():

@@ -1,8 +1,9 @@
-"""The error payloads of a dialect, from `fixtures/payloads/<dialect>.yaml`."""
+"""The data of a dialect, from `fixtures/payloads/<dialect>.yaml`: its errors, and where it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from harness.errors import Problem, SourceError, UnknownNameError
@@ -10,11 +11,16 @@ from harness.load.resources import fixtures_root
 from harness.load.yaml_file import load_yaml
 from harness.model.payload import ErrorPayload, PayloadFile
 
-__all__ = ["load_payloads"]
+__all__ = ["dialect_names", "load_dialect", "load_payloads"]
 
 
 def load_payloads(dialect: str, root: Path | None = None) -> Mapping[str, ErrorPayload]:
-    """Return the error payloads of `dialect` by name.
+    """Return the error payloads of `dialect` by name; see `load_dialect`."""
+    return load_dialect(dialect, root).payloads
+
+
+def load_dialect(dialect: str, root: Path | None = None) -> PayloadFile:
+    """Return the data of `dialect`. What comes with Faultclock is read once.
 
     Args:
         dialect: such as `openai-chat`.
@@ -24,8 +30,30 @@ def load_payloads(dialect: str, root: Path | None = None) -> Mapping[str, ErrorP
         UnknownNameError: no file of that dialect exists.
         SourceError: the file is wrong; every problem is told with its line and column.
     """
-    folder = (root or fixtures_root()) / "payloads"
-    files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return _shipped(dialect) if root is None else _read(dialect, root)
+
+
+def dialect_names(root: Path | None = None) -> tuple[str, ...]:
+    """Return the names of all dialects, sorted."""
+    return _shipped_names() if root is None else tuple(_files(root))
+
+
+@cache
+def _shipped_names() -> tuple[str, ...]:
+    return tuple(_files(fixtures_root()))
+
+
+@cache
+def _shipped(dialect: str) -> PayloadFile:
+    return _read(dialect, fixtures_root())
+
+
+def _files(root: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted((root / "payloads").glob("*.yaml"))}
+
+
+def _read(dialect: str, root: Path) -> PayloadFile:
+    files = _files(root)
     if dialect not in files:
         raise UnknownNameError("dialect", dialect, tuple(files))
     loaded = load_yaml(files[dialect], PayloadFile)
@@ -37,4 +65,4 @@ def load_payloads(dialect: str, root: Path | None = None) -> Mapping[str, ErrorP
             message=f"the file of the dialect {dialect!r} says that it is of {loaded.dialect!r}",
         )
         raise SourceError((problem,))
-    return loaded.payloads
+    return loaded

@@ -12,18 +12,17 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 
 from harness.errors import InputError, Problem, SourceError, UnknownNameError
 from harness.load.known_keys import Location
 from harness.load.matrix import Crossing, expand
-from harness.load.payloads import load_payloads
+from harness.load.payloads import dialect_names, load_payloads
 from harness.load.resources import scenarios_root
 from harness.load.scenario_names import unknown_names
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document, read_document
-from harness.model.scenario import ProviderScript, Scenario
+from harness.model.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
 
 __all__ = [
     "LoadedScenario",
@@ -163,20 +162,28 @@ def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Proble
         (("fallbacks", number), script) for number, script in enumerate(scenario.fallbacks)
     ]
     for where, script in providers:
-        known = _payload_names(script.dialect)
+        dialect = script.dialect or DEFAULT_DIALECT
+        if dialect not in dialect_names():
+            message = f"there is no dialect {dialect!r}"
+            hint = did_you_mean(dialect, dialect_names())
+            yield document.problem((*where, "dialect"), message, hint)
+            continue
+        known = (*script.payloads, *load_payloads(dialect))
         for index, rule in enumerate(script.faults):
             name = getattr(rule.then, "error", None)
             if name is not None and name not in known:
                 yield document.problem(
                     (*where, "faults", index, "then", "error"),
-                    f"{script.dialect} has no error payload {name!r}",
+                    f"{dialect} has no error payload {name!r}",
                     did_you_mean(name, known),
                 )
-
-
-@cache
-def _payload_names(dialect: str) -> tuple[str, ...]:
-    return tuple(load_payloads(dialect))
+        for place, refusal in script.refusals_by_place:
+            if refusal.error not in known:
+                # Where it is not named it is the default: then the limit itself is the place.
+                member = ("error",) if "error" in refusal.model_fields_set else ()
+                message = f"{dialect} has no error payload {refusal.error!r}"
+                hint = did_you_mean(refusal.error, known)
+                yield document.problem((*where, *place, *member), message, hint)
 
 
 def _select(selector: str, shipped: dict[str, str]) -> tuple[str, ...]:

@@ -40,8 +40,14 @@ class ErrorPayload(Value):
 
 
 class PayloadFile(Value):
-    """The error payloads of one dialect, as the file holds them."""
+    """The data of one dialect, as the file holds it: where its provider is, and how it refuses."""
 
     dialect: str
     """The dialect that the file belongs to; the file is named after it."""
+    title: str = Field(min_length=1)
+    """The API's name for people."""
+    base_url: str = Field(pattern=r"^https://[a-z0-9.-]+(/[^\s]*[^\s/])?$")
+    """Where its client libraries are told to find it, without a slash at its end."""
+    model: str = Field(min_length=1)
+    """A model of the provider's, as requests name it."""
     payloads: dict[str, ErrorPayload] = Field(min_length=1)

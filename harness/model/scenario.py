@@ -19,7 +19,9 @@ from harness.model.fault import FaultRule
 from harness.model.interaction_script import InteractionKind, InteractorScript
 from harness.model.matrix import Matrix
 from harness.model.mishap import CancelRule, CrashRule
+from harness.model.payload import ErrorPayload
 from harness.model.program_script import ProgramScript
+from harness.model.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
 from harness.model.services_script import HookScript, QueueScript, TelemetryScript
 from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
@@ -27,7 +29,9 @@ from harness.model.tool_script import ToolScript
 from harness.model.workflow_script import WorkflowScript
 
 __all__ = [
+    "DEFAULT_DIALECT",
     "RUNTIME_ONLY",
+    "Endpoint",
     "FallbackProvider",
     "Limits",
     "ProviderReply",
@@ -52,6 +56,9 @@ RUNTIME_ONLY = frozenset(
         "queue",
     }
 )
+
+#: What a subject speaks that says nothing else.
+DEFAULT_DIALECT = "openai-chat"
 
 _ModelId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 #: Where the first provider is asked, and the subject's own machine: no fallback can be there.
@@ -81,13 +88,30 @@ class ProviderReply(Value):
         return self
 
 
+class Endpoint(Value):
+    """Where a subject finds the provider, and what it asks there."""
+
+    base_url: str = Field(pattern=r"^https?://[^\s/]+(/[^\s]*[^\s/])?$")
+    """Where the API begins, without a slash at its end."""
+    model: str = Field(min_length=1)
+
+
 class ProviderScript(SparseValue):
     """The fake provider: its dialect, its good answer, and what goes wrong."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"replies"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"replies", "endpoint", "payloads", "limits", "overload", "pace"}
+    )
 
-    dialect: Literal["openai-chat", "http-json"] = "openai-chat"
-    """The API that is spoken; `http-json` is the service behind a tool or an extension."""
+    dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+    """The API that is spoken; None: the one that the subject speaks, which can be any in which the
+    provider has the errors that the faults name. `http-json` is the service behind a tool or an
+    extension."""
+    endpoint: Endpoint | None = None
+    """None: where the clients of the dialect look for it by default."""
+    payloads: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")], ErrorPayload] = {}
+    """Error answers of this scenario's own, such as recorded ones, by the name that its faults
+    use. They stand before those of the dialect."""
     reply: str = "Hello from the simulated provider."
     tool_calls: tuple[ToolCallReply, ...] = ()
     """When given, the good answer asks for these tools."""
@@ -100,6 +124,12 @@ class ProviderScript(SparseValue):
     """Delay between the last request byte and the first answer byte."""
     chunk_interval: DurationNs = 20 * MILLISECOND_NS
     """Delay between the data chunks of a stream."""
+    pace: Pace | None = None
+    """How fast the model answers, where that is not always the same."""
+    limits: ProviderLimits | None = None
+    """What it grants its callers; None: as much as they ask for."""
+    overload: Overload | None = None
+    """When it has too much to do; None: never."""
     faults: tuple[FaultRule, ...] = ()
 
     @field_validator("faults")
@@ -111,6 +141,22 @@ class ProviderScript(SparseValue):
                 raise ValueError(f"two faults have the id {rule.id!r}")
             seen.add(rule.id)
         return faults
+
+    @property
+    def refusals_by_place(self) -> tuple[tuple[tuple[str, ...], RefusalRule], ...]:
+        """What it refuses by of its own accord, each with its place in the script."""
+        limits = self.limits
+        places: list[tuple[tuple[str, ...], RefusalRule | None]] = [(("overload",), self.overload)]
+        if limits is not None:
+            places.append((("limits", "requests"), limits.requests))
+            places.append((("limits", "tokens"), limits.tokens))
+            places.append((("limits", "quota"), limits.quota))
+        return tuple((place, rule) for place, rule in places if rule is not None)
+
+    @property
+    def refusals(self) -> tuple[RefusalRule, ...]:
+        """What it refuses by of its own accord, beside its faults: limits, quota, overload."""
+        return tuple(rule for _, rule in self.refusals_by_place)
 
 
 class FallbackProvider(ProviderScript):
@@ -151,7 +197,7 @@ class Question(Value):
 class Task(SparseValue):
     """One thing the subject is asked to do; `copies` clients do it at once."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"do", "waits", "question", "arguments"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"do", "waits", "question", "arguments", "key"})
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     prompt: str = "Say hello."
@@ -172,6 +218,9 @@ class Task(SparseValue):
     """With `do: ask`."""
     arguments: dict[str, Any] = {}
     """What a tool, a store or an extension is called with."""
+    key: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")
+    """A provider adapter's: name of the API key that its clients show; None: the one that all
+    others show. Equal names are the same key."""
 
 
 class Limits(Value):
@@ -291,6 +340,8 @@ class Scenario(SparseValue):
         rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
         rules += [rule.id for rule in (self.disk.rules if self.disk is not None else ())]
         rules += [rule.id for provider in self.fallbacks for rule in provider.faults]
+        rules += [rule.id for rule in self.provider.refusals]
+        rules += [rule.id for provider in self.fallbacks for rule in provider.refusals]
         rules += [rule.id for program in self.programs for rule in program.rules]
         rules += [rule.id for hook in self.hooks for rule in hook.rules]
         rules += [rule.id for rule in (self.telemetry.rules if self.telemetry is not None else ())]
@@ -320,6 +371,9 @@ class Scenario(SparseValue):
             if getattr(self, name):
                 raise ValueError(f"{name} is for another role than {self.role}")
         if self.role != "provider_adapter":
+            named = next((task.id for task in self.tasks if task.key is not None), None)
+            if named is not None:
+                raise ValueError(f"task {named!r}: key is for the role provider_adapter")
             return
         for task in self.tasks:
             if task.do != "call" or task.question is not None or task.arguments:

@@ -8,12 +8,11 @@ say in what the two documents differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.model.cross_table import Cell, Difference
 from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict, verdict_of
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import Judge
@@ -27,20 +26,18 @@ def cross_table(
     bindings: Sequence[Binding],
     models: Sequence[ErrorModel],
     scenarios: Sequence[Scenario],
-    payloads: Mapping[str, ErrorPayload],
 ) -> tuple[Cell, ...]:
     """Return a cell for each subject and model, subject by subject.
 
     Args:
         bindings: subjects of one role, bound with `inline`.
         scenarios: of that role; one that names models counts for those only.
-        payloads: error bodies of the dialect that the scenarios speak.
     """
     judges = [Judge(model) for model in models]
     cells = []
     for binding in bindings:
         traces = [
-            run_one(scenario, binding, scenario.seed, payloads, isolate=not binding.inline)
+            run_one(scenario, binding, scenario.seed, isolate=not binding.inline)
             for scenario in scenarios
         ]
         cells += [_cell(binding, judge, traces) for judge in judges]

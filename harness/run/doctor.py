@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Role
 from harness.model.trace import SubjectInfo, Trace
 from harness.run.prepare import healthy_scenario
@@ -53,15 +52,12 @@ class Examination:
     trace: Trace
 
 
-def examine(
-    binding: Binding, payloads: Mapping[str, ErrorPayload], *, isolate: bool = True
-) -> Examination:
+def examine(binding: Binding, *, isolate: bool = True) -> Examination:
     """Run `binding` through a healthy scenario of its role and say what is wrong with it.
 
     Args:
-        payloads: of any dialect; nothing goes wrong here.
     """
-    trace = run_one(healthy_scenario(binding.role), binding, 0, payloads, isolate=isolate)
+    trace = run_one(healthy_scenario(binding.role), binding, 0, isolate=isolate)
     answers = _answers(trace)
     requests = sum(1 for _ in trace.of_kind("http.request"))
     emits = Counter(event.kind for event in trace.events if event.kind.startswith("declared."))

@@ -14,13 +14,12 @@ import asyncio
 import contextvars
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
 from harness.errors import InputError
 from harness.model.duration import SECOND_NS
-from harness.model.payload import ErrorPayload
 from harness.model.port_values import Slot
 from harness.model.scenario import Scenario, Task
 from harness.run.calls import SETTLE_NS
@@ -44,9 +43,7 @@ PHASES = ("init", "activate", "deactivate", "dispose")
 _ARGUMENTS = {"phase": {"fixture", "config"}, "slot": {"fixture", "config", "version", "data"}}
 
 
-def simulate_extension(
-    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
-) -> Happened:
+def simulate_extension(scenario: Scenario, binding: Binding, seed: int) -> Happened:
     """Ask the extension for each task in turn, and return what happened.
 
     Raises:
@@ -60,7 +57,7 @@ def simulate_extension(
         driver = _Driver(kernel, cancels, binding, scenario)
         return driver.run_async if binding.style == "async" else driver.run_blocking
 
-    return in_one_world(scenario, binding, seed, payloads, make_main)
+    return in_one_world(scenario, binding, seed, make_main)
 
 
 def _check(task: Task) -> None:

@@ -11,14 +11,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from harness.model.disk_script import DiskEdit, DiskScript
 from harness.model.mishap import CrashRule
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.trace import EndingReason
 from harness.run.happened import Happened, reason_of
@@ -79,7 +77,6 @@ def simulate_store(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],  # noqa: ARG001 - a store asks no provider
 ) -> Happened:
     """Run a store through all its lives, each in a process of its own unless it is `inline`."""
     script = scenario.disk or DiskScript()

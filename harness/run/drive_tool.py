@@ -17,7 +17,6 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.model.duration import SECOND_NS
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario, Task
 from harness.run.calls import SETTLE_NS
 from harness.run.cancels import Cancels
@@ -40,9 +39,7 @@ FIXTURE = "$fixture"
 _TIMEOUT_DEFAULT = Task.model_fields["timeout"].default
 
 
-def simulate_tool(
-    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
-) -> Happened:
+def simulate_tool(scenario: Scenario, binding: Binding, seed: int) -> Happened:
     """Execute the tool once for each task and copy, and return what happened.
 
     Raises:
@@ -56,7 +53,7 @@ def simulate_tool(
         driver = _Driver(kernel, cancels, binding, scenario)
         return driver.run_async if binding.style == "async" else driver.run_blocking
 
-    return in_one_world(scenario, binding, seed, payloads, make_main)
+    return in_one_world(scenario, binding, seed, make_main)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

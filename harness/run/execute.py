@@ -15,7 +15,6 @@ from importlib.metadata import version
 import harness
 from harness.errors import InputError
 from harness.fakes.provider import FakeProvider
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Role, Scenario, scenario_digest
 from harness.model.trace import (
     EndingReason,
@@ -31,6 +30,7 @@ from harness.run.drive_store import simulate_store
 from harness.run.drive_tool import simulate_tool
 from harness.run.happened import Happened, reason_of
 from harness.run.lives import live
+from harness.run.spoken import payloads_of, spoken
 from harness.run.worlds import limits_of
 from harness.sim.world import World
 from harness.subjects.binding import Binding
@@ -41,22 +41,18 @@ __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
 _SHAPING = ("h11", "simpy")
 
 
-def execute(
-    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
-) -> Trace:
+def execute(scenario: Scenario, binding: Binding, seed: int) -> Trace:
     """Run `binding` through `scenario` in a fresh world and return the sealed trace.
 
     Args:
         seed: of everything random in the run, 0 to 2**32 - 1.
-        payloads: error bodies by name, of the scenario's dialect.
     """
-    happened = simulate(scenario, binding, seed, payloads)
+    scenario = spoken(scenario, binding)
+    happened = simulate(scenario, binding, seed)
     return sealed(trace_header(scenario, binding, seed), happened)
 
 
-def simulate(
-    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
-) -> Happened:
+def simulate(scenario: Scenario, binding: Binding, seed: int) -> Happened:
     """Do what `execute` does, up to the sealing: all that an isolated child has to do.
 
     All lives of a runtime share this process.
@@ -68,14 +64,12 @@ def simulate(
         raise InputError(
             f"{scenario.id} is for role {scenario.role}, and {binding.id} is a {binding.role}"
         )
-    return _SIMULATE[binding.role](scenario, binding, seed, payloads)
+    return _SIMULATE[binding.role](spoken(scenario, binding), binding, seed)
 
 
-def _simulate_adapter(
-    scenario: Scenario, binding: Binding, seed: int, payloads: Mapping[str, ErrorPayload]
-) -> Happened:
+def _simulate_adapter(scenario: Scenario, binding: Binding, seed: int) -> Happened:
     world = World(seed=seed, limits=limits_of(scenario), latency_ns=scenario.provider.latency)
-    provider = FakeProvider(scenario.provider, payloads, seed=seed)
+    provider = FakeProvider(scenario.provider, payloads_of(scenario.provider), seed=seed)
     provider.mount(world)
     world.kernel.record("harness", "run.started")
     make_main = async_main if binding.style == "async" else sync_main

@@ -12,13 +12,12 @@ a `finally` or on the way out, changes nothing any more; in a process of its own
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 from harness.model.mishap import CrashRule
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.run.agenda import Agenda, check_tasks
 from harness.run.happened import Happened, reason_of
@@ -102,7 +101,6 @@ def live(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],
     *,
     run_life: Callable[[Life], LifeOver] = inline,
 ) -> Happened:
@@ -118,7 +116,7 @@ def live(
     progress = Progress.initial(scenario)
     facts: list[Fact] = []
     while True:
-        life = partial(_live_once, scenario, binding, seed, payloads, progress)
+        life = partial(_live_once, scenario, binding, seed, progress)
         over = run_life(life)
         facts += over.facts
         if over.happened is not None:
@@ -130,7 +128,6 @@ def _live_once(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],
     progress: Progress,
     leave: Leave,
 ) -> LifeOver:
@@ -144,7 +141,7 @@ def _live_once(
         cancel=lambda rule: driver.cancel(rule),
     )
     world = _world(scenario, seed, progress, mishaps.recorder(progress.facts))
-    fakes = Fakes(scenario, payloads, world, binding.style, progress.fakes, seed)
+    fakes = Fakes(scenario, world, binding.style, progress.fakes, seed)
     resume = progress.life > 1 or session_of(scenario).resume
     surroundings = fakes.surroundings(RecordingHost(world.kernel), resume=resume)
     program = Program(

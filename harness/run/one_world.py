@@ -6,14 +6,14 @@ What is asked of the subject is its driver's business; see `drive_tool` and `dri
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from harness.fakes.provider import FakeProvider
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, Scenario
 from harness.run.cancels import Cancels
 from harness.run.happened import Happened, reason_of
+from harness.run.spoken import payloads_of
 from harness.run.worlds import limits_of
 from harness.sim.kernel import Kernel
 from harness.sim.world import World
@@ -28,7 +28,6 @@ def in_one_world(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],
     make_main: Callable[[Kernel, Cancels], Callable[[], Any]],
 ) -> Happened:
     """Run what `make_main` makes, and return what happened."""
@@ -40,7 +39,8 @@ def in_one_world(
         recorder=cancels.recorder(),
     )
     cancels.arm(world.kernel)
-    service = FakeProvider(service_script(scenario.provider, binding), payloads, seed=seed)
+    script = service_script(scenario.provider, binding)
+    service = FakeProvider(script, payloads_of(script), seed=seed)
     service.mount(world)
     world.kernel.record("harness", "run.started")
     ending = world.run(make_main(world.kernel, cancels))

@@ -11,14 +11,12 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from collections.abc import Mapping
 from typing import Any
 
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Role, Scenario
 from harness.run.execute import simulate
 from harness.run.isolate import run_contained
-from harness.sim.patches import install
+from harness.sim.patches import install, install_late
 from harness.subjects.binding import Binding
 from harness.subjects.registry import load_subject
 
@@ -48,7 +46,7 @@ _FAILS_AT_FIRST = {
 }
 
 
-def prepare(spec: str, payloads: Mapping[str, ErrorPayload]) -> Binding:
+def prepare(spec: str) -> Binding:
     """Install the patches, load the subject that `spec` names, and warm it.
 
     Raises:
@@ -56,7 +54,9 @@ def prepare(spec: str, payloads: Mapping[str, ErrorPayload]) -> Binding:
     """
     install()
     binding = load_subject(spec)
-    warm(binding, payloads)
+    warm(binding)
+    # Every child would do it again otherwise: it looks at all names of all modules.
+    install_late()
     # What is loaded by now stays: no collection has to look at it again.
     gc.freeze()
     return binding
@@ -99,7 +99,7 @@ def _scenario(role: Role, **values: Any) -> Scenario:
     return Scenario.model_validate({**values, "role": role, "limits": {"virtual_time": "1h"}})
 
 
-def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, ...]:
+def warm(binding: Binding) -> tuple[str, ...]:
     """Import here what a call imports lazily, and return the names of those modules.
 
     The calls themselves are made in a child, so that no client, loop or cache of theirs stays
@@ -110,7 +110,7 @@ def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, .
 
     def imported_by_a_call() -> list[str]:
         before = set(sys.modules)
-        simulate(rehearsal, binding, 0, payloads)
+        simulate(rehearsal, binding, 0)
         return sorted(set(sys.modules) - before)
 
     outcome = run_contained(imported_by_a_call, wall_limit_s=_WARM_LIMIT_S)
@@ -121,5 +121,5 @@ def warm(binding: Binding, payloads: Mapping[str, ErrorPayload]) -> tuple[str, .
         except Exception:  # noqa: BLE001, S112 - a module that only a run can import stays lazy
             continue
     if isinstance(outcome, list) and (binding.inline or binding.warm_in_place):
-        simulate(rehearsal, binding, 0, payloads)
+        simulate(rehearsal, binding, 0)
     return names

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from harness.load.payloads import load_payloads
 from harness.model.trace import Trace, trace_lines
 from harness.run.suite import run_one
 from harness.subjects.binding import Binding
@@ -36,8 +35,7 @@ class ReplayResult:
 def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> ReplayResult:
     """Run the scenario and seed of `recorded` again with `binding`, and compare."""
     scenario = recorded.header.scenario
-    payloads = load_payloads(scenario.provider.dialect)
-    observed = run_one(scenario, binding, recorded.header.seed, payloads, isolate=isolate)
+    observed = run_one(scenario, binding, recorded.header.seed, isolate=isolate)
     return compare(recorded, observed)
 
 

@@ -17,10 +17,8 @@ from itertools import groupby
 
 from harness.errors import InputError
 from harness.load.matrix import Crossing
-from harness.load.payloads import load_payloads
 from harness.model.error_model import ErrorModel
-from harness.model.finding import CrossingReport, Finding, Report, RunReport
-from harness.model.payload import ErrorPayload
+from harness.model.finding import CrossingReport, Finding, PassedOver, Report, RunReport
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
 from harness.oracle.judge import Judge, judge_seeds
@@ -31,6 +29,7 @@ from harness.run.isolate import Died, Hung, leave, run_contained
 from harness.run.lifeline import end_with
 from harness.run.lives import Life, LifeOver, live
 from harness.run.report import assemble, replay_command, run_report
+from harness.run.spoken import spoken
 from harness.run.worlds import has_lives
 from harness.subjects.binding import Binding
 
@@ -58,6 +57,7 @@ class SuiteRequest:
         selectors: scenario id to the word that selects it on the command line, where it is not
             the id itself.
         crossings: what the matrices among the scenarios come to.
+        passed_over: what was selected and cannot be played for this subject.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -74,6 +74,7 @@ class SuiteRequest:
     sweep: bool = True
     selectors: Mapping[str, str] = field(default_factory=dict)
     crossings: tuple[Crossing, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 def run_suite(
@@ -125,6 +126,7 @@ def run_suite(
         runs=tuple(runs),
         seeds_findings=tuple(seeds_findings),
         crossings=tuple(_crossed(crossing, runs) for crossing in request.crossings),
+        passed_over=request.passed_over,
     )
 
 
@@ -148,7 +150,6 @@ def run_one(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],
     *,
     isolate: bool,
     wall_limit_s: float | None = None,
@@ -157,16 +158,16 @@ def run_one(
 
     Each life of an isolated runtime has a process of its own.
     """
+    # Here, since a child opens no file of ours.
+    scenario = spoken(scenario, binding)
     if not isolate:
-        return execute(scenario, binding, seed, payloads)
+        return execute(scenario, binding, seed)
     limit_s = wall_limit_s if wall_limit_s is not None else scenario.limits.wall_time / _NS
     outcome: Happened | Hung | Died
     if binding.role == "runtime" and has_lives(scenario):
-        outcome = _live_isolated(scenario, binding, seed, payloads, limit_s)
+        outcome = _live_isolated(scenario, binding, seed, limit_s)
     else:
-        outcome = run_contained(
-            lambda: simulate(scenario, binding, seed, payloads), wall_limit_s=limit_s
-        )
+        outcome = run_contained(lambda: simulate(scenario, binding, seed), wall_limit_s=limit_s)
     # The header and the digest are made here: every page that a child touches is copied first.
     header = trace_header(scenario, binding, seed)
     if isinstance(outcome, Hung):
@@ -188,7 +189,6 @@ def _live_isolated(
     scenario: Scenario,
     binding: Binding,
     seed: int,
-    payloads: Mapping[str, ErrorPayload],
     limit_s: float,
 ) -> Happened | Hung | Died:
     """Do what `live` does, with a forked child for each life, all within one time limit."""
@@ -206,7 +206,7 @@ def _live_isolated(
         return outcome
 
     try:
-        return live(scenario, binding, seed, payloads, run_life=run_life)
+        return live(scenario, binding, seed, run_life=run_life)
     except _LifeLostError as lost:
         return lost.outcome
 
@@ -229,10 +229,6 @@ def _replay(request: SuiteRequest, trace: Trace) -> str:
     )
 
 
-#: Error payloads by name, by dialect.
-_Payloads = Mapping[str, Mapping[str, ErrorPayload]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Case:
     """One run that is to be made.
@@ -249,14 +245,10 @@ class _Case:
 
 
 #: What forked workers inherit while a suite runs.
-_SHARED: tuple[SuiteRequest, _Payloads] | None = None
+_SHARED: SuiteRequest | None = None
 
 
 def _traces(request: SuiteRequest) -> Iterator[tuple[_Case, Trace]]:
-    payloads: _Payloads = {
-        dialect: load_payloads(dialect)
-        for dialect in {scenario.provider.dialect for scenario in request.scenarios}
-    }
     cases = [
         _Case(position, seed)
         for position, scenario in enumerate(request.scenarios)
@@ -264,12 +256,12 @@ def _traces(request: SuiteRequest) -> Iterator[tuple[_Case, Trace]]:
     ]
     sweeps = request.sweep and any(scenario.crash_everywhere for scenario in request.scenarios)
     if request.jobs <= 1 or (len(cases) == 1 and not sweeps):
-        yield from _with_sweeps(request, cases, partial(map, partial(_run, request, payloads)))
+        yield from _with_sweeps(request, cases, partial(map, partial(_run, request)))
         return
     # Workers inherit the warmed subject through fork: nothing is pickled on the way in but the
     # case, and user subjects are often not importable by name.
     global _SHARED
-    _SHARED = (request, payloads)
+    _SHARED = request
     context = multiprocessing.get_context("fork")
     try:
         with ProcessPoolExecutor(
@@ -300,10 +292,10 @@ def _with_sweeps(
 
 def _run_shared(case: _Case) -> Trace:
     assert _SHARED is not None
-    return _run(*_SHARED, case)
+    return _run(_SHARED, case)
 
 
-def _run(request: SuiteRequest, payloads: _Payloads, case: _Case) -> Trace:
+def _run(request: SuiteRequest, case: _Case) -> Trace:
     scenario = request.scenarios[case.position]
     if case.crash == 0:
         scenario = without_crashes(scenario)
@@ -313,7 +305,6 @@ def _run(request: SuiteRequest, payloads: _Payloads, case: _Case) -> Trace:
         scenario,
         request.binding,
         case.seed,
-        payloads[scenario.provider.dialect],
         isolate=request.isolate and not request.binding.inline,
         wall_limit_s=request.wall_limit_s,
     )

@@ -19,12 +19,12 @@ from harness.fakes.store import FakeStore
 from harness.fakes.stored_session import StoreState
 from harness.fakes.tools import FakeTool, ToolsState
 from harness.model.duration import SECOND_NS
-from harness.model.payload import ErrorPayload
 from harness.model.scenario import Scenario
 from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
 from harness.model.tool_script import ToolScript
 from harness.run.script_values import contract_of, limits_of, stage_of, target_of
+from harness.run.spoken import payloads_of
 from harness.run.surroundings_services import Services, ServicesState
 from harness.sim.kernel import Kernel
 from harness.sim.world import World
@@ -89,7 +89,6 @@ class Fakes:
     def __init__(
         self,
         scenario: Scenario,
-        payloads: Mapping[str, ErrorPayload],
         world: World,
         style: _Style,
         state: FakesState,
@@ -99,7 +98,9 @@ class Fakes:
         session = session_of(scenario)
         life = kernel.life
         self._scenario = scenario
-        self._providers = FakeProviders(scenario, payloads, seed, state.providers)
+        self._providers = FakeProviders(
+            scenario, payloads_of(scenario.provider), seed, state.providers
+        )
         self._providers.mount(world)
         store = scenario.store or StoreScript()
         self.store = FakeStore(store, kernel, style, state.store, life)

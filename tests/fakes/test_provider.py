@@ -442,3 +442,18 @@ def test_payloads_that_the_dialect_needs_must_be_there(payloads: Any) -> None:
     some = {name: value for name, value in payloads.items() if name != "unknown_url"}
     with pytest.raises(UnknownNameError, match="unknown_url"):
         FakeProvider(ProviderScript(), some, seed=0)
+
+
+def test_the_ledger_tells_what_an_error_means_where_its_code_does_not(
+    make_rig: MakeRig, wire: Any
+) -> None:
+    """The name is the same in every dialect; a scenario's own errors have none."""
+    own = {"recorded": {"status": 429, "body": {"error": {"code": "x"}}, "source": "made up"}}
+    meant = []
+    for name in ("rate_limit_exceeded", "rate_limit_says_quota", "recorded"):
+        fault = {"kind": "http_error", "status": 429, "error": name}
+        rig = make_rig(fault, payloads=own)
+        rig.exchange()
+        (response,) = rig.of_kind("http.response")
+        meant.append(response["error"].get("means"))
+    assert meant == [None, "rate_limit_says_quota", None]

@@ -62,6 +62,7 @@ def test_an_unknown_dialect_is_refused_with_those_that_exist() -> None:
 
 
 GOOD = "status: 500, source: somewhere 2026-01-01"
+PLACE = "title: Mine\nbase_url: https://mine.example.com/v1\nmodel: mine-1\n"
 
 
 @pytest.mark.parametrize(
@@ -79,8 +80,8 @@ def test_a_wrong_payload_is_told_with_its_place(payload: str, tmp_path: Path) ->
     """No source, no body, two bodies, no content type, no error status, a typo."""
     file = tmp_path / "payloads" / "mine.yaml"
     file.parent.mkdir()
-    file.write_text(f"dialect: mine\npayloads:\n  boom: {payload}\n")
-    with pytest.raises(SourceError, match=r"mine\.yaml:3:\d+"):
+    file.write_text(f"dialect: mine\n{PLACE}payloads:\n  boom: {payload}\n")
+    with pytest.raises(SourceError, match=r"mine\.yaml:6:\d+"):
         load_payloads("mine", tmp_path)
 
 
@@ -88,6 +89,6 @@ def test_a_file_of_another_dialect_is_refused(tmp_path: Path) -> None:
     """A copy that was not edited."""
     file = tmp_path / "payloads" / "mine.yaml"
     file.parent.mkdir()
-    file.write_text(f"dialect: other\npayloads:\n  boom: {{{GOOD}, body: {{}}}}\n")
+    file.write_text(f"dialect: other\n{PLACE}payloads:\n  boom: {{{GOOD}, body: {{}}}}\n")
     with pytest.raises(SourceError, match="says that it is of 'other'"):
         load_payloads("mine", tmp_path)

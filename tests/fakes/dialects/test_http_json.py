@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import InternalError
 from harness.fakes.dialect import Exchange
-from harness.fakes.http_json import HttpJson
+from harness.fakes.dialects.http_json import HttpJson
 from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderScript

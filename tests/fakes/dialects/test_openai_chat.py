@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from harness.fakes.dialect import Asked, Exchange
+from harness.fakes.dialects.openai_chat import OpenAIChat
 from harness.fakes.http_server import HttpRequest
-from harness.fakes.openai_chat import OpenAIChat, split_text
+from harness.fakes.said import split_text
 from harness.model.scenario import ProviderScript, ToolCallReply
+from tests.fakes.dialects.driver import unknown_members
 
 DIALECT = OpenAIChat()
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
@@ -46,18 +48,6 @@ def chunks_of(script: ProviderScript, **body: Any) -> list[ChatCompletionChunk]:
     assert answer.end_marker == b"data: [DONE]\n\n"
     texts = [chunk.removeprefix(b"data: ").removesuffix(b"\n\n") for chunk in answer.chunks]
     return [ChatCompletionChunk.model_validate_json(text, strict=True) for text in texts]
-
-
-def unknown_members(value: Any) -> list[str]:
-    """Return the members that the SDK's models do not know."""
-    if isinstance(value, list):
-        return [name for item in value for name in unknown_members(item)]
-    if not hasattr(value, "model_fields_set"):
-        return []
-    names = list(value.model_extra or ())
-    return names + [
-        name for field in value.model_fields_set for name in unknown_members(getattr(value, field))
-    ]
 
 
 @pytest.mark.parametrize("tool_calls", [(), TOOLS])

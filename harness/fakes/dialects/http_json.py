@@ -18,13 +18,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from harness.errors import InternalError
 from harness.fakes.answer import Answer, ErrorFacts, Headers
-from harness.fakes.dialect import Asked, Exchange
+from harness.fakes.dialect import Asked, Exchange, Heard
+from harness.fakes.event_stream import json_object
 from harness.fakes.http_server import HttpRequest
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript
 
-__all__ = ["HttpJson"]
+__all__ = ["DIALECT", "HttpJson"]
 
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
@@ -59,7 +60,7 @@ class HttpJson:
             status=200 if found else 404,
             headers=_headers("application/json"),
             chunks=(_JSON.encode(value).encode(),),
-            error=None if found else _facts(value),
+            error=None if found else self.error_facts(value),
         )
 
     def error_answer(
@@ -74,7 +75,7 @@ class HttpJson:
             status=status,
             headers=tuple(headers.items()),
             chunks=(text.encode(),),
-            error=_facts(payload.body),
+            error=None if payload.body is None else self.error_facts(payload.body),
         )
 
     def messages(self, asked: Asked) -> list[dict[str, Any]]:
@@ -82,9 +83,22 @@ class HttpJson:
         del asked
         return []
 
+    def error_facts(self, body: Mapping[str, Any]) -> ErrorFacts | None:
+        """Return code, type and message of the error object in `body`, None where there is none."""
+        error = body.get("error")
+        if not isinstance(error, dict):
+            return None
+        return {name: error.get(name) for name in ("code", "type", "message")}
+
     def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
         """Refuse: it has no streams, so no fault inside a stream is ever met."""
         raise InternalError(f"{self.name} has no streams to put {payload.status} into")
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return the body as the text that it is, or its error object."""
+        del content_type
+        error = self.error_facts(json_object(body) or {})
+        return Heard(text=body.decode("utf-8", "replace") if error is None else None, error=error)
 
 
 def _looked_up(script: ProviderScript, asked: Asked) -> tuple[bool, Any]:
@@ -110,12 +124,8 @@ def _parsed(body: bytes) -> Any:
         return None
 
 
-def _facts(body: Any) -> ErrorFacts | None:
-    error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict):
-        return None
-    return {name: error.get(name) for name in ("code", "type", "message")}
-
-
 def _headers(content_type: str) -> Headers:
     return (("date", _NOW), ("content-type", content_type), ("server", "simulated"))
+
+
+DIALECT = HttpJson()

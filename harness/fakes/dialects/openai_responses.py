@@ -1,0 +1,361 @@
+"""OpenAI's responses API: typed items instead of choices, typed events instead of deltas.
+
+A stream has no end marker: it is whole when `response.completed` came. What goes wrong inside it
+comes as one of three events, which the openai SDK hands to its caller like any other. Bodies
+follow the types of the openai Python SDK 3.54, against which a test validates them. A response
+is told what it was told before in its `input`; `previous_response_id` is not followed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from harness.errors import InternalError
+from harness.fakes.answer import Answer, ErrorFacts
+from harness.fakes.chat_messages import message_facts
+from harness.fakes.dialect import Asked, Exchange, Heard
+from harness.fakes.dialects.openai_chat import OpenAIChat
+from harness.fakes.event_stream import json_object, objects_in, read_events, text_in, write_event
+from harness.fakes.said import Said, said, split_text, token, tokens_of
+from harness.model.payload import ErrorPayload
+from harness.model.scenario import ProviderScript, ToolCallReply
+
+__all__ = ["DIALECT", "OpenAIResponses"]
+
+_ARGUMENT_PIECE_CHARS = 12
+#: With these codes a response fails; others come in an event that is an error
+#: (openai 3.54, types/responses/response_error.py).
+_FAILURES = frozenset({"server_error", "rate_limit_exceeded", "invalid_prompt"})
+#: For these reasons a response is incomplete, and their canonical words.
+_INCOMPLETE = MappingProxyType({"content_filter": "content_filter", "max_output_tokens": "length"})
+#: How many events came before one that is an error cannot be known where it is made; it is the
+#: last one, so its number is higher than any.
+_LAST = 1_000_000
+
+
+class OpenAIResponses(OpenAIChat):
+    """The dialect `openai-responses`. It has no state."""
+
+    name = "openai-responses"
+    path_end = "/responses"
+    required = MappingProxyType({"model": str, "input": (str, list)})
+    good_json = json.JSONEncoder(ensure_ascii=False, indent=2)
+    error_json = json.JSONEncoder(ensure_ascii=False, indent=2)
+    error_tail = ""
+
+    # ------------------------------------------------------------------ requests
+
+    def messages(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return facts about each message of a request, as if it were one of chat completions."""
+        return message_facts({"messages": list(_as_messages(asked.body))})
+
+    # ------------------------------------------------------------------ answers
+
+    def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
+        """Return a response, whole or as events."""
+        told = _items(asked.body)
+        model_says = said(script, exchange, told, _turns_of_model(told))
+        prompt = sum(4 + tokens_of(text) for text in _texts(asked.body))
+        usage = _usage(prompt, model_says.tokens)
+        items = _output(model_says, exchange)
+        base = _response(text_in(asked.body.get("model")), asked.body, exchange)
+        whole = {**base, "status": "completed", "output": items, "usage": usage}
+        chunks: tuple[bytes, ...]
+        if asked.stream:
+            chunks = tuple(_numbered(_events(base, whole, items)))
+        else:
+            chunks = (self.good_json.encode(whole).encode(),)
+        content_type = "text/event-stream; charset=utf-8" if asked.stream else "application/json"
+        return Answer(
+            status=200,
+            headers=self.headers(content_type, exchange, usage["total_tokens"]),
+            chunks=chunks,
+            stream=asked.stream,
+            chunks_before_finish=len(chunks) - 1 if asked.stream else 0,
+            finish_reason=model_says.finish_reason,
+            text=model_says.text,
+            tool_calls=tuple(
+                {"id": self.tool_id(call), "name": call.name, "arguments": call.arguments}
+                for call in model_says.tool_calls
+            ),
+            usage={
+                "prompt_tokens": prompt,
+                "completion_tokens": model_says.tokens,
+                "total_tokens": usage["total_tokens"],
+            },
+        )
+
+    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+        """Return the event in which a stream tells of `payload`, and what that event says.
+
+        A payload that says of itself that it is an event goes out as it is.
+        """
+        body = payload.body or {}
+        error = body.get("error")
+        if not isinstance(error, dict):
+            raise InternalError("an error event needs a payload with an error object")
+        code = error.get("code") or error.get("type")
+        if body.get("type") == "error":
+            event = {**body, "sequence_number": _LAST}
+        elif code in _FAILURES:
+            told = {"code": code, "message": error.get("message")}
+            event = _ended({"status": "failed", "error": told}, "response.failed")
+        elif code in _INCOMPLETE:
+            details = {"incomplete_details": {"reason": code}}
+            event = _ended({"status": "incomplete", **details}, "response.incomplete")
+        else:
+            event = {
+                "type": "error",
+                "code": error.get("code"),
+                "message": error.get("message"),
+                "param": error.get("param"),
+                "sequence_number": _LAST,
+            }
+        return write_event(event, event["type"]), _facts_of_event(event)
+
+    # ------------------------------------------------------------------ reading answers back
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return what an answer says, whole or as a stream."""
+        whole = json_object(body)
+        if whole is not None:
+            error = self.error_facts(whole)
+            return _heard_whole(whole) if error is None else Heard(error=error)
+        if "event-stream" not in content_type and not body.lstrip().startswith((b"data", b"event")):
+            return Heard()
+        events = (json_object(event.data) for event in read_events(body))
+        return _heard_stream([event for event in events if event is not None])
+
+
+# ---------------------------------------------------------------------- what a request tells
+
+
+def _items(body: Mapping[str, Any]) -> list[Any]:
+    given = body.get("input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+
+
+def _as_messages(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if isinstance(body.get("instructions"), str):
+        yield {"role": "system", "content": body["instructions"]}
+    for item in _items(body):
+        match item:
+            case {"type": "function_call_output"}:
+                call_id, output = item.get("call_id"), item.get("output")
+                yield {"role": "tool", "tool_call_id": call_id, "content": output}
+            case {"type": "function_call"}:
+                call = {"id": item.get("call_id"), "function": {"name": item.get("name")}}
+                yield {"role": "assistant", "content": None, "tool_calls": [call]}
+            case {"role": role}:
+                yield {"role": role, "content": item.get("content")}
+
+
+def _turns_of_model(items: Sequence[Any]) -> int:
+    """Return how often the model spoke: what it says at once are several items."""
+    turns, before = 0, False
+    for item in items:
+        mine = isinstance(item, dict) and (
+            item.get("role") == "assistant" or item.get("type") in {"function_call", "reasoning"}
+        )
+        turns += mine and not before
+        before = mine
+    return turns
+
+
+def _texts(body: Mapping[str, Any]) -> Iterator[str]:
+    for message in _as_messages(body):
+        if isinstance(message["content"], str):
+            yield message["content"]
+        for part in objects_in(message["content"]):
+            yield text_in(part.get("text")) or ""
+
+
+# ---------------------------------------------------------------------- what is answered
+
+
+def _response(model: str | None, body: Mapping[str, Any], exchange: Exchange) -> dict[str, Any]:
+    """Return a response that has just begun."""
+    tools = body.get("tools")
+    return {
+        "id": f"resp_{token(exchange, 'response', 48)}",
+        "object": "response",
+        "created_at": exchange.unix_s,
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": text_in(body.get("instructions")),
+        "max_output_tokens": None,
+        "model": model,
+        "output": [],
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "service_tier": "default",
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [_tool(tool) for tool in objects_in(tools)],
+        "top_p": 1.0,
+        "truncation": "disabled",
+        "usage": None,
+        "metadata": {},
+    }
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    return {"strict": True, **tool} if tool.get("type") == "function" else tool
+
+
+def _usage(prompt: int, completion: int) -> dict[str, Any]:
+    return {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": completion,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": prompt + completion,
+    }
+
+
+def _output(model_says: Said, exchange: Exchange) -> list[dict[str, Any]]:
+    if model_says.text is not None:
+        text = {"type": "output_text", "annotations": [], "logprobs": [], "text": model_says.text}
+        message = {"id": f"msg_{token(exchange, 'message', 48)}", "type": "message"}
+        return [{**message, "status": "completed", "role": "assistant", "content": [text]}]
+    return [
+        {
+            "id": f"fc_{token(exchange, f'item/{index}', 48)}",
+            "type": "function_call",
+            "status": "completed",
+            "arguments": call.arguments,
+            "call_id": f"call_{call.id}",
+            "name": call.name,
+        }
+        for index, call in enumerate(model_says.tool_calls)
+    ]
+
+
+def _events(
+    base: dict[str, Any], whole: dict[str, Any], items: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.created", "response": base}
+    yield {"type": "response.in_progress", "response": base}
+    for index, item in enumerate(items):
+        at = {"output_index": index}
+        empty: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
+        begun = {**item, "status": "in_progress", **empty}
+        yield {"type": "response.output_item.added", **at, "item": begun}
+        speak = _events_of_text if item["type"] == "message" else _events_of_call
+        yield from speak(item, {"item_id": item["id"], **at})
+        yield {"type": "response.output_item.done", **at, "item": item}
+    yield {"type": "response.completed", "response": whole}
+
+
+def _events_of_text(item: dict[str, Any], at: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    at = {**at, "content_index": 0}
+    part = item["content"][0]
+    yield {"type": "response.content_part.added", **at, "part": {**part, "text": ""}}
+    for piece in split_text(part["text"]):
+        yield {"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **at, "text": part["text"], "logprobs": []}
+    yield {"type": "response.content_part.done", **at, "part": part}
+
+
+def _events_of_call(item: dict[str, Any], at: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    arguments = item["arguments"]
+    for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
+        piece = arguments[start : start + _ARGUMENT_PIECE_CHARS]
+        yield {"type": "response.function_call_arguments.delta", **at, "delta": piece}
+    yield {"type": "response.function_call_arguments.done", **at, "arguments": arguments}
+
+
+def _numbered(events: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    for number, event in enumerate(events):
+        yield write_event({**event, "sequence_number": number}, event["type"])
+
+
+def _ended(members: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return an event about a response that came to a bad end. Whose it is cannot be known here."""
+    nobody = Exchange(number=0, seed=0, unix_s=0, think_ms=0)
+    response = {**_response("simulated", {}, nobody), **members}
+    return {"type": kind, "response": response, "sequence_number": _LAST}
+
+
+# ---------------------------------------------------------------------- reading back
+
+
+def _facts_of_event(event: Mapping[str, Any]) -> ErrorFacts:
+    """Return what an event that is an error, or an end, says."""
+    response = event.get("response")
+    error = event.get("error")
+    if isinstance(response, dict):
+        error = response.get("error")
+        if not isinstance(error, dict):
+            details = response.get("incomplete_details")
+            error = {"code": details.get("reason")} if isinstance(details, dict) else {}
+    if not isinstance(error, dict):
+        error = {"code": event.get("code"), "message": event.get("message")}
+    return {name: error.get(name) for name in ("code", "type", "message")}
+
+
+def _heard_whole(response: Mapping[str, Any]) -> Heard:
+    items = objects_in(response.get("output"))
+    texts = [
+        text_in(part.get("text")) or ""
+        for item in items
+        for part in objects_in(item.get("content"))
+    ]
+    calls = tuple(_call(item) for item in items if item.get("type") == "function_call")
+    match response.get("status"):
+        case "completed":
+            reason: str | None = "tool_calls" if calls else "stop"
+        case "incomplete":
+            told = str(_facts_of_event({"response": response})["code"])
+            reason = _INCOMPLETE.get(told, told)
+        case _:
+            reason = None
+    failed = response.get("status") == "failed"
+    return Heard(
+        text="".join(texts) or None,
+        tool_calls=calls,
+        finish_reason=reason,
+        error=_facts_of_event({"response": response}) if failed else None,
+    )
+
+
+def _call(item: Mapping[str, Any]) -> ToolCallReply:
+    name, arguments = text_in(item.get("name")), text_in(item.get("arguments"))
+    return ToolCallReply(name=name or "", arguments=arguments or "")
+
+
+def _heard_stream(events: Sequence[Mapping[str, Any]]) -> Heard:
+    texts, done = list[str](), list[Mapping[str, Any]]()
+    for event in events:
+        match event.get("type"):
+            case "response.completed" | "response.incomplete" | "response.failed":
+                response = event.get("response")
+                ended = _heard_whole(response if isinstance(response, dict) else {})
+                text = ended.text or "".join(texts) or None
+                return Heard(
+                    text=text,
+                    tool_calls=ended.tool_calls or _calls(done),
+                    finish_reason=ended.finish_reason,
+                    error=ended.error,
+                )
+            case "error":
+                facts = _facts_of_event(event)
+                return Heard(text="".join(texts) or None, tool_calls=_calls(done), error=facts)
+            case "response.output_text.delta":
+                texts.append(text_in(event.get("delta")) or "")
+            case "response.output_item.done":
+                done += objects_in([event.get("item")])
+    return Heard(text="".join(texts) or None, tool_calls=_calls(done))
+
+
+def _calls(items: Sequence[Mapping[str, Any]]) -> tuple[ToolCallReply, ...]:
+    return tuple(_call(item) for item in items if item.get("type") == "function_call")
+
+
+DIALECT = OpenAIResponses()

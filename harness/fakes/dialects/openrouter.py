@@ -1,0 +1,113 @@
+"""OpenRouter: chat completions of many providers, with errors of its own and of theirs.
+
+A request that fails before a provider began is refused with a status; what fails later is an
+error object in a body of status 200, or in a stream. Shapes follow OpenRouter's own pages
+(errors and debugging; streaming; limits), read 2026-11-21.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from harness.errors import InternalError
+from harness.fakes.answer import ErrorFacts, Headers
+from harness.fakes.dialect import Asked, Exchange, Heard
+from harness.fakes.dialects.openai_chat import NOW, OpenAIChat
+from harness.fakes.event_stream import write_event
+from harness.fakes.said import Said, token
+from harness.model.duration import MILLISECOND_NS, SECOND_NS
+from harness.model.payload import ErrorPayload
+
+__all__ = ["DIALECT", "OpenRouter"]
+
+_PROVIDER = "OpenAI"
+
+
+class OpenRouter(OpenAIChat):
+    """The dialect `openrouter`. It has no state."""
+
+    name = "openrouter"
+    #: Sent now and then so that nobody gives the connection up.
+    opening = b": OPENROUTER PROCESSING\n\n"
+    message_members = MappingProxyType({"refusal": None, "reasoning": None})
+    delta_members = MappingProxyType({})
+    good_json = error_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    error_tail = ""
+
+    def headers(self, content_type: str, exchange: Exchange, tokens: int) -> Headers:
+        """Return the headers of an answer; limits are told only where there are some."""
+        del tokens
+        return (
+            ("date", NOW),
+            ("content-type", content_type),
+            *self.limit_headers(exchange).items(),
+            ("x-generation-id", _generation_id(exchange)),
+        )
+
+    def limit_headers(self, exchange: Exchange) -> dict[str, str]:
+        """Return what is told of the requests; the reset is in milliseconds since 1970."""
+        standing = exchange.standing
+        if standing is None:
+            return {}
+        told: dict[str, str] = {}
+        if standing.requests is not None:
+            reset_ms = exchange.unix_s * 1_000 - (-standing.requests.reset_ns // MILLISECOND_NS)
+            told["x-ratelimit-limit"] = str(standing.requests.limit)
+            told["x-ratelimit-remaining"] = str(standing.requests.remaining)
+            told["x-ratelimit-reset"] = str(reset_ms)
+        if standing.retry_after_ns is not None:
+            told["retry-after"] = str(-(-standing.retry_after_ns // SECOND_NS))
+        return told
+
+    def envelope(self, kind: str, asked: Asked, exchange: Exchange) -> dict[str, Any]:
+        """Return the members of a completion or chunk that stand around its choices."""
+        return {
+            "id": _generation_id(exchange),
+            "provider": _PROVIDER,
+            "model": asked.model,
+            "object": kind,
+            "created": exchange.unix_s,
+        }
+
+    def choice_members(self, finish_reason: str | None) -> dict[str, Any]:
+        """Return what a choice has more: the provider's own word for the finish reason."""
+        return {"logprobs": None, "native_finish_reason": finish_reason}
+
+    def usage(self, model_says: Said, asked: Asked) -> dict[str, Any]:
+        """Return what the answer cost, in tokens and in credits."""
+        usage = super().usage(model_says, asked)
+        return {**usage, "cost": 0.00015 * usage["total_tokens"], "is_byok": False}
+
+    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+        """Return a last chunk, whose finish reason is `error`, with the error object beside it."""
+        error = None if payload.body is None else self.error_facts(payload.body)
+        if payload.body is None or error is None:
+            raise InternalError("an error event needs a payload with an error object")
+        choice = {
+            "index": 0,
+            "delta": {"role": "assistant", "content": ""},
+            "finish_reason": "error",
+            "native_finish_reason": "error",
+        }
+        chunk = {
+            "object": "chat.completion.chunk",
+            "provider": _PROVIDER,
+            "error": payload.body["error"],
+            "choices": [choice],
+        }
+        return write_event(chunk), error
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return what an answer says; one that an error ended has no finish reason."""
+        heard = super().heard(body, content_type)
+        return replace(heard, finish_reason=None) if heard.finish_reason == "error" else heard
+
+
+def _generation_id(exchange: Exchange) -> str:
+    return f"gen-{exchange.unix_s}-{token(exchange, 'generation', 20)}"
+
+
+DIALECT = OpenRouter()

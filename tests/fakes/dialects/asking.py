@@ -1,0 +1,67 @@
+"""What tests of chat dialects share: a request, an exchange, and limits that are reached."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from harness.fakes.answer import Answer
+from harness.fakes.dialect import Dialect, Exchange, Meter, RateStanding
+from harness.fakes.event_stream import read_events
+from harness.fakes.http_server import HttpRequest
+from harness.model.scenario import ProviderScript, ToolCallReply
+
+__all__ = ["EXCHANGE", "LIMITED", "TOOLS", "answered", "events_of", "headers_of", "request"]
+
+EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
+#: 60 requests a minute of which none is left, and 9 of 1000 tokens; a refusal for 2.5 s.
+LIMITED = Exchange(
+    number=3,
+    seed=7,
+    unix_s=1_767_225_600,
+    think_ms=100,
+    standing=RateStanding(
+        requests=Meter(limit=60, remaining=0, reset_ns=60_000_000_000),
+        tokens=Meter(limit=1_000, remaining=9, reset_ns=1_500_000_000),
+        retry_after_ns=2_500_000_000,
+    ),
+)
+TOOLS = (
+    ToolCallReply(name="weather", arguments='{"city": "Bern", "unit": "celsius"}'),
+    ToolCallReply(name="time", arguments="{}"),
+)
+_KEY = {"authorization": "Bearer sk-x"}
+
+
+def request(
+    target: str = "/v1/chat/completions",
+    *,
+    method: str = "POST",
+    headers: dict[str, str] | None = None,
+    content: bytes | None = None,
+    **body: Any,
+) -> HttpRequest:
+    """Return a request; keyword arguments are members of its body."""
+    asked = {"model": "some-model", "messages": [{"role": "user", "content": "Hi."}], **body}
+    text = json.dumps(asked).encode() if content is None else content
+    sent = _KEY if headers is None else headers
+    return HttpRequest(method=method, target=target, headers=sent, body=text)
+
+
+def answered(
+    dialect: Dialect, sent: HttpRequest, exchange: Exchange = EXCHANGE, **script: Any
+) -> Answer:
+    """Return the good answer to a request."""
+    asked = dialect.read(sent)
+    assert asked.refusal is None
+    return dialect.good_answer(ProviderScript(**script), asked, exchange)
+
+
+def events_of(answer: Answer) -> list[dict[str, Any]]:
+    """Return the data of a stream's events; the end marker is none."""
+    return [json.loads(event.data) for event in read_events(b"".join(answer.chunks))]
+
+
+def headers_of(answer: Answer) -> dict[str, Any]:
+    """Return the headers by name."""
+    return dict(answer.headers)

@@ -1,0 +1,9 @@
+"""The openai SDK on OpenAI itself."""
+
+from __future__ import annotations
+
+from tests.fakes.dialects.openai_clients import OpenAIChatSdk
+
+__all__ = ["SDKS"]
+
+SDKS = (OpenAIChatSdk("openai-chat"),)

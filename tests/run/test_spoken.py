@@ -1,0 +1,70 @@
+"""A scenario that names no dialect is played in the one that its subject speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.errors import HarnessError, InputError
+from harness.load.payloads import load_dialect
+from harness.model.scenario import Scenario
+from harness.run.spoken import cannot_be_said, payloads_of, spoken
+from harness.subjects.binding import Binding, provider_adapter
+
+LIMITED = {"id": "f", "then": {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}}
+
+
+def adapter(**options: Any) -> Binding:
+    """Return a bound provider adapter."""
+    return provider_adapter(id="adapter", **options)(lambda request: "")
+
+
+def scenario(**provider: Any) -> Scenario:
+    """Return a scenario with that provider."""
+    values = {"id": "a/b", "title": "T", "why": "W", "provider": provider}
+    return Scenario.model_validate(values)
+
+
+def test_the_dialect_and_its_place_are_filled_in() -> None:
+    """So a trace says what was spoken, and where."""
+    played = spoken(scenario(faults=[LIMITED]), adapter(dialect="anthropic-messages"))
+    known = load_dialect("anthropic-messages")
+    assert played.provider.dialect == "anthropic-messages"
+    assert played.provider.endpoint is not None
+    assert played.provider.endpoint.base_url == known.base_url
+    assert payloads_of(played.provider) == known.payloads
+
+
+def test_it_is_done_once() -> None:
+    """What is spoken already stays as it is."""
+    played = spoken(scenario(), adapter())
+    assert spoken(played, adapter()) is played
+
+
+def test_a_place_of_the_scenarios_own_stays() -> None:
+    """Such as a proxy in front of the provider."""
+    endpoint = {"base_url": "https://proxy.example.com/v1", "model": "m"}
+    played = spoken(scenario(endpoint=endpoint), adapter(dialect="anthropic-messages"))
+    assert played.provider.endpoint is not None
+    assert played.provider.endpoint.model_dump() == endpoint
+
+
+def test_another_dialect_than_the_subjects_is_refused() -> None:
+    """It would be asked in a language that it does not speak."""
+    with pytest.raises(InputError, match="the subject speaks anthropic-messages"):
+        spoken(scenario(dialect="openai-chat"), adapter(dialect="anthropic-messages"))
+
+
+def test_an_error_that_a_dialect_has_not_can_be_the_scenarios_own() -> None:
+    """Recorded errors stand in the scenario itself."""
+    fault = {"id": "f", "then": {"kind": "http_error", "status": 418, "error": "teapot"}}
+    assert cannot_be_said(scenario(faults=[fault]), adapter()) is not None
+    own = {"teapot": {"status": 418, "body": {"error": {}}, "source": "made up"}}
+    assert cannot_be_said(scenario(faults=[fault], payloads=own), adapter()) is None
+
+
+def test_a_dialect_that_does_not_exist_is_told_with_near_names() -> None:
+    """A binding may name anything."""
+    with pytest.raises(HarnessError, match="openai-chat"):
+        spoken(scenario(), adapter(dialect="openai-chatt"))

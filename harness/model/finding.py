@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from harness.model._base import SparseValue, Value
 from harness.model.error_model import Level, Switch
-from harness.model.trace import EndingReason, SubjectInfo
+from harness.model.trace import EndingReason, SubjectInfo, TimeBase
 
 __all__ = [
     "AttemptMark",
@@ -18,6 +18,7 @@ __all__ = [
     "Finding",
     "Judgement",
     "OrderStep",
+    "PassedOver",
     "Report",
     "RequirementCoverage",
     "RunReport",
@@ -108,8 +109,10 @@ class Finding(SparseValue):
     """For a violated order: what was expected beside what was observed, step by step."""
 
 
-class WaitMark(Value):
+class WaitMark(SparseValue):
     """One wait between attempts, with its legal interval."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"at_least"})
 
     call: str
     retry_number: int
@@ -120,6 +123,8 @@ class WaitMark(Value):
     low_ns: int | None
     high_ns: int | None
     """None: no retry was legal here."""
+    at_least: bool = False
+    """Whether only `low_ns` was judged, because the trace is in real time."""
     legal: bool
     basis: str
     """Where the interval comes from, such as `Retry-After: 7` or `5s ±20 %`."""
@@ -173,8 +178,10 @@ class Judgement(Value):
     waits: tuple[WaitMark, ...] = ()
 
 
-class RunReport(Value):
+class RunReport(SparseValue):
     """One scenario, one seed, one subject: judged."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"time_base"})
 
     scenario: str
     title: str
@@ -190,6 +197,9 @@ class RunReport(Value):
     ending: EndingReason
     ending_detail: tuple[str, ...] = ()
     virtual_ns: int
+    """From the start to the end of the last call; real time where `time_base` says so."""
+    time_base: TimeBase = "virtual"
+    """`wall`: the run was recorded in real time."""
     trace_digest: str
     trace_file: str | None = None
     """Name of the stored trace, relative to the report."""
@@ -230,6 +240,13 @@ class CrossingReport(Value):
     """Why combinations were left out, with their names."""
 
 
+class PassedOver(Value):
+    """A scenario that was selected and cannot be played for this subject."""
+
+    scenario: str
+    because: str
+
+
 class CheckEntry(Value):
     """One check, and the shipped subjects that are made to fail it."""
 
@@ -264,5 +281,7 @@ class Report(Value):
     coverage: tuple[RequirementCoverage, ...] = ()
     crossings: tuple[CrossingReport, ...] = ()
     """One for each scenario that has a matrix."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """What was selected by its family, pattern or folder, and cannot be played for the subject."""
     checks: tuple[CheckEntry, ...] = ()
     """All checks of the model, whether or not they had something to judge here."""

@@ -2,7 +2,8 @@
 
 A trace file is JSON Lines: a header, one line per TraceEvent, a footer. A file without a footer
 was cut off and is refused. Equal scenario, subject and seed give equal bytes, so nothing here
-may hold a wall-clock time, a path, a user or a host name.
+may hold a wall-clock time, a path, a user or a host name. Only a trace that was recorded in real
+time (`time_base: wall`) says when it began, and no two of those are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.model._base import SparseValue, Value
 from harness.model.error_model import RetryPolicy
@@ -25,6 +26,7 @@ __all__ = [
     "WALL_EPOCH_NS",
     "EndingReason",
     "SubjectInfo",
+    "TimeBase",
     "Trace",
     "TraceEvent",
     "TraceFooter",
@@ -72,6 +74,10 @@ class TraceEvent:
     payload: Mapping[str, Any]
 
 
+#: What the times of a trace are: of a simulated world, or of this one.
+TimeBase = Literal["virtual", "wall"]
+
+
 class SubjectInfo(Value):
     """Which subject produced a trace, and what its binding declares."""
 
@@ -91,7 +97,7 @@ class SubjectInfo(Value):
 class TraceHeader(SparseValue):
     """The first line: everything that is needed to run it again."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"foreign"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"foreign", "time_base", "epoch_ns"})
 
     format: int = FORMAT
     scenario: Scenario
@@ -102,6 +108,17 @@ class TraceHeader(SparseValue):
     """Versions of Faultclock, Python and the libraries that shape a trace."""
     foreign: ForeignLog | None = None
     """Set where it is the log of another system, which cannot be run again."""
+    time_base: TimeBase = "virtual"
+    """`wall`: it was recorded in real time, so of a wait only that it was too short can be told."""
+    epoch_ns: int = WALL_EPOCH_NS
+    """Wall-clock instant of time 0, in nanoseconds since 1970; only a trace in real time has its
+    own."""
+
+    @model_validator(mode="after")
+    def _epoch_of_its_own(self) -> TraceHeader:
+        if self.time_base == "virtual" and self.epoch_ns != WALL_EPOCH_NS:
+            raise ValueError("epoch_ns goes with time_base: wall")
+        return self
 
 
 class TraceFooter(Value):
@@ -123,6 +140,11 @@ class Trace:
     header: TraceHeader
     events: tuple[TraceEvent, ...]
     footer: TraceFooter
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether its times are exact and can be had again: only such a trace can be certified."""
+        return self.header.time_base == "virtual" and self.header.foreign is None
 
     def of_kind(self, *kinds: str) -> Iterator[TraceEvent]:
         """Yield the events whose kind is one of `kinds`, in order."""

@@ -25,6 +25,7 @@ from harness.oracle.facts import Draft, Facts, read_facts
 from harness.oracle.hosts import Places, places_of, with_nodes
 from harness.oracle.requests import Attempt, Request, in_requests
 from harness.oracle.stops import first_stops
+from harness.oracle.wall import timing_of
 
 __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
 
@@ -37,6 +38,7 @@ class Call:
         do: what was asked for; `turn` for a runtime, `start`, `close`, `ask`... likewise.
         life: 1-based process of the subject in which it ran.
         crashed: the crash that cut it off; then it has no end.
+        left: where nobody told how it came out: its process ended, or nobody watched it on.
         stop: the first event that stopped its work from outside; None for none.
         requests: its attempts, by the answer that they are for.
     """
@@ -49,8 +51,14 @@ class Call:
     do: str = "call"
     life: int = 1
     crashed: TraceEvent | None = None
+    left: TraceEvent | None = None
     stop: TraceEvent | None = None
     requests: tuple[Request, ...] = ()
+
+    @property
+    def over(self) -> TraceEvent | None:
+        """What shows that it was over, however it came out; None where nothing does."""
+        return self.end if self.end is not None else _exit(self.left)
 
     @property
     def is_turn(self) -> bool:
@@ -119,16 +127,20 @@ def _call(
     stop: TraceEvent | None,
 ) -> Call:
     id_ = str(start.payload.get("call"))
-    end, crashed = facts.ended.get(id_), facts.crashed.get(id_)
+    end, crashed, left = facts.ended.get(id_), facts.crashed.get(id_), facts.left.get(id_)
     # A crash gives nothing up: what was open stays open.
     latency_ns = trace.header.scenario.provider.latency
-    found = tuple(_attempts(drafts, latency_ns, places, over=end is not None))
+    over = end is not None or _exit(left) is not None
+    reaction_ns = timing_of(trace).reaction_ns
+    found = tuple(_attempts(drafts, latency_ns, places, reaction_ns, over=over))
     attempts = with_nodes(found)
     requests = in_requests(
         id_,
         attempts,
         end=end,
         stop=stop,
+        exited=_exit(left),
+        unwatched=left is not None,
         staged=facts.staged.get(id_, ()),
         worked=facts.worked.get(id_, ()),
         several=trace.header.scenario.role == "runtime",
@@ -142,9 +154,15 @@ def _call(
         do=str(start.payload.get("do", "call")),
         life=int(start.payload.get("life", 1)),
         crashed=crashed,
+        left=left,
         stop=stop,
         requests=requests,
     )
+
+
+def _exit(left: TraceEvent | None) -> TraceEvent | None:
+    """Return `left` where the process of the call ended by itself: then it had stopped trying."""
+    return left if left is not None and left.payload.get("exit_code") is not None else None
 
 
 def _never_used(draft: Draft) -> bool:
@@ -155,12 +173,12 @@ def _never_used(draft: Draft) -> bool:
 
 
 def _attempts(
-    drafts: list[Draft], latency_ns: int, places: Places, *, over: bool
+    drafts: list[Draft], latency_ns: int, places: Places, reaction_ns: int, *, over: bool
 ) -> Iterator[Attempt]:
     for index, draft in enumerate(drafts):
         # What neither ended nor was closed was given up, when the subject went on without it.
         given_up = over or index + 1 < len(drafts)
-        ending = ending_of(draft, latency_ns, given_up=given_up)
+        ending = ending_of(draft, latency_ns, given_up=given_up, reaction_ns=reaction_ns)
         attempt = _attempt(draft, index + 1, ending)
         yield replace(
             attempt,

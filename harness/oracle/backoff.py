@@ -1,7 +1,8 @@
 """Backoff: each wait inside its interval, Retry-After to the letter, and the number of attempts.
 
 A wait runs from the instant at which the subject could know of the failure to its next act toward
-the provider, so latency never blurs it. The only slack is one microsecond, for float seconds.
+the provider, so latency never blurs it. The only slack is one microsecond, for float seconds; in
+real time it is that of `wall`, and no wait is too long.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ def _expected(step: Step) -> str:
     wait = step.wait
     if wait is None:
         return ""
+    if not wait.timing.exact:
+        least = format_duration(wait.interval.low_ns)
+        return f"a wait of at least {least} ({wait.basis}), in real time"
     if wait.interval.low_ns == wait.interval.high_ns:
         exactly = f"exactly {format_duration(wait.nominal_ns)}" if wait.nominal_ns else "at once"
         return f"{exactly} ({wait.basis})"

@@ -40,6 +40,7 @@ from harness.oracle.turn_facts import (
     lives_of,
 )
 from harness.oracle.visits import Parks, Visit, parks_of, visits_of
+from harness.oracle.wall import timing_of
 
 __all__ = ["Case", "Check", "Outcome", "Violation", "also", "case_of", "class_requirement"]
 
@@ -71,6 +72,7 @@ class Case:
             subject=subject,
             scenario=self.trace.header.scenario,
             breakers=self.breakers,
+            timing=timing_of(self.trace),
         )
         return tuple(planner.plans(self.calls))
 

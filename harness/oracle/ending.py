@@ -37,15 +37,18 @@ class Ending:
     known: TraceEvent | None = None
 
 
-def ending_of(draft: Draft, latency_ns: int, *, given_up: bool) -> Ending:
+def ending_of(
+    draft: Draft, latency_ns: int, *, given_up: bool, reaction_ns: int = MICROSECOND_NS
+) -> Ending:
     """Return how the attempt of `draft` ended.
 
     Args:
         latency_ns: one-way delay of the network; tells which delivery carried an error event.
         given_up: whether the subject went on without it, or its call is over.
+        reaction_ns: how long a reader that has all it wants may take to close the connection.
     """
     if draft.response is not None and draft.delivered:
-        return _answered(draft, draft.response, latency_ns, given_up=given_up)
+        return _answered(draft, draft.response, latency_ns, reaction_ns, given_up=given_up)
     return _unanswered(draft, given_up=given_up)
 
 
@@ -81,7 +84,9 @@ def _unanswered(draft: Draft, *, given_up: bool) -> Ending:
     return _failed(kinds.get(off.kind, late), off)
 
 
-def _answered(draft: Draft, response: TraceEvent, latency_ns: int, *, given_up: bool) -> Ending:
+def _answered(
+    draft: Draft, response: TraceEvent, latency_ns: int, reaction_ns: int, *, given_up: bool
+) -> Ending:
     ended = {} if draft.exchange_ended is None else draft.exchange_ended.payload
     how, last = ended.get("how"), draft.delivered[-1]
     whole = how in ("complete", "clean_end")
@@ -103,7 +108,8 @@ def _answered(draft: Draft, response: TraceEvent, latency_ns: int, *, given_up: 
         return _failed("malformed_body", last)
     if how == "complete" and not _arrived(draft, latency_ns):
         how = "abandoned"
-    return _good_status(draft, how, ended.get("finish_reason"), given_up=given_up)
+    finish = ended.get("finish_reason")
+    return _good_status(draft, how, finish, reaction_ns, given_up=given_up)
 
 
 def _arrived(draft: Draft, latency_ns: int) -> bool:
@@ -114,7 +120,9 @@ def _arrived(draft: Draft, latency_ns: int) -> bool:
     return off.at_ns >= ended.at_ns + latency_ns
 
 
-def _good_status(draft: Draft, how: object, finish: object, *, given_up: bool) -> Ending:
+def _good_status(
+    draft: Draft, how: object, finish: object, reaction_ns: int, *, given_up: bool
+) -> Ending:
     last, off = draft.delivered[-1], draft.broken_off
     stream = draft.request is not None and bool(draft.request.payload.get("stream"))
     cut: SignalKind = "stream_cut" if stream else "body_cut"
@@ -122,7 +130,7 @@ def _good_status(draft: Draft, how: object, finish: object, *, given_up: bool) -
         return _failed(cut, last)
     # A reader of a stream may close the connection once it has the part that ends it. Who closes
     # it later waited for more, and gave up.
-    left = off is not None and off.kind == "net.closed" and off.at_ns <= last.at_ns + MICROSECOND_NS
+    left = off is not None and off.kind == "net.closed" and off.at_ns <= last.at_ns + reaction_ns
     if how == "complete" or (stream and finish is not None and left):
         return Ending(outcome="ok", knowable=last, known=last)
     if off is None:
@@ -162,6 +170,7 @@ def _signal(
         status=status,
         error_code=_text(named.get("code")),
         error_type=_text(named.get("type")),
+        means=_text(named.get("means")),
         headers={str(name).lower(): str(value) for name, value in headers.items()},
     )
 

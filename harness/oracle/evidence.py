@@ -146,13 +146,14 @@ def _plans_faults(scenario: Scenario) -> bool:
     return any(
         (
             scenario.provider.faults,
+            scenario.provider.refusals,
             scenario.cancels,
             scenario.crashes,
             scenario.store is not None and scenario.store.rules,
             scenario.disk is not None and scenario.disk.rules,
             any(tool.rules for tool in scenario.tools),
             any(interactor.rules for interactor in scenario.interactors),
-            any(provider.faults for provider in scenario.fallbacks),
+            any(provider.faults or provider.refusals for provider in scenario.fallbacks),
             any(program.rules for program in scenario.programs),
             any(hook.rules for hook in scenario.hooks),
             scenario.telemetry is not None and scenario.telemetry.rules,
@@ -199,7 +200,7 @@ def _exercised(case: Case) -> Outcome:
         _judge_cut(case, outcome)
     role = case.trace.header.scenario.role
     for call in case.calls:
-        if call.end is None:
+        if call.over is None:
             continue
         outcome.looked_at(None)
         if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(case, call):
@@ -209,7 +210,7 @@ def _exercised(case: Case) -> Outcome:
                     call=call.id,
                     expected="the call asks the provider",
                     observed="it ended without a single attempt, so nothing was shown",
-                    events=(call.start.seq, call.end.seq),
+                    events=(call.start.seq, call.over.seq),
                     hint="Is the client pointed at another host, or the answer cached?",
                     inconclusive=True,
                 )

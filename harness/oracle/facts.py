@@ -40,6 +40,7 @@ class Facts:
     Attributes:
         started, ended: the first such event of each call.
         crashed: calls that the end of their process cut off.
+        left: calls whose outcome nobody told: their process is over, or nobody watched them on.
         staged: what the state machine was asked during each call.
         worked: what was done about the tools that the model asked for, likewise.
         drafts: the attempts of all calls, in the order in which they began.
@@ -50,6 +51,7 @@ class Facts:
         self.started: dict[str, TraceEvent] = {}
         self.ended: dict[str, TraceEvent] = {}
         self.crashed: dict[str, TraceEvent] = {}
+        self.left: dict[str, TraceEvent] = {}
         self.staged: dict[str, list[TraceEvent]] = {}
         self.worked: dict[str, list[TraceEvent]] = {}
         self.drafts: list[Draft] = []
@@ -71,6 +73,8 @@ class Facts:
             self.ended.setdefault(str(payload.get("call")), event)
         elif kind == "call.crashed":
             self.crashed.setdefault(str(payload.get("call")), event)
+        elif kind == "call.left":
+            self.left.setdefault(str(payload.get("call")), event)
         elif kind == "stage.asked":
             self.staged.setdefault(str(payload.get("call")), []).append(event)
         elif kind in ("tool.called", "policy.decided", "interaction.shown"):

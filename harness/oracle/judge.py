@@ -30,6 +30,7 @@ from harness.oracle.foreign import cannot_judge, with_lines
 from harness.oracle.log_checks import LOG_CHECKS
 from harness.oracle.marks import call_reports, wait_marks
 from harness.oracle.verdicts import findings_of, placed, spoilt
+from harness.oracle.wall import as_lower_bound, cannot_tell
 
 __all__ = [
     "CHECKS",
@@ -152,6 +153,7 @@ def _judged(case: Case, checks: tuple[Check, ...]) -> Judgement:
     findings: list[Finding] = []
     for check, outcome in outcomes:
         of_check = findings_of(case.model, check.id, outcome)
+        of_check = tuple(as_lower_bound(finding, case.trace) for finding in of_check)
         if spoiling and check.id not in evidence.SPOILING:
             of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
         findings.extend(of_check)
@@ -168,6 +170,8 @@ def _run(check: Check, case: Case) -> Outcome:
     if log is not None:
         reason = cannot_judge(check.id, case.model, log)
         return Outcome(reason=reason) if reason else with_lines(check.run(case), case.trace)
+    if reason := cannot_tell(check.id, case.model, case.trace):
+        return Outcome(reason=reason)
     if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
         return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
     return check.run(case)
@@ -178,7 +182,8 @@ def judge_seeds(model: ErrorModel, traces: tuple[Trace, ...]) -> tuple[Finding, 
 
     Traces that are not whole prove nothing and are left out; then the verdict is INCONCLUSIVE.
     """
-    if len(traces) < 2:
+    if len(traces) < 2 or not all(trace.is_virtual for trace in traces):
+        # What real time makes of a wait is no distribution of the subject's.
         return ()
     cases = tuple(case_of(model, trace) for trace in traces)
     sound = tuple(case for case in cases if not _spoils(case))

@@ -24,7 +24,7 @@ def call_reports(case: Case) -> Iterator[CallReport]:
             call=call.id,
             task=call.task,
             started_ns=call.start.at_ns,
-            ended_ns=None if call.end is None else call.end.at_ns,
+            ended_ns=None if call.over is None else call.over.at_ns,
             outcome=_outcome(call),
             attempts=tuple(_attempt_mark(call, step, ended_at_ns) for step in plans[call.id]),
         )
@@ -40,6 +40,9 @@ def wait_marks(case: Case) -> Iterator[WaitMark]:
 
 
 def _outcome(call: Call) -> str:
+    if call.left is not None and call.end is None:
+        code = call.left.payload.get("exit_code")
+        return "not watched to its end" if code is None else f"exited with code {code}"
     if call.end is None:
         return "never ended" if call.crashed is None else "crashed"
     if call.returned:
@@ -53,7 +56,7 @@ def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
     known_ns = attempt.known_ns
     if known_ns is None:
         # Nothing told the subject: at the latest it knew when it went on, or the run ended.
-        later = step.next.start if step.next is not None else call.end
+        later = step.next.start if step.next is not None else call.over
         known_ns = ended_at_ns if later is None else later.at_ns
     words = {"ok": "ok", "open": "not ended"}
     return AttemptMark(
@@ -88,6 +91,7 @@ def _wait_mark(request: Request, step: Step) -> WaitMark | None:
         observed_ns=waited_ns,
         low_ns=None if wait is None else wait.interval.low_ns,
         high_ns=None if wait is None else wait.interval.high_ns,
+        at_least=wait is not None and not wait.timing.exact,
         legal=step_legal(step),
         basis=basis,
         events=(attempt.start.seq, step.next.start.seq),

@@ -17,6 +17,7 @@ from harness.oracle.attempts import Call
 from harness.oracle.breaker_fold import Breakers
 from harness.oracle.predict import Step, plan
 from harness.oracle.requests import Request
+from harness.oracle.wall import VIRTUAL, Timing
 
 __all__ = ["Planner", "providers_of"]
 
@@ -33,12 +34,14 @@ class Planner:
     Attributes:
         model: with the signals that are for the role of the subject.
         breakers: None where the model has no breakers.
+        timing: how exactly the trace tells times.
     """
 
     model: ErrorModel
     subject: SubjectInfo
     scenario: Scenario
     breakers: Breakers | None
+    timing: Timing = VIRTUAL
 
     def plans(self, calls: tuple[Call, ...]) -> Iterator[tuple[Request, tuple[Step, ...]]]:
         """Yield each request with its steps, in order."""
@@ -49,7 +52,7 @@ class Planner:
     def _plans(
         self, call: Call, request: Request, redoes: int
     ) -> Iterator[tuple[Request, tuple[Step, ...]]]:
-        steps = plan(self.model, self.subject, request, self._entries())
+        steps = plan(self.model, self.subject, request, self._entries(), self.timing)
         place = self._place_of_redo(steps) if redoes else None
         if place is None:
             yield request, tuple(self._excused(call, step) for step in steps)

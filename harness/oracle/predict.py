@@ -13,18 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.model.duration import MICROSECOND_NS, format_duration
+from harness.model.duration import format_duration
 from harness.model.error_model import ErrorModel
 from harness.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from harness.model.trace import SubjectInfo
 from harness.oracle.requests import Attempt, Request
 from harness.oracle.retry_after import asked_wait
 from harness.oracle.signals import Classification, classify
+from harness.oracle.wall import VIRTUAL, Timing
 
 __all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "step_legal"]
 
-#: What float seconds may cost a subject that waits exactly: 600 s * 2 ** -53 is far below it.
-SLACK_NS = MICROSECOND_NS
+#: Of virtual time, where every instant is exact.
+SLACK_NS = VIRTUAL.slack_ns
 #: Dispositions after which nothing more may be sent for the call. What an owner decides, or one
 #: regeneration, is not judged by attempts.
 _ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
@@ -52,6 +53,7 @@ class Wait:
         exact: whether it comes from Retry-After.
         nominal_ns: the middle of the interval.
         basis: where it comes from, in words.
+        timing: how exactly the trace tells it.
     """
 
     retry_number: int
@@ -59,6 +61,7 @@ class Wait:
     exact: bool
     nominal_ns: int
     basis: str
+    timing: Timing = VIRTUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,31 +98,36 @@ def plan(
     subject: SubjectInfo,
     request: Request,
     entries: Mapping[str, int | None] | None = None,
+    timing: Timing = VIRTUAL,
 ) -> tuple[Step, ...]:
     """Return one Step for each attempt of `request`, in order.
 
     Args:
         entries: attempts that the chain grants each provider; None: what the policy has.
+        timing: how exactly the trace tells times.
     """
-    return tuple(_steps(model, subject, request, entries or {}))
+    return tuple(_steps(model, subject, request, entries or {}, timing))
 
 
 def step_legal(step: Step) -> bool:
-    """Return whether the wait of a step that had to be retried is legal, within SLACK_NS.
+    """Return whether the wait of a step that had to be retried is legal, within its slack.
 
     Where a failure could be known from a status before its body had arrived, both instants are
-    legal to count from.
+    legal to count from. In real time no wait is too long.
     """
     attempt = step.attempt
     if step.wait is None or step.next is None or attempt.known_ns is None:
         return step.act in ("retry", "unjudged", "none")
-    legal = step.wait.interval
+    legal, timing = step.wait.interval, step.wait.timing
     earliest_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    return (
-        earliest_ns + legal.low_ns - SLACK_NS
-        <= step.next.start.at_ns
-        <= attempt.known_ns + legal.high_ns + SLACK_NS
-    )
+    slack_ns = timing.slack_ns
+    if attempt.signal is not None and attempt.signal.kind == "deadline":
+        # The wait begins with the subject's own close, which was seen when it was seen.
+        slack_ns += timing.late_ns
+    if earliest_ns + legal.low_ns - slack_ns > step.next.start.at_ns:
+        return False
+    latest_ns = attempt.known_ns + legal.high_ns + timing.slack_ns
+    return not timing.exact or step.next.start.at_ns <= latest_ns
 
 
 def _steps(
@@ -127,6 +135,7 @@ def _steps(
     subject: SubjectInfo,
     request: Request,
     entries: Mapping[str, int | None],
+    timing: Timing,
 ) -> Iterator[Step]:
     failures: Counter[tuple[str, str]] = Counter()
     honored: Counter[tuple[str, str]] = Counter()
@@ -164,9 +173,10 @@ def _steps(
             yield step
             continue
         skipped = 0 if model.retry_after.advances_schedule else honored[account]
-        wait = _wait(model, step, ruling, attempt.known_ns, failures[account] - skipped)
+        known_ns = attempt.known_ns + timing.ahead_ns
+        wait = _wait(model, step, ruling, known_ns, failures[account] - skipped)
         honored[account] += wait.exact
-        yield replace(step, wait=wait)
+        yield replace(step, wait=replace(wait, timing=timing))
 
 
 def _act(

@@ -119,6 +119,8 @@ def in_requests(
     staged: Sequence[TraceEvent],
     several: bool,
     worked: Sequence[TraceEvent] = (),
+    exited: TraceEvent | None = None,
+    unwatched: bool = False,
 ) -> tuple[Request, ...]:
     """Return the requests of a call, with their attempts numbered anew.
 
@@ -128,8 +130,12 @@ def in_requests(
         staged: what the state machine was asked during the call.
         several: whether the call may ask for more than one answer.
         worked: what was done about the tools that the model asked for during the call.
+        exited: the end of the process that made the call, where nobody told how the call ended.
+        unwatched: whether nobody told how it ended.
     """
     if not several:
+        if end is None and unwatched:
+            return (_untold(call, tuple(attempts), exited),)
         outcome: Literal["returned", "raised", "open"] = "open"
         if end is not None:
             outcome = "returned" if ended_well(end) else "raised"
@@ -151,6 +157,15 @@ def in_requests(
         found.append(replace(request, begins_stage=gated or anew))
         since = began
     return tuple(found)
+
+
+def _untold(call: str, attempts: tuple[Attempt, ...], exited: TraceEvent | None) -> Request:
+    """Return the one request of a call of which only is known that no more came of it."""
+    outcome: Literal["given_up", "good", "cut"] = "cut"
+    if exited is not None and attempts and attempts[-1].outcome != "open":
+        # Who has ended tries no more.
+        outcome = "good" if attempts[-1].outcome == "ok" else "given_up"
+    return Request(id=call, number=1, attempts=attempts, end=exited, outcome=outcome)
 
 
 def _groups(

@@ -33,6 +33,8 @@ class Signal:
         status: of an `http_error` only: a 200 says nothing of the failure inside it.
         error_code: the provider's own `error.code`, as text.
         error_type: the provider's own `error.type`.
+        means: the name that the error has whichever provider sends it; None where it is the code,
+            or where nobody knows.
         headers: of the response, lower-case names; empty where there was none.
     """
 
@@ -40,6 +42,7 @@ class Signal:
     status: int | None = None
     error_code: str | None = None
     error_type: str | None = None
+    means: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -99,7 +102,7 @@ def meets(pattern: SignalPattern, signal: Signal) -> bool:
         return False
     if pattern.statuses and not any(_in_range(signal.status, item) for item in pattern.statuses):
         return False
-    if pattern.error_codes and signal.error_code not in pattern.error_codes:
+    if pattern.error_codes and not {signal.error_code, signal.means} & {*pattern.error_codes}:
         return False
     return not pattern.error_types or signal.error_type in pattern.error_types
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
 import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -15,15 +16,15 @@ from typing import Any
 
 from harness.model.duration import SECOND_NS
 from harness.model.scenario import Scenario, Task
-from harness.run.host import RecordingHost
+from harness.run.host import Recording, RecordingHost
 from harness.sim.context import CALL_ID
 from harness.sim.escapes import SimEscape, SimKilled
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 from harness.subjects.outcome import describe_exception, describe_reply
-from harness.subjects.ports import ProviderRequest
+from harness.subjects.ports import API_KEY, ProviderRequest
 
-__all__ = ["async_main", "sync_main"]
+__all__ = ["CallDriver", "PlannedCall", "async_main", "planned_calls", "sync_main"]
 
 #: How long the world goes on after the last call ended. A retry that a subject left running in
 #: the background shows itself in this time; the longest default wait is 160 s.
@@ -31,38 +32,51 @@ SETTLE_NS = 600 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class PlannedCall:
+    """One call that a scenario asks for: the copy `copy` (1-based) of `task`."""
+
     id: str
     copy: int
     task: Task
 
 
-def _calls(scenario: Scenario) -> list[_Call]:
+def planned_calls(scenario: Scenario) -> list[PlannedCall]:
+    """Return the calls of `scenario` in order."""
     return [
-        _Call(id=f"{task.id}/{copy}", copy=copy, task=task)
+        PlannedCall(id=f"{task.id}/{copy}", copy=copy, task=task)
         for task in scenario.tasks
         for copy in range(1, task.copies + 1)
     ]
 
 
-class _Driver:
-    """What async and sync driving have in common: the request, and the facts that are recorded."""
+class CallDriver:
+    """What all ways of driving have in common: the request, and the facts that are recorded.
 
-    def __init__(self, world: World, binding: Binding) -> None:
-        self.world = world
+    Args:
+        ledger: where the facts go.
+    """
+
+    def __init__(self, ledger: Recording, binding: Binding, scenario: Scenario) -> None:
+        self.ledger = ledger
         self.binding = binding
-        self.host = RecordingHost(world.kernel)
+        self.host = RecordingHost(ledger)
+        endpoint = scenario.provider.endpoint
+        self.where = {} if endpoint is None else endpoint.model_dump()
 
     def request(self, task: Task) -> ProviderRequest:
+        """Return what the adapter is given for a call of `task`."""
         return ProviderRequest(
+            **self.where,
+            api_key=API_KEY if task.key is None else _key_named(task.key),
             messages=[{"role": "user", "content": task.prompt}],
             stream=task.stream,
             timeout_s=task.timeout / SECOND_NS,
             host=self.host,
         )
 
-    def started(self, call: _Call) -> None:
-        self.world.kernel.record(
+    def started(self, call: PlannedCall) -> None:
+        """Record that a call begins."""
+        self.ledger.record(
             "harness",
             "call.started",
             call=call.id,
@@ -72,24 +86,30 @@ class _Driver:
             prompt=call.task.prompt,
         )
 
-    def returned(self, call: _Call, value: object) -> None:
-        self.world.kernel.record("harness", "call.returned", call=call.id, **describe_reply(value))
+    def returned(self, call: PlannedCall, value: object) -> None:
+        """Record that a call returned."""
+        self.ledger.record("harness", "call.returned", call=call.id, **describe_reply(value))
 
-    def raised(self, call: _Call, error: BaseException) -> None:
+    def raised(self, call: PlannedCall, error: BaseException) -> None:
+        """Record what a call raised.
+
+        Raises:
+            BaseException: it was raised by the end of the world, and is no outcome.
+        """
         # The world ends a call that never did by closing its coroutine: that is no outcome.
         if issubclass(type(error), (SimEscape, SimKilled, GeneratorExit)):
             raise error
         chain = describe_exception(error, self.binding.classify)
-        self.world.kernel.record("harness", "call.raised", call=call.id, chain=chain)
+        self.ledger.record("harness", "call.raised", call=call.id, chain=chain)
 
 
 def async_main(
     world: World, binding: Binding, scenario: Scenario
 ) -> Callable[[], Coroutine[Any, Any, None]]:
     """Return the main coroutine function that drives an async subject through `scenario`."""
-    driver = _Driver(world, binding)
+    driver = CallDriver(world.kernel, binding, scenario)
 
-    async def one(call: _Call) -> None:
+    async def one(call: PlannedCall) -> None:
         CALL_ID.set(call.id)
         if call.task.at:
             await asyncio.sleep(call.task.at / SECOND_NS)
@@ -103,7 +123,7 @@ def async_main(
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        await asyncio.gather(*(loop.create_task(one(call)) for call in _calls(scenario)))
+        await asyncio.gather(*(loop.create_task(one(call)) for call in planned_calls(scenario)))
         await asyncio.sleep(SETTLE_NS / SECOND_NS)
 
     return main
@@ -111,9 +131,9 @@ def async_main(
 
 def sync_main(world: World, binding: Binding, scenario: Scenario) -> Callable[[], None]:
     """Return the main function that drives a blocking subject through `scenario`."""
-    driver = _Driver(world, binding)
+    driver = CallDriver(world.kernel, binding, scenario)
 
-    def one(call: _Call) -> None:
+    def one(call: PlannedCall) -> None:
         CALL_ID.set(call.id)
         if call.task.at:
             world.kernel.pause(call.task.at)
@@ -126,7 +146,7 @@ def sync_main(world: World, binding: Binding, scenario: Scenario) -> Callable[[]
             driver.returned(call, value)
 
     def main() -> None:
-        calls = _calls(scenario)
+        calls = planned_calls(scenario)
         if len(calls) == 1:
             contextvars.copy_context().run(one, calls[0])
         else:
@@ -140,3 +160,8 @@ def sync_main(world: World, binding: Binding, scenario: Scenario) -> Callable[[]
         world.kernel.pause(SETTLE_NS)
 
     return main
+
+
+def _key_named(name: str) -> str:
+    """Return the key that a scenario calls `name`, in the shape of a real one."""
+    return f"sk-simulated-{hashlib.sha256(name.encode()).hexdigest()[:20]}"

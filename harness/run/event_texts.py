@@ -38,6 +38,14 @@ def _raised(payload: _Payload) -> str:
     return f"{payload['call']} raised {outer['type']}{typed}"
 
 
+def _left(payload: _Payload) -> str:
+    if (code := payload["exit_code"]) is not None:
+        return f"the program of {payload['call']} ended with code {code}"
+    if (signal := payload["signal"]) is not None:
+        return f"the program of {payload['call']} was ended by {signal}"
+    return f"{payload['call']} was not watched any longer"
+
+
 def _disk_act(payload: _Payload) -> str:
     where = payload["file"] or "the folder"
     if "to" in payload:
@@ -114,7 +122,9 @@ def _asked_stage(payload: _Payload) -> str:
 def _fault(payload: _Payload) -> str:
     whose = payload.get("of") or payload.get("provider")
     of = f" of {whose}" if whose else ""
-    return f"fault {payload['fault']}{of} ({payload['fault_kind'].replace('_', ' ')})"
+    early = payload.get("early_ns")
+    too_early = f", {format_duration(early)} too early" if early else ""
+    return f"fault {payload['fault']}{of} ({payload['fault_kind'].replace('_', ' ')}{too_early})"
 
 
 def _used_well(payload: _Payload, who: str) -> str:
@@ -150,6 +160,8 @@ _TEXTS: dict[str, Callable[[_Payload], str]] = {
     "call.returned": lambda p: f"{p['call']} returned",
     "call.raised": _raised,
     "call.crashed": lambda p: f"{p['call']} was cut off",
+    "call.left": _left,
+    "clock.late": lambda p: f"timers were up to {format_duration(p['late_ns'])} late",
     "call.skipped": lambda p: f"{p['call']} was not asked: {p['why']}",
     "process.started": lambda p: f"life {p['life']} starts" + (" and resumes" * p["resume"]),
     "process.crashed": lambda p: f"life {p['life']} is killed",

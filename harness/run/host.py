@@ -7,7 +7,7 @@ apart: these kinds all begin with `declared.`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from harness.fakes.plain import plain as plain_value
 from harness.sim.context import current_call
@@ -15,7 +15,7 @@ from harness.sim.flood import make_room
 from harness.sim.kernel import Kernel
 from harness.subjects.outcome import scrub
 
-__all__ = ["RecordingHost", "plain"]
+__all__ = ["Recording", "RecordingHost", "plain"]
 
 
 def plain(value: object) -> Any:
@@ -23,11 +23,19 @@ def plain(value: object) -> Any:
     return plain_value(value, scrub)
 
 
-class RecordingHost:
-    """Implements `harness.subjects.ports.Host` on a kernel's recorder."""
+class Recording(Protocol):
+    """Where facts go: a kernel, or whatever stands for one in the real world."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
+        """Record a fact."""
+        ...
+
+
+class RecordingHost:
+    """Implements `harness.subjects.ports.Host` on a ledger of facts."""
+
+    def __init__(self, ledger: Recording) -> None:
+        self._ledger = ledger
 
     def audit(
         self,
@@ -64,8 +72,9 @@ class RecordingHost:
         self._declare("model_message", shape=shape)
 
     def _declare(self, what: str, **payload: Any) -> None:
-        make_room(self._kernel)
-        self._kernel.record(
+        if isinstance(self._ledger, Kernel):
+            make_room(self._ledger)
+        self._ledger.record(
             "subject",
             f"declared.{what}",
             call=current_call(),

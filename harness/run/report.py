@@ -12,6 +12,7 @@ from harness.model.finding import (
     CrossingReport,
     Finding,
     Judgement,
+    PassedOver,
     Report,
     RequirementCoverage,
     RunReport,
@@ -81,6 +82,7 @@ def run_report(
         ending_detail=trace.footer.detail,
         # After the last call the world only waits for stragglers: that time is not the subject's.
         virtual_ns=max(ends, default=trace.footer.ended_at_ns),
+        time_base=trace.header.time_base,
         trace_digest=trace.footer.digest,
         trace_file=trace_file,
         replay=replay,
@@ -100,6 +102,7 @@ def assemble(
     runs: tuple[RunReport, ...],
     seeds_findings: tuple[Finding, ...],
     crossings: tuple[CrossingReport, ...] = (),
+    passed_over: tuple[PassedOver, ...] = (),
 ) -> Report:
     """Return the report of all runs of one subject against one model."""
     verdicts = [run.verdict for run in runs]
@@ -117,6 +120,7 @@ def assemble(
         runs=runs,
         coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
         crossings=crossings,
+        passed_over=passed_over,
         checks=check_entries(model),
     )
 

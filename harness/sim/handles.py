@@ -2,9 +2,10 @@
 
 A handle goes onto the queue itself, without a wrapper. By default a task hashes to its address,
 so a set of tasks iterates in another order in every process; ours hash to a number in the order
-of their creation. Futures that a subject is likely to keep in sets do too. The ones that
-`create_future` makes do not: they are awaited once and forgotten, and asyncio's C code has a
-fast path for exactly its own class, which is worth a third of the time of every await.
+of their creation. Futures that a library makes do too, since it may keep them in a set (aiohttp
+wakes whoever waits for a name in the order of one). The ones that asyncio makes for itself do not:
+they are awaited once and forgotten, and its C code has a fast path for exactly its own class, which
+is worth a third of the time of every await.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ What is in none of them is refused by name.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -32,6 +33,7 @@ __all__ = ["SimLoop", "new_event_loop"]
 
 Callback = Callable[..., object]
 
+_frame = sys._getframe
 #: A timer this late is never put on the queue: see FOREVER_NS.
 _NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
 
@@ -139,6 +141,10 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         if when is None:
             raise TypeError("when cannot be None")
         at_ns = seconds_to_ns(when) - MONOTONIC_BASE_NS
+        if at_ns <= self.env._now and when > self.time():
+            # Less than a nanosecond is left. Who asks again until its time has come (as anyio does
+            # for its deadlines) would do so for ever if the clock did not move.
+            at_ns = self.env._now + 1
         return self._call_at_ns(at_ns, callback, args, context)
 
     def _call_at_ns(
@@ -164,8 +170,11 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
     # ------------------------------------------------------------------ tasks and futures
 
     def create_future(self) -> asyncio.Future[Any]:
-        """Return a future; see `handles` for why it is asyncio's own class."""
-        return self._future_class(loop=self)
+        """Return a future; see `handles` for why it is of asyncio's own class for asyncio."""
+        caller: str = _frame(1).f_globals.get("__name__", "")
+        if caller.startswith("asyncio."):
+            return self._future_class(loop=self)
+        return SimFuture(loop=self)
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.load.error_model import load_error_model
@@ -133,3 +135,11 @@ def test_every_condition_of_a_pattern_must_hold() -> None:
     assert not meets(pattern, http(429, "c"))
     assert not meets(pattern, http(404, "a"))
     assert not meets(pattern, Signal(kind="stream_error", error_code="a"))
+
+
+def test_an_error_is_known_by_its_name_whoever_sends_it(model: ErrorModel) -> None:
+    """A provider without codes says in words that the context is too long; the world knows."""
+    said = Signal(kind="http_error", status=400, error_type="invalid_request_error")
+    meant = replace(said, means="context_length_exceeded")
+    assert classify(model, said).pair is None
+    assert classify(model, meant).pair == ("ProviderCapability", "ContextWindowTooSmall")

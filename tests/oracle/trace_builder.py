@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from harness.model.duration import MILLISECOND_NS, parse_duration
 from harness.model.error_model import RetryPolicy
 from harness.model.scenario import Scenario, scenario_digest
 from harness.model.trace import (
+    WALL_EPOCH_NS,
     EndingReason,
     SubjectInfo,
+    TimeBase,
     Trace,
     TraceEvent,
     TraceFooter,
@@ -60,6 +62,9 @@ class TraceBuilder:
         declares: tuple[str, ...] = (),
         retry_policies: tuple[RetryPolicy, ...] = (),
         provider: Mapping[str, Any] | None = None,
+        time_base: TimeBase = "virtual",
+        epoch_ns: int = WALL_EPOCH_NS,
+        role: Literal["provider_adapter", "tool"] = "provider_adapter",
     ) -> None:
         scenario = Scenario.model_validate(
             {
@@ -73,7 +78,7 @@ class TraceBuilder:
         )
         subject = SubjectInfo(
             id="by-hand",
-            role="provider_adapter",
+            role=role,
             style="async",
             declares=declares,
             retry_policies=retry_policies,
@@ -83,6 +88,8 @@ class TraceBuilder:
             scenario_digest=scenario_digest(scenario),
             subject=subject,
             seed=seed,
+            time_base=time_base,
+            epoch_ns=epoch_ns,
         )
         self.stream = stream
         self.now_ns = 0
@@ -150,6 +157,11 @@ class TraceBuilder:
         """End a call with an error: links, or `Class/Code` for a typed error without a cause."""
         links = [link(item) if isinstance(item, str) else item for item in chain]
         self.event("harness", "call.raised", call=call, chain=links)
+        return self
+
+    def leaves(self, exit_code: int | None, call: str = "ask/1") -> Self:
+        """End a call of which nobody tells how it came out."""
+        self.event("harness", "call.left", call=call, exit_code=exit_code, signal=None)
         return self
 
     # What the network and the provider write.

@@ -105,6 +105,28 @@ def test_a_timer_at_an_absolute_time_is_exact() -> None:
     assert value_of(subject) == (300_000_000, 1_000.3)
 
 
+def test_who_asks_again_until_its_time_has_come_is_let_through() -> None:
+    """A deadline that is less than a nanosecond ahead moves the clock, and is no livelock."""
+
+    async def subject() -> int:
+        loop, done = loop_here(), asyncio.Event()
+        # As anyio keeps its deadlines: floats of which no whole nanosecond comes up to the sum.
+        deadlines = [loop.time() + step / 1_000 for step in range(100, 1_000)]
+
+        def look(deadline: float) -> None:
+            if loop.time() < deadline:
+                loop.call_at(deadline, look, deadline)
+            elif deadline == max(deadlines):
+                done.set()
+
+        for deadline in deadlines:
+            look(deadline)
+        await done.wait()
+        return now_ns()
+
+    assert value_of(subject) in (999_000_000, 999_000_001)
+
+
 def test_an_endless_timer_is_never_due() -> None:
     """A task that only waits for infinity is deadlocked."""
 

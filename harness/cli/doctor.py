@@ -182,14 +182,12 @@ def _subjects() -> Iterator[Line]:
 
 
 def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:
-    from harness.load.payloads import load_payloads
     from harness.render.wording import count
     from harness.run.doctor import examine
-    from harness.run.prepare import healthy_scenario, prepare
+    from harness.run.prepare import prepare
 
-    payloads = load_payloads(healthy_scenario().provider.dialect)
-    binding = prepare(spec, payloads)
-    found = examine(binding, payloads, isolate=isolate)
+    binding = prepare(spec)
+    found = examine(binding, isolate=isolate)
     subject = found.subject
     declares = ", ".join(subject.declares) or "nothing"
     yield Line(good=True, text=f"{subject.id}: {subject.style} {subject.role}, declares {declares}")

@@ -28,19 +28,22 @@ Examples:
 """
 
 
+_KINDS = ("scenarios", "models", "maps", "dialects", "subjects", "checks", "requirements")
+
+
 @click.command(name="list", epilog=_EPILOG)
 @click.argument(
     "what",
-    type=click.Choice(["scenarios", "models", "maps", "subjects", "checks", "requirements"]),
-    metavar="scenarios|models|maps|subjects|checks|requirements",
+    type=click.Choice(_KINDS),
+    metavar="|".join(_KINDS),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of objects.")
 @model_option
 def command(what: str, as_json: bool, model: str) -> None:
-    """List scenarios, models (with their readings), maps, subjects, checks or requirements.
+    """List what is shipped: scenarios, models (with their readings), subjects, checks and others.
 
-    Maps are those of foreign logs, for `faultclock judge`. Checks and requirements are those of
-    --model.
+    Maps are those of foreign logs, for `faultclock judge`. Dialects are the APIs that the fake
+    provider speaks. Checks and requirements are those of --model.
     """
     entries, show = _LISTS[what]
     found = entries(model)
@@ -64,7 +67,10 @@ def _scenarios(_: str) -> list[Entry]:
             "why": item.scenario.why.strip(),
             "pair": item.scenario.pair,
             "origin": item.scenario.origin,
-            "faults": [rule.then.kind for rule in item.scenario.provider.faults],
+            "faults": [
+                *(rule.then.kind for rule in item.scenario.provider.faults),
+                *(rule.fault_kind for rule in item.scenario.provider.refusals),
+            ],
             "seeds": item.scenario.seeds,
             "path": item.path,
         }
@@ -114,6 +120,22 @@ def _maps(_: str) -> list[Entry]:
     ]
 
 
+def _dialects(_: str) -> list[Entry]:
+    from harness.load.payloads import dialect_names, load_dialect
+
+    return [
+        {
+            "id": name,
+            "title": data.title,
+            "base_url": data.base_url,
+            "model": data.model,
+            "errors": {error: payload.status for error, payload in data.payloads.items()},
+        }
+        for name in dialect_names()
+        for data in (load_dialect(name),)
+    ]
+
+
 def _subjects(_: str) -> list[Entry]:
     from harness.subjects.registry import catalog
 
@@ -125,6 +147,9 @@ def _subjects(_: str) -> list[Entry]:
             "role": entry.role,
             "needs": list(entry.needs),
             "available": entry.available,
+            "dialect": entry.dialect,
+            "extra": entry.extra,
+            "cannot": list(entry.cannot),
             "fails": entry.fails,
         }
         for entry in catalog()
@@ -184,6 +209,15 @@ def _show_maps(entries: list[Entry]) -> Iterable[str]:
     )
 
 
+def _show_dialects(entries: list[Entry]) -> Iterable[str]:
+    return _columns(
+        [
+            (item["id"], f"{len(item['errors'])} errors", f"{item['title']}, {item['base_url']}")
+            for item in entries
+        ]
+    )
+
+
 def _show_subjects(entries: list[Entry]) -> Iterable[str]:
     kinds = {
         "client": "Clients (real libraries)",
@@ -206,7 +240,9 @@ def _role_words(entry: Entry) -> str:
 
 def _subject_note(entry: Entry) -> str:
     if not entry["available"]:
-        return f"{entry['title']} (not installed: {', '.join(entry['needs'])})"
+        # An extra of ours brings all that is missing, and in versions that go together.
+        way = f": pip install 'faultclock[{entry['extra']}]'" if entry["extra"] else ""
+        return f"{entry['title']} (not installed{way})"
     return f"{entry['title']} (fails {entry['fails']})" if entry["fails"] else str(entry["title"])
 
 
@@ -253,6 +289,7 @@ _LISTS: dict[str, tuple[Callable[[str], list[Entry]], Callable[[list[Entry]], It
     "scenarios": (_scenarios, _show_scenarios),
     "models": (_models, _show_models),
     "maps": (_maps, _show_maps),
+    "dialects": (_dialects, _show_dialects),
     "subjects": (_subjects, _show_subjects),
     "checks": (_checks, _show_checks),
     "requirements": (_requirements, _show_requirements),

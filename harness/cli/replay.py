@@ -39,16 +39,20 @@ from a file of yours needs --subject, since a trace holds no paths.
 @inline_option
 def command(trace: str, subject: str | None, inline: bool) -> int:
     """Run a stored trace again: identical, or the first event that differs."""
-    from harness.load.payloads import load_payloads
     from harness.load.trace_file import read_trace
 
     recorded = read_trace(trace)
+    if recorded.header.time_base == "wall":
+        raise InputError(
+            f"{trace} was recorded in real time, which nobody can have again",
+            hint="judge it: faultclock judge",
+        )
     spec = subject or _own_subject(recorded)
 
     from harness.run.prepare import prepare
     from harness.run.replay import replay
 
-    binding = prepare(spec, load_payloads(recorded.header.scenario.provider.dialect))
+    binding = prepare(spec)
     result = replay(recorded, binding, isolate=not inline)
     _tell(recorded, result)
     return OK if result.identical else NONCONFORMING

@@ -155,19 +155,19 @@ def _request(
 ) -> SuiteRequest:
     """Load what was named, the subject last: it is the slowest, and the files may be wrong."""
     from harness.load.error_model import load_error_model
-    from harness.load.payloads import load_payloads
     from harness.load.scenario import find_scenarios, shipped_scenarios
 
     error_model = load_error_model(model, readings)
     found = find_scenarios(selectors)
     shipped = set(shipped_scenarios().values())
 
-    from harness.cli.selection import crashed_at, fitting, of_variant, without_root
+    from harness.cli.selection import crashed_at, fitting, of_variant, playable, without_root
     from harness.run.prepare import prepare
     from harness.run.suite import SuiteRequest
 
-    binding = prepare(subject, load_payloads("openai-chat"))
+    binding = prepare(subject)
     fits = fitting(found, selectors, binding, error_model.id)
+    fits, passed_over = playable(fits, selectors, binding)
     runnable = of_variant([scenario for item in fits for scenario in item.runnable], variant)
     return SuiteRequest(
         scenarios=crashed_at(runnable, crash_at_event),
@@ -182,6 +182,7 @@ def _request(
             item.scenario.id: without_root(item.path) for item in found if item.path not in shipped
         },
         crossings=tuple(item.crossing for item in fits if item.crossing is not None),
+        passed_over=passed_over,
     )
 
 

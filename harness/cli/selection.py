@@ -11,10 +11,11 @@ from harness.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from harness.load.scenario import LoadedScenario
+    from harness.model.finding import PassedOver
     from harness.model.scenario import Scenario
     from harness.subjects.binding import Binding
 
-__all__ = ["crashed_at", "fitting", "of_variant", "without_root"]
+__all__ = ["crashed_at", "fitting", "of_variant", "playable", "without_root"]
 
 
 def fitting(
@@ -59,6 +60,38 @@ def fitting(
             hint=f"they are for {' and '.join(others)}: choose with --model, or name one by its id",
         )
     return chosen
+
+
+def playable(
+    fits: Sequence[LoadedScenario], selectors: Sequence[str], binding: Binding
+) -> tuple[tuple[LoadedScenario, ...], tuple[PassedOver, ...]]:
+    """Return those of `fits` that can be played in the subject's dialect, and the others.
+
+    Raises:
+        InputError: one that was named by itself cannot, or none can.
+    """
+    from harness.model.finding import PassedOver
+    from harness.run.spoken import cannot_be_said, spoken
+
+    chosen: list[LoadedScenario] = []
+    others: list[PassedOver] = []
+    for item in fits:
+        reasons = (cannot_be_said(scenario, binding) for scenario in item.runnable)
+        reason = next((found for found in reasons if found is not None), None)
+        if reason is None or _is_named(item, selectors):
+            # One that is named by itself is refused here, with what to do.
+            for scenario in item.runnable:
+                spoken(scenario, binding)
+            chosen.append(item)
+        else:
+            others.append(PassedOver(scenario=item.scenario.id, because=reason))
+    if not chosen:
+        raise InputError(
+            f"no scenario fits: {others[0].scenario} is the first of {len(others)}, and"
+            f" {others[0].because}",
+            hint="choose another subject, or scenarios that name no dialect",
+        )
+    return tuple(chosen), tuple(others)
 
 
 def of_variant(scenarios: Sequence[Scenario], variant: str | None) -> tuple[Scenario, ...]:

@@ -25,6 +25,8 @@ class ErrorPayload(Value):
     text: str | None = None
     """A body that is no JSON, such as a proxy's HTML. Exactly one of `body` and `text`."""
     content_type: str = Field(default="application/json", pattern=r"^[a-z]+/[a-z0-9.+-]+(;.*)?$")
+    means: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """The name of the error that this one is in other words; None: it is one of its own."""
     headers: dict[str, str] = {}
     """Headers that come with it; a scenario's fault may override each."""
     source: str = Field(min_length=1)

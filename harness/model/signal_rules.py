@@ -113,7 +113,7 @@ class SignalPattern(Value):
     )
     """`429` or `500-599`."""
     error_codes: tuple[str, ...] = ()
-    """The provider's own `error.code` values."""
+    """The provider's own `error.code` values, or the names that errors have in every dialect."""
     error_types: tuple[str, ...] = ()
     """The provider's own `error.type` values."""
     causes: tuple[str, ...] = ()

@@ -47,10 +47,14 @@ class Signal:
 
     def __str__(self) -> str:
         what = str(self.status) if self.status is not None else _WORDS[self.kind]
-        named = self.error_code or self.error_type
-        if named is None:
-            return what
-        return f"{what} {named}" if self.status is not None else f"{what}: {named}"
+        # Some providers give the status once more as their code: that names nothing.
+        named = next(
+            (word for word in (self.error_code, self.error_type) if word not in (None, what)), None
+        )
+        if named is not None:
+            what = f"{what} {named}" if self.status is not None else f"{what}: {named}"
+        # What is decided by has to be seen in what is said of it.
+        return what if self.means is None else f"{what} ({self.means})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

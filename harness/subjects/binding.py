@@ -26,7 +26,7 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 from harness.errors import SubjectError
 from harness.model.retry_policy import RetryPolicy
-from harness.model.scenario import Role
+from harness.model.scenario import DEFAULT_DIALECT, Role
 from harness.model.trace import SubjectInfo
 from harness.subjects.outcome import Classify
 from harness.subjects.ports import ProviderRequest
@@ -37,7 +37,16 @@ __all__ = ["Binding", "Declares", "Options", "bind", "provider_adapter"]
 Declares = Literal["errors", "audit", "events", "user", "model", "operator"]
 
 #: The options that a person may give to the decorator of any role.
-_OPTIONS = ("id", "title", "classify", "declares", "inline", "warm_in_place", "distributions")
+_OPTIONS = (
+    "id",
+    "title",
+    "classify",
+    "declares",
+    "inline",
+    "warm_in_place",
+    "distributions",
+    "dialect",
+)
 
 _EXAMPLE = "put @{0} on `async def subject({1})` or `def subject({1})`"
 
@@ -61,6 +70,8 @@ class Binding:
         warm_in_place: what a call leaves behind in the process changes nothing in a later call
             (library caches, but no client), so a rehearsal may be held where runs fork from.
         distributions: names of the libraries whose versions belong in a trace.
+        dialects: the APIs of a model's provider that it speaks, such as `anthropic-messages`. A
+            scenario that names none is played in the first.
         source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
     """
@@ -77,8 +88,14 @@ class Binding:
     inline: bool = False
     warm_in_place: bool = False
     distributions: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = (DEFAULT_DIALECT,)
     source_digest: str | None = None
     contract: Any = None
+
+    @property
+    def dialect(self) -> str:
+        """The API in which a scenario that names none is played."""
+        return self.dialects[0]
 
     def __call__(self, *args: Any) -> Any:
         """Call the bound function as if it were not bound."""
@@ -150,6 +167,7 @@ def provider_adapter(
     *,
     open: Callable[..., Any] | None = None,
     retry_policies: tuple[RetryPolicy, ...] = (),
+    dialect: str | tuple[str, ...] = ...,
     **options: Unpack[Options],
 ) -> Callable[[Callable[..., Any]], Binding]: ...
 
@@ -186,6 +204,7 @@ def bind(
     inline: bool = False,
     warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
+    dialect: str | tuple[str, ...] = DEFAULT_DIALECT,
     **unknown: object,
 ) -> Binding:
     """Bind `function` in a role. The decorator of each role calls this; it has all checks.
@@ -206,6 +225,10 @@ def bind(
             f"@{role} has no option {option!r}", hint=f"known: {', '.join(_OPTIONS)}"
         )
     _check_options(open, classify, declares, retry_policies, distributions)
+    if not dialect:
+        raise SubjectError("dialect names nothing", hint="leave it out for openai-chat")
+    if not isinstance(dialect, str):
+        _check_names("dialect", dialect)
     _check_function(function, role=role, takes=takes, takes_client=open is not None)
     name = id if id is not None else _default_id(function)
     if not name or any(character.isspace() for character in name):
@@ -228,6 +251,7 @@ def bind(
         inline=bool(inline),
         warm_in_place=bool(warm_in_place),
         distributions=tuple(distributions),
+        dialects=(dialect,) if isinstance(dialect, str) else tuple(dialect),
         contract=contract,
     )
 

@@ -307,6 +307,27 @@ async def _once_more(request: ProviderRequest) -> None:
         request.host.event("background-retry-failed", signal=failure.kind)
 
 
+#: A pause in a stream that lasts longer than this.
+_PAUSE_S = 0.25
+
+
+@miniature("pause-is-the-end", "Takes a pause in a stream for its end", fails="swallow.silent")
+async def _pause_is_the_end(request: ProviderRequest) -> Reply:
+    exchange, call, told = ChatExchange(request), StudCall(request), ""
+    asking = asyncio.create_task(ask_once(exchange, request.timeout_s))
+    while not (await asyncio.wait({asking}, timeout=_PAUSE_S))[0]:
+        if exchange.received_text and exchange.received_text == told:
+            asking.cancel()
+            await asyncio.wait({asking})
+            return Reply(told)
+        told = exchange.received_text
+    try:
+        return asking.result()
+    except AttemptError as failure:
+        await asyncio.sleep(call.next_wait_s(failure))
+    return await converse(request, call)
+
+
 # What the evidence checks are for.
 
 

@@ -18,7 +18,7 @@ import time
 
 from harness.subjects.binding import Declares, provider_adapter
 from harness.subjects.chat_exchange import ChatExchange
-from harness.subjects.ports import ProviderRequest, Reply
+from harness.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 from harness.subjects.stud import AttemptError, StudCall
 
 __all__ = [
@@ -40,6 +40,7 @@ _READ_BYTES = 65_536
     title="Correct stud-cli adapter without an SDK, async",
     declares=DECLARES,
     inline=True,
+    dialect=OPENAI_ALIKE,
 )
 async def reference(request: ProviderRequest) -> Reply:
     """Answer `request`, or raise the typed error that ends the call."""
@@ -51,6 +52,7 @@ async def reference(request: ProviderRequest) -> Reply:
     title="Correct stud-cli adapter without an SDK, blocking",
     declares=DECLARES,
     inline=True,
+    dialect=OPENAI_ALIKE,
 )
 def reference_sync(request: ProviderRequest) -> Reply:
     """Answer `request`, or raise the typed error that ends the call."""

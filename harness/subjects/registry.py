@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
@@ -27,11 +27,9 @@ from harness.errors import SubjectError, UnknownNameError
 from harness.model.scenario import Role
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.miniatures import Miniature
+from harness.subjects.shipped import SHIPPED
 
 __all__ = ["SubjectEntry", "catalog", "load_subject", "shipped_ids"]
-
-#: Which extra of the distribution brings a library.
-_EXTRAS = {"openai": "openai", "httpx2": "openai", "tenacity": "openai"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +48,9 @@ class SubjectEntry:
         model: id of the error model that it is right by, or made to fail by.
         shown_by: id of the scenario that shows a miniature, where it says so itself.
         origin: the public bug that a miniature has.
+        dialect: the API that it speaks.
+        extra: of the distribution that installs what it needs.
+        cannot: what a client does in the real world and not in the simulated one.
     """
 
     id: str
@@ -62,114 +63,10 @@ class SubjectEntry:
     model: str = "stud-cli"
     shown_by: str | None = None
     origin: str | None = None
+    dialect: str = "openai-chat"
+    extra: str | None = None
+    cannot: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class _Shipped:
-    """A subject that is not imported yet.
-
-    Attributes:
-        place: `module:name`, below `harness.subjects`.
-        needs: libraries that it imports; a client of one needs it, and a reference needs none.
-    """
-
-    place: str
-    title: str
-    _: KW_ONLY
-    role: Role = "provider_adapter"
-    model: str = "stud-cli"
-    needs: tuple[str, ...] = ()
-
-    @property
-    def kind(self) -> Literal["client", "reference"]:
-        return "client" if self.needs else "reference"
-
-
-#: Titles are repeated from the bindings: a list must not import every runtime.
-_SHIPPED = {
-    "reference": _Shipped("reference:reference", "Correct stud-cli adapter without an SDK, async"),
-    "reference-sync": _Shipped(
-        "reference:reference_sync", "Correct stud-cli adapter without an SDK, blocking"
-    ),
-    "reference-own-policy": _Shipped(
-        "reference_own_policy:reference_own_policy",
-        "Correct stud-cli adapter with a retry policy that it declares",
-    ),
-    "reference-runtime": _Shipped(
-        "reference_runtime.bound:reference_runtime",
-        "Correct agent runtime of the stud-cli model, async",
-        role="runtime",
-    ),
-    "reference-relavium": _Shipped(
-        "reference_agents.relavium:reference_relavium",
-        "Correct agent runtime of the Relavium model, async",
-        role="runtime",
-        model="relavium",
-    ),
-    "reference-afk": _Shipped(
-        "reference_agents.afk:reference_afk",
-        "Correct agent runtime of the AFK model, async",
-        role="runtime",
-        model="afk",
-    ),
-    "reference-kode-sdk": _Shipped(
-        "reference_agents.kode:reference_kode",
-        "Correct agent runtime of the KODE SDK model, async",
-        role="runtime",
-        model="kode-sdk",
-    ),
-    "reference-error-matrix": _Shipped(
-        "reference_agents.matrix:reference_matrix",
-        "Correct agent runtime of the Error Handling Matrix model, async",
-        role="runtime",
-        model="error-matrix",
-    ),
-    "reference-tool": _Shipped(
-        "reference_tool:reference_tool", "Correct tool that asks a web service, async", role="tool"
-    ),
-    "reference-tool-sync": _Shipped(
-        "reference_tool:reference_tool_sync",
-        "Correct tool that asks a web service, blocking",
-        role="tool",
-    ),
-    "reference-extension": _Shipped(
-        "reference_extension:reference_extension",
-        "Correct extension with a background beat, async",
-        role="extension",
-    ),
-    "reference-extension-sync": _Shipped(
-        "reference_extension:reference_extension_sync",
-        "Correct extension with a background beat, blocking",
-        role="extension",
-    ),
-    "reference-store": _Shipped(
-        "reference_store:reference_store",
-        "Correct session store on files, blocking",
-        role="session_store",
-    ),
-    "reference-store-async": _Shipped(
-        "reference_store:reference_store_async",
-        "Correct session store on files, async",
-        role="session_store",
-    ),
-    "openai-async": _Shipped(
-        "openai_sdk:openai_async", "OpenAI SDK as it is, async", needs=("openai",)
-    ),
-    "openai-sync": _Shipped(
-        "openai_sdk:openai_sync", "OpenAI SDK as it is, blocking", needs=("openai",)
-    ),
-    "openai-stud": _Shipped(
-        "openai_stud:openai_stud",
-        "OpenAI SDK with tenacity, by the stud-cli model",
-        needs=("openai", "tenacity"),
-    ),
-    "openai-agent": _Shipped(
-        "openai_agent:openai_agent",
-        "Small agent on the OpenAI SDK, as many are written",
-        role="runtime",
-        needs=("openai",),
-    ),
-}
 
 #: Where miniatures are, by module. Whoever runs a subject of their own pays for none of them.
 _MINIATURES = {
@@ -193,7 +90,7 @@ def _miniatures() -> dict[str, Miniature]:
 
 def shipped_ids() -> tuple[str, ...]:
     """Return the ids of all shipped subjects."""
-    return (*_SHIPPED, *_miniatures())
+    return (*SHIPPED, *_miniatures())
 
 
 def catalog() -> tuple[SubjectEntry, ...]:
@@ -207,8 +104,11 @@ def catalog() -> tuple[SubjectEntry, ...]:
             needs=item.needs,
             model=item.model,
             available=not _missing(item.needs),
+            dialect=item.dialect,
+            extra=item.extra,
+            cannot=item.cannot,
         )
-        for id_, item in _SHIPPED.items()
+        for id_, item in SHIPPED.items()
     )
     miniatures = (
         SubjectEntry(
@@ -239,7 +139,7 @@ def load_subject(spec: str) -> Binding:
     """
     if spec.startswith(_MINIATURE_PREFIX) and spec in _miniatures():
         return _miniatures()[spec].binding
-    if spec in _SHIPPED:
+    if spec in SHIPPED:
         return _load_shipped(spec)
     place, colon, name = spec.rpartition(":")
     if not colon:
@@ -258,12 +158,12 @@ def load_subject(spec: str) -> Binding:
 
 
 def _load_shipped(id_: str) -> Binding:
-    item = _SHIPPED[id_]
+    item = SHIPPED[id_]
     missing = _missing(item.needs)
     if missing:
         raise SubjectError(
             f"subject {id_!r} needs {' and '.join(missing)}, which is not installed",
-            hint=_install_hint(missing[0]),
+            hint=_install_hint(missing[0], item.extra),
         )
     place, _, name = item.place.partition(":")
     try:
@@ -271,7 +171,8 @@ def _load_shipped(id_: str) -> Binding:
     except ImportError as error:
         # An older version of the library without a name that the adapter uses.
         raise SubjectError(
-            f"subject {id_!r} cannot be imported: {error}", hint=_install_hint(item.needs[0])
+            f"subject {id_!r} cannot be imported: {error}",
+            hint=_install_hint(item.needs[0], item.extra),
         ) from error
     binding = getattr(module, name)
     assert isinstance(binding, Binding)
@@ -390,11 +291,18 @@ def _where(place: str, error: BaseException) -> str:
 
 
 def _missing(needs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in needs if name not in sys.modules and find_spec(name) is None)
+    return tuple(name for name in needs if name not in sys.modules and not _is_installed(name))
 
 
-def _install_hint(name: str) -> str:
-    extra = _EXTRAS.get(name)
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        # Of `google.genai` where there is no `google` at all.
+        return False
+
+
+def _install_hint(name: str, extra: str | None = None) -> str:
     return f"pip install {name}" if extra is None else f"pip install 'faultclock[{extra}]'"
 
 

@@ -19,7 +19,7 @@ from harness.cli.app import app
 from harness.load.payloads import load_payloads
 from harness.load.scenario import load_scenario
 from harness.model.fault import AttemptRange, Fault, HttpError, OkWithErrorBody, StreamError
-from harness.model.scenario import Scenario
+from harness.model.scenario import DEFAULT_DIALECT, Scenario
 from harness.subjects.registry import load_subject
 from tests.architecture.source_tree import PROJECT
 from tests.architecture.test_import_direction import ROOMS
@@ -91,7 +91,7 @@ def test_an_example_scenario_loads(page: str, number: int, tmp_path: Path) -> No
     file = tmp_path / "example.yaml"
     file.write_text(text, "utf-8")
     scenario = load_scenario(file)
-    known = load_payloads(scenario.provider.dialect)
+    known = load_payloads(scenario.provider.dialect or DEFAULT_DIALECT)
     for rule in scenario.provider.faults:
         if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError)):
             assert rule.then.error in known

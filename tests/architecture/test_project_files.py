@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 
 import harness
+from harness.subjects.clients.catalog import CLIENTS
 from tests.architecture.source_tree import PROJECT
 
-PINNED = ("demo", "dev", "bench")
-#: Groups of `pyproject.toml` that each pinned file holds beside the package's own dependencies.
-GROUPS = {"demo": ("build",), "dev": ("build", "dev"), "bench": ("build", "bench")}
+#: Pinned files that agree: what one of them holds is what the others have tested.
+AGREE = ("demo", "dev", "bench")
+PINNED = (*AGREE, "openai2")
+#: Groups and extras of `pyproject.toml` that each holds beside the package's own dependencies.
+GROUPS = {
+    "demo": ("build",),
+    "dev": ("build", "dev"),
+    "bench": ("build", "bench"),
+    "openai2": ("build", "openai2"),
+}
+#: Clients that demand openai<3, and with it an environment of their own.
+APART = ("litellm", "openai-agents")
+EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), "openai2": APART}
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -26,6 +37,19 @@ def _name(requirement: str) -> str:
     match = _NAME.match(requirement)
     assert match is not None, requirement
     return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def _extra(name: str) -> tuple[set[str], set[str]]:
+    """Return what an extra asks for, and the names of the extras that it is made of."""
+    asked, extras = set(), {name}
+    for item in _pyproject()["project"]["optional-dependencies"][name]:
+        ours = re.fullmatch(r"faultclock\[([\w,-]+)\]", item)
+        if ours is None:
+            asked.add(_name(item))
+        for inner in ours[1].split(",") if ours is not None else ():
+            more, named = _extra(inner)
+            asked, extras = asked | more, extras | named
+    return asked, extras
 
 
 def _pinned(name: str) -> dict[str, str]:
@@ -41,10 +65,10 @@ def test_everything_that_is_asked_for_is_pinned(name: str) -> None:
     project = _pyproject()
     asked = [
         *project["project"]["dependencies"],
-        *project["project"]["optional-dependencies"]["openai"],
         *(item for group in GROUPS[name] for item in project["dependency-groups"][group]),
     ]
-    assert {_name(item) for item in asked} <= set(_pinned(name))
+    of_extras = set().union(*(_extra(extra)[0] for extra in EXTRAS[name]))
+    assert {_name(item) for item in asked} | of_extras <= set(_pinned(name))
 
 
 @pytest.mark.parametrize("name", PINNED)
@@ -59,17 +83,39 @@ def test_each_pin_has_one_version_and_hashes_and_no_address(name: str) -> None:
 def test_the_pinned_files_agree() -> None:
     """What the demo shows is what the tests have tested and the benchmarks have measured."""
     versions: dict[str, set[str]] = {}
-    for name in PINNED:
+    for name in AGREE:
         for package, entry in _pinned(name).items():
             versions.setdefault(package, set()).update(re.findall(r"==([\w.]+)\s", entry)[:1])
     assert {package: found for package, found in versions.items() if len(found) > 1} == {}
 
 
-def test_the_extra_all_installs_every_other_extra() -> None:
-    """One word brings everything that can stand together."""
+def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> None:
+    """One word brings them together."""
     extras = _pyproject()["project"]["optional-dependencies"]
-    named = set(re.findall(r"\[([\w,-]+)\]", " ".join(extras["all"]))[0].split(","))
-    assert named == set(extras) - {"all"}
+    assert _extra("all")[1] == set(extras) - set(APART)
+
+
+def test_every_client_that_comes_bound_has_its_extra() -> None:
+    """What the list of subjects tells a person to install can be installed."""
+    extras = _pyproject()["project"]["optional-dependencies"]
+    named = {entry.extra for entry in CLIENTS.values()}
+    assert named <= set(extras)
+    assert set(extras) - named <= {"all", "record", "sdk"}
+
+
+def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:
+    """Their tests are run by name, in their own environment, and collected nowhere else."""
+    assert "openai==3." in _pinned("dev")["openai"]
+    assert "openai==2." in _pinned("openai2")["openai"]
+    makefile = (PROJECT / "Makefile").read_text("utf-8")
+    assert "$(VENV2)/bin/python -m pytest -q tests/clients_openai2\n" in makefile
+    assert "clients_openai2" in _pyproject()["tool"]["pytest"]["norecursedirs"]
+    tested = "".join(
+        path.read_text("utf-8") for path in (PROJECT / "tests" / "clients_openai2").glob("*.py")
+    )
+    for id_, entry in CLIENTS.items():
+        if entry.extra in APART:
+            assert f'"{id_}"' in tested, id_
 
 
 def test_the_version_is_one_and_has_its_changes() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.command_line import faultclock
 
-KINDS = ("scenarios", "models", "subjects", "checks", "requirements")
+KINDS = ("scenarios", "models", "maps", "dialects", "subjects", "checks", "requirements")
 
 
 def listed(kind: str, *options: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.selection import crashed_at, fitting, of_variant, without_root
+from harness.cli.selection import crashed_at, fitting, of_variant, playable, without_root
 from harness.errors import InputError, UnknownNameError
 from harness.load.scenario import LoadedScenario
 from harness.model.scenario import Scenario
@@ -112,3 +112,27 @@ def test_a_report_names_files_from_the_working_folder(
     """An absolute path holds a user's or a machine's name."""
     monkeypatch.chdir(tmp_path)
     assert without_root(given.format(here=tmp_path)) == written
+
+
+def test_what_the_subjects_dialect_has_not_is_passed_over_by_name() -> None:
+    """A scenario in another dialect, and one about an error that the provider does not have."""
+    fault = {"id": "f", "then": {"kind": "http_error", "status": 400, "error": "missing_parameter"}}
+    found = (
+        loaded("limits/one", "provider_adapter"),
+        loaded("limits/other", "provider_adapter", provider={"dialect": "http-json"}),
+        loaded("limits/unknown", "provider_adapter", provider={"faults": [fault]}),
+    )
+    chosen, others = playable(found, ("limits",), adapter())
+    assert ids(chosen) == ["limits/one"]
+    assert {item.scenario: item.because for item in others} == {
+        "limits/other": "it is in the dialect http-json, and the subject speaks openai-chat",
+        "limits/unknown": "openai-chat has no error 'missing_parameter'",
+    }
+
+
+def test_one_that_is_named_itself_must_be_playable() -> None:
+    """And a selection of nothing else is no empty green."""
+    found = (loaded("limits/other", "provider_adapter", provider={"dialect": "http-json"}),)
+    for selector in ("limits/other", "limits"):
+        with pytest.raises(InputError, match="the subject speaks openai-chat"):
+            playable(found, (selector,), adapter())

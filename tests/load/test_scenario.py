@@ -130,3 +130,30 @@ def test_an_error_payload_that_the_dialect_lacks_is_told_at_its_place(tmp_path: 
     assert (problem.line, problem.column) == (6, 60)
     assert problem.message == "openai-chat has no error payload 'rate_limit_exceded'"
     assert problem.hint == "did you mean `rate_limit_exceeded`?"
+
+
+def test_an_error_of_a_limit_that_the_dialect_lacks_is_told_at_its_place(tmp_path: Path) -> None:
+    """Where it is named, or at the limit whose default it is; a fallback's as well."""
+    text = (
+        "role: runtime\n"
+        "provider:\n"
+        "  limits:\n"
+        "    quota: {requests: 1, error: insufficient_qota}\n"
+        "fallbacks:\n"
+        "  - id: second\n"
+        "    overload: {percent: 5, until_time: 1m, error: busy}\n"
+    )
+    with pytest.raises(SourceError) as caught:
+        load_scenario(write(tmp_path / "one.yaml", "mine/one", text))
+    told = {(item.line, item.message, item.hint) for item in caught.value.problems}
+    assert {(line, message) for line, message, _ in told} == {
+        (7, "openai-chat has no error payload 'insufficient_qota'"),
+        (10, "openai-chat has no error payload 'busy'"),
+    }
+    assert "did you mean `insufficient_quota`?" in {hint for _, _, hint in told}
+    plain = "provider:\n  dialect: http-json\n  limits:\n    tokens: {per_minute: 5}\n"
+    with pytest.raises(SourceError) as caught:
+        load_scenario(write(tmp_path / "two.yaml", "mine/two", plain))
+    (problem,) = caught.value.problems
+    assert problem.message == "http-json has no error payload 'rate_limit_tokens'"
+    assert problem.line == 7

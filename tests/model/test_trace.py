@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from harness.model.scenario import Scenario, scenario_digest
 from harness.model.trace import (
     SubjectInfo,
@@ -51,3 +53,14 @@ def test_a_changed_fact_changes_the_digest() -> None:
 def test_events_are_found_by_kind() -> None:
     """The oracle reads a trace by kinds."""
     assert [event.seq for event in trace({}).of_kind("run.started", "other")] == [1]
+
+
+def test_a_trace_is_of_virtual_time_unless_it_says_so() -> None:
+    """What was there before real time looks as it did; only real time has an epoch of its own."""
+    header = trace({}).header
+    written = header.model_dump(mode="json")
+    assert {"time_base", "epoch_ns"} & written.keys() == set()
+    real = TraceHeader.model_validate({**written, "time_base": "wall", "epoch_ns": 5})
+    assert real.model_dump(mode="json") == {**written, "time_base": "wall", "epoch_ns": 5}
+    with pytest.raises(ValueError, match="epoch_ns goes with time_base: wall"):
+        TraceHeader.model_validate({**written, "epoch_ns": 5})

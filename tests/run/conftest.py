@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from harness.load.error_model import load_error_model
-from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.model.error_model import ErrorModel
 from harness.model.payload import ErrorPayload
@@ -29,21 +28,15 @@ def _patched() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def payloads() -> Payloads:
-    """The error payloads of the OpenAI chat dialect."""
-    return load_payloads("openai-chat")
-
-
-@pytest.fixture(scope="session")
 def model() -> ErrorModel:
     """The stud-cli error model at its default readings."""
     return load_error_model("stud-cli", {})
 
 
 @pytest.fixture(scope="session")
-def bound(payloads: Payloads) -> Callable[[str], Binding]:
+def bound() -> Callable[[str], Binding]:
     """Return a shipped subject by id, prepared once."""
-    return cache(lambda spec: prepare(spec, payloads))
+    return cache(lambda spec: prepare(spec))
 
 
 @cache

@@ -28,6 +28,7 @@ SHOWN_BY = {
     "mini-one-attempt-less": "rate-limits/six-failures-then-terminal",
     "mini-one-attempt-more": "rate-limits/six-failures-then-terminal",
     "mini-one-sided-jitter": "rate-limits/jitter-over-seeds",
+    "mini-pause-is-the-end": "provider-limits/slow-model-in-time",
     "mini-retries-400": "provider-transient/context-length-exceeded",
     "mini-retries-after-the-end": "provider-transient/statuses-without-a-rule",
     "mini-sleeps-short": "rate-limits/retry-after-integer",

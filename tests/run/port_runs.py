@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from harness.load.payloads import load_payloads
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace, TraceEvent
 from harness.run.execute import execute
 from harness.subjects.binding import Binding
-from tests.run.conftest import Payloads
 
 __all__ = ["facts", "run"]
-
-
-@cache
-def _payloads() -> Payloads:
-    return load_payloads("http-json")
 
 
 def run(binding: Binding, seed: int = 0, **changes: Any) -> Trace:
@@ -25,7 +17,7 @@ def run(binding: Binding, seed: int = 0, **changes: Any) -> Trace:
     provider = {"dialect": "http-json", **changes.pop("provider", {})}
     values = {"id": "tests/small", "title": "Small", "why": "For a test.", "role": binding.role}
     scenario = Scenario.model_validate({**values, "provider": provider, **changes})
-    return execute(scenario, binding, seed, _payloads())
+    return execute(scenario, binding, seed)
 
 
 def facts(trace: Trace, *kinds: str) -> list[TraceEvent]:

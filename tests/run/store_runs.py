@@ -29,7 +29,7 @@ def write(id_: str, revision: int, **arguments: Any) -> dict[str, Any]:
 def drive(store: Any, run: Scenario, **options: Any) -> Trace:
     """Run a store class, or a binding, through a scenario."""
     binding = store if isinstance(store, Binding) else session_store(id="s", **options)(store)
-    return execute(run, binding, 0, {})
+    return execute(run, binding, 0)
 
 
 def facts(trace: Trace, kind: str) -> list[dict[str, Any]]:

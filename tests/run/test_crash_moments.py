@@ -13,7 +13,7 @@ from harness.model.trigger import EventTrigger
 from harness.oracle.judge import judge
 from harness.run.execute import execute
 from harness.subjects.binding import Binding
-from tests.run.conftest import Payloads, shipped_scenario
+from tests.run.conftest import shipped_scenario
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,13 @@ def test_what_a_killed_process_could_not_do_any_more_is_not_held_against_it(
     scenario: str,
     trigger: EventTrigger,
     bound: Callable[[str], Binding],
-    payloads: Payloads,
     model: ErrorModel,
 ) -> None:
     """The reference is killed in that very instant, and nothing fails."""
     killed = shipped_scenario(scenario).model_copy(
         update={"crashes": (CrashRule(id="killed", on=trigger),)}
     )
-    trace = execute(killed, bound("reference-runtime"), 0, payloads)
+    trace = execute(killed, bound("reference-runtime"), 0)
     assert any(trace.of_kind("process.crashed"))
     failed = [item.check for item in judge(model, trace).findings if item.verdict is Verdict.FAIL]
     assert failed == []

@@ -13,7 +13,6 @@ import pytest
 
 from harness.load.error_model import load_error_model
 from harness.load.files import write_text_atomically
-from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.model.cross_table import Cell
 from harness.model.finding import Verdict
@@ -34,12 +33,10 @@ OWN = {
 
 @cache
 def _cells() -> tuple[Cell, ...]:
-    payloads = load_payloads("openai-chat")
     return cross_table(
-        [prepare(subject, payloads) for subject in OWN.values()],
+        [prepare(subject) for subject in OWN.values()],
         [load_error_model(model) for model in OWN],
         [item.scenario for item in find_scenarios(("shared",))],
-        payloads,
     )
 
 

@@ -19,26 +19,22 @@ SCENARIOS = (
 
 PROGRAM = """
 import sys
-from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.run.prepare import prepare
 from harness.run.suite import run_one
-payloads = load_payloads("openai-chat")
 for subject in ("reference", "reference-sync", "openai-async", "openai-sync", "openai-stud"):
-    binding = prepare(subject, payloads)
+    binding = prepare(subject)
     for found in find_scenarios(tuple(sys.argv[1:])):
-        trace = run_one(found.scenario, binding, 3, payloads, isolate=True)
+        trace = run_one(found.scenario, binding, 3, isolate=True)
         print(subject, found.scenario.id, trace.footer.digest)
 """
 
 RUNTIMES = """
 from harness.sim.patches import install
 install()
-from harness.load.payloads import load_payloads
 from harness.run.suite import run_one
 from tests.run.runtime_runs import working
 from tests.run.small_runtime import blocking_runtime, small_runtime
-payloads = load_payloads("openai-chat")
 crashes = [
     {"id": "one", "on": {"kind": "tool.effect"}, "then": "again"},
     {"id": "two", "write": 5, "leaves": "part"},
@@ -53,24 +49,22 @@ tasks = [
 scenario = working(crashes=crashes, cancels=[cancel], tasks=tasks, store={"kind": "files"})
 for subject in (small_runtime, blocking_runtime):
     for isolate in (True, False):
-        trace = run_one(scenario, subject, 3, payloads, isolate=isolate)
+        trace = run_one(scenario, subject, 3, isolate=isolate)
         kinds = [event.kind for event in trace.events]
         print(subject.id, isolate, kinds.count("process.started"), trace.footer.digest)
 """
 
 AGENTS = """
 import sys
-from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.run.prepare import prepare
 from harness.run.suite import run_one
-payloads = load_payloads("openai-chat")
 for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
-    binding = prepare(f"reference-{model}", payloads)
+    binding = prepare(f"reference-{model}")
     for found in find_scenarios((*sys.argv[1:], f"{model}/*")):
         if found.scenario.models in ((), (model,)):
             for scenario in found.runnable[:1]:
-                trace = run_one(scenario, binding, 3, payloads, isolate=False)
+                trace = run_one(scenario, binding, 3, isolate=False)
                 print(binding.id, scenario.id, trace.footer.digest)
 """
 

@@ -17,7 +17,7 @@ from harness.run.expand import cell_of, crash_after, crash_event, crash_points, 
 from harness.run.replay import replay
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding
-from tests.run.conftest import Payloads, small
+from tests.run.conftest import small
 from tests.run.runtime_runs import BOTH, working
 from tests.run.small_runtime import small_runtime
 
@@ -43,16 +43,14 @@ def facts(event: TraceEvent) -> tuple[object, ...]:
 
 
 @BOTH
-def test_every_event_of_a_run_can_be_the_last_of_its_process(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_every_event_of_a_run_can_be_the_last_of_its_process(subject: Binding) -> None:
     """The run is the same up to there, then the process is dead, and a fresh one resumes."""
     scenario = working()
-    base = execute(scenario, subject, 3, payloads)
+    base = execute(scenario, subject, 3)
     points = crash_points(base)
     assert len(points) > 40
     for seq in points:
-        trace = execute(crash_after(scenario, seq), subject, 3, payloads)
+        trace = execute(crash_after(scenario, seq), subject, 3)
         assert list(map(facts, trace.events[:seq])) == list(map(facts, base.events[:seq]))
         following = [event.kind for event in trace.events[seq : seq + 2]]
         assert following == ["fault.fired", "process.crashed"], base.events[seq - 1].kind
@@ -61,10 +59,10 @@ def test_every_event_of_a_run_can_be_the_last_of_its_process(
         assert trace.footer.ending == "completed"
 
 
-def test_points_lie_between_the_first_call_and_the_end_of_the_last(payloads: Payloads) -> None:
+def test_points_lie_between_the_first_call_and_the_end_of_the_last() -> None:
     """And a fact about a process that is over is none."""
     tasks = [{"id": "ask"}, {"id": "fresh", "do": "restart"}, {"id": "more"}]
-    base = execute(working(tasks=tasks), small_runtime, 0, payloads)
+    base = execute(working(tasks=tasks), small_runtime, 0)
     points = crash_points(base)
     kinds = {seq: base.events[seq - 1].kind for seq in points}
     assert kinds[points[0]] == "call.started"
@@ -73,9 +71,9 @@ def test_points_lie_between_the_first_call_and_the_end_of_the_last(payloads: Pay
     assert "process.started" in kinds.values()
 
 
-def test_a_run_that_did_not_end_has_no_points(payloads: Payloads) -> None:
+def test_a_run_that_did_not_end_has_no_points() -> None:
     """Nothing is known of what would have come."""
-    base = execute(working(limits={"virtual_time": "150ms"}), small_runtime, 0, payloads)
+    base = execute(working(limits={"virtual_time": "150ms"}), small_runtime, 0)
     assert base.footer.ending == "virtual_time_limit"
     assert crash_points(base) == ()
 
@@ -96,11 +94,11 @@ def test_only_a_runtime_can_be_killed() -> None:
         crash_after(small(), 5)
 
 
-def test_a_suite_runs_and_judges_each_point(model: ErrorModel, payloads: Payloads) -> None:
+def test_a_suite_runs_and_judges_each_point(model: ErrorModel) -> None:
     """Right behind the run that it comes from, with a command that does it again."""
     scenario = working(crash_everywhere=True, seeds=2)
     report = suite(model, scenario)
-    base = execute(scenario, small_runtime, 0, payloads)
+    base = execute(scenario, small_runtime, 0)
     points = crash_points(base)
     of_seed = [run for run in report.runs if run.seed == 0]
     assert [run.crash_point for run in of_seed] == [None, *points]
@@ -119,11 +117,11 @@ def test_two_workers_sweep_as_one_does(model: ErrorModel) -> None:
     assert len(one.runs) > 40
 
 
-def test_a_sweep_starts_from_the_run_without_crashes(model: ErrorModel, payloads: Payloads) -> None:
+def test_a_sweep_starts_from_the_run_without_crashes(model: ErrorModel) -> None:
     """The scenario's own crash is one run, and each event without it another."""
     crash = {"id": "own", "on": {"kind": "tool.effect"}}
     report = suite(model, working(crash_everywhere=True, crashes=[crash]))
-    points = crash_points(execute(working(), small_runtime, 0, payloads))
+    points = crash_points(execute(working(), small_runtime, 0))
     assert [run.crash_point for run in report.runs] == [None, *points]
 
 
@@ -133,10 +131,10 @@ def test_a_sweep_can_be_left_out(model: ErrorModel) -> None:
     assert [run.crash_point for run in report.runs] == [None]
 
 
-def test_a_derived_run_is_replayed_from_its_trace(payloads: Payloads) -> None:
+def test_a_derived_run_is_replayed_from_its_trace() -> None:
     """Its scenario is whole: nothing of the sweep has to be known."""
     scenario = crash_after(working(crash_everywhere=True), 30)
-    trace = execute(scenario, small_runtime, 0, payloads)
+    trace = execute(scenario, small_runtime, 0)
     again = replay(trace, small_runtime, isolate=False)
     recorded, observed = (list(map(facts, item.events)) for item in (trace, again.trace))
     assert recorded == observed

@@ -15,15 +15,14 @@ from harness.run.worlds import seed_of_life
 from harness.subjects.bind_runtime import runtime
 from harness.subjects.binding import Binding
 from harness.subjects.ports import Surroundings
-from tests.run.conftest import Payloads
 from tests.run.runtime_runs import BOTH, CALLS, SECOND, first, told, working
 from tests.run.small_runtime import LIVES_SEEN, small_runtime
 
 
 @BOTH
-def test_a_turn_is_start_then_task_then_close(subject: Binding, payloads: Payloads) -> None:
+def test_a_turn_is_start_then_task_then_close(subject: Binding) -> None:
     """Each is a call with its own id, and the provider's attempts belong to the turn."""
-    trace = execute(working(), subject, 0, payloads)
+    trace = execute(working(), subject, 0)
     assert told(trace, *CALLS) == [
         (kind, call)
         for call in ("start/1", "ask/1", "close/1")
@@ -36,10 +35,10 @@ def test_a_turn_is_start_then_task_then_close(subject: Binding, payloads: Payloa
 
 
 @BOTH
-def test_nothing_of_a_killed_process_is_recorded(subject: Binding, payloads: Payloads) -> None:
+def test_nothing_of_a_killed_process_is_recorded(subject: Binding) -> None:
     """No `finally`, no reply of the tool: the crash follows its event at once."""
     crash = {"id": "dead", "on": {"kind": "tool.effect"}}
-    trace = execute(working(crashes=[crash]), subject, 0, payloads)
+    trace = execute(working(crashes=[crash]), subject, 0)
     killed = first(trace, "tool.effect").seq
     after = [event.kind for event in trace.events[killed : killed + 4]]
     assert after == ["fault.fired", "process.crashed", "call.crashed", "process.started"]
@@ -49,12 +48,10 @@ def test_nothing_of_a_killed_process_is_recorded(subject: Binding, payloads: Pay
 
 
 @BOTH
-def test_the_fresh_process_resumes_on_what_has_survived(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_the_fresh_process_resumes_on_what_has_survived(subject: Binding) -> None:
     """A second later, with the store, the numbers of the world and the effects as they were."""
     crash = {"id": "dead", "on": {"kind": "tool.effect"}, "then": "again"}
-    trace = execute(working(crashes=[crash]), subject, 0, payloads)
+    trace = execute(working(crashes=[crash]), subject, 0)
     started = [
         (e.at_ns, e.payload["life"], e.payload["resume"]) for e in trace.of_kind("process.started")
     ]
@@ -71,24 +68,24 @@ def test_the_fresh_process_resumes_on_what_has_survived(
     assert times == sorted(times)
 
 
-def test_the_task_that_was_cut_off_is_left_or_asked_again(payloads: Payloads) -> None:
+def test_the_task_that_was_cut_off_is_left_or_asked_again() -> None:
     """As the rule says; the tasks behind it are asked in any case."""
     tasks = [{"id": "ask"}, {"id": "more"}]
 
     def calls(then: str) -> list[str | None]:
         crash = {"id": "dead", "on": {"kind": "http.response"}, "then": then}
-        trace = execute(working(crashes=[crash], tasks=tasks), small_runtime, 0, payloads)
+        trace = execute(working(crashes=[crash], tasks=tasks), small_runtime, 0)
         return [call for _, call in told(trace, "call.started")]
 
     assert calls("next") == ["start/1", "ask/1", "start/2", "more/1", "close/1"]
     assert calls("again") == ["start/1", "ask/1", "start/2", "ask/2", "more/1", "close/1"]
 
 
-def test_each_life_draws_from_its_own_seed(payloads: Payloads) -> None:
+def test_each_life_draws_from_its_own_seed() -> None:
     """Random ids do not repeat, and the first life is the same as without a crash."""
 
     def marks(**changes: Any) -> list[str]:
-        trace = execute(working(**changes), small_runtime, 7, payloads)
+        trace = execute(working(**changes), small_runtime, 7)
         events = trace.of_kind("declared.event")
         made = (event.payload for event in events if event.payload["name"] == "RuntimeMade")
         return [payload["fields"]["mark"] for payload in made]
@@ -100,15 +97,13 @@ def test_each_life_draws_from_its_own_seed(payloads: Payloads) -> None:
 
 
 @BOTH
-def test_a_process_of_its_own_loses_even_module_globals(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_a_process_of_its_own_loses_even_module_globals(subject: Binding) -> None:
     """With isolation each life is a forked child; without it, both share this process."""
     scenario = working(crashes=[{"id": "dead", "on": {"kind": "tool.called"}}])
 
     def seen(*, isolate: bool) -> list[int]:
         LIVES_SEEN.clear()
-        trace = run_one(scenario, subject, 0, payloads, isolate=isolate)
+        trace = run_one(scenario, subject, 0, isolate=isolate)
         events = trace.of_kind("declared.event")
         made = (event.payload for event in events if event.payload["name"] == "RuntimeMade")
         return [payload["fields"]["seen"] for payload in made]
@@ -119,9 +114,7 @@ def test_a_process_of_its_own_loses_even_module_globals(
 @pytest.mark.parametrize(
     ("leaves", "found"), [("nothing", 0), ("part", 0), ("all", 1)], ids=lambda value: str(value)
 )
-def test_a_crash_during_a_write_leaves_as_much_as_it_says(
-    leaves: str, found: int, payloads: Payloads
-) -> None:
+def test_a_crash_during_a_write_leaves_as_much_as_it_says(leaves: str, found: int) -> None:
     """The second write is the journal entry of the tool call."""
     entries: list[list[Any]] = []
 
@@ -141,7 +134,7 @@ def test_a_crash_during_a_write_leaves_as_much_as_it_says(
             return "never"
 
     crash = {"id": "dead", "write": 2, "leaves": leaves}
-    trace = execute(working(crashes=[crash], store={"kind": "files"}), Journal, 0, payloads)
+    trace = execute(working(crashes=[crash], store={"kind": "files"}), Journal, 0)
     assert [len(found) for found in entries] == [found]
     assert told(trace, *CALLS)[-3:] == [
         ("call.crashed", "ask/1"),
@@ -150,32 +143,32 @@ def test_a_crash_during_a_write_leaves_as_much_as_it_says(
     ]
 
 
-def test_several_crashes_happen_in_their_order(payloads: Payloads) -> None:
+def test_several_crashes_happen_in_their_order() -> None:
     """One in each life but the last; each counts its events over the whole run."""
     crashes = [
         {"id": "one", "on": {"kind": "http.request"}, "then": "again"},
         {"id": "two", "on": {"kind": "http.request", "nth": 3}, "then": "again"},
     ]
-    trace = execute(working(crashes=crashes), small_runtime, 0, payloads)
+    trace = execute(working(crashes=crashes), small_runtime, 0)
     crashed = [(e.payload["crash"], e.payload["life"]) for e in trace.of_kind("process.crashed")]
     assert crashed == [("one", 1), ("two", 2)]
     assert len(list(trace.of_kind("http.request"))) == 5
     assert not list(trace.of_kind("fault.unmet"))
 
 
-def test_a_crash_that_never_comes_spoils_the_run(payloads: Payloads) -> None:
+def test_a_crash_that_never_comes_spoils_the_run() -> None:
     """It is told like any other fault that nobody met."""
     crashes = [{"id": "never", "on": {"kind": "tool.effect", "where": {"count": 9}}}]
-    trace = execute(working(crashes=crashes), small_runtime, 0, payloads)
+    trace = execute(working(crashes=crashes), small_runtime, 0)
     (unmet,) = trace.of_kind("fault.unmet")
     assert (unmet.payload["fault"], unmet.payload["of"]) == ("never", "crash")
 
 
-def test_a_start_that_fails_ends_the_tasks_and_not_the_run(payloads: Payloads) -> None:
+def test_a_start_that_fails_ends_the_tasks_and_not_the_run() -> None:
     """They are not asked, and the trace says so."""
     crashes = [{"id": "dead", "on": {"kind": "store.asked"}}]
     tasks = [{"id": "ask"}, {"id": "later", "waits": False, "at": "1m"}]
-    trace = execute(working(crashes=crashes, tasks=tasks), small_runtime, 0, payloads)
+    trace = execute(working(crashes=crashes, tasks=tasks), small_runtime, 0)
     raised = first(trace, "call.raised")
     assert raised.payload["chain"][0]["code"] == "NoSnapshot"
     assert told(trace, *CALLS)[-2:] == [("call.skipped", "ask/1"), ("call.skipped", "later/1")]
@@ -184,33 +177,33 @@ def test_a_start_that_fails_ends_the_tasks_and_not_the_run(payloads: Payloads) -
 
 
 @BOTH
-def test_a_restart_is_a_fresh_process_without_a_crash(subject: Binding, payloads: Payloads) -> None:
+def test_a_restart_is_a_fresh_process_without_a_crash(subject: Binding) -> None:
     """What the task says is a call, and a fresh start follows; nobody says close after it."""
     tasks = [{"id": "ask"}, {"id": "fresh", "do": "restart"}, {"id": "more"}]
-    trace = execute(working(tasks=tasks), subject, 0, payloads)
+    trace = execute(working(tasks=tasks), subject, 0)
     calls = [call for _, call in told(trace, "call.started")]
     assert calls == ["start/1", "ask/1", "fresh/1", "start/2", "more/1", "close/1"]
     assert told(trace, "process.started", "process.crashed") == [("process.started", None)] * 2
-    last = execute(working(tasks=tasks[:2]), subject, 0, payloads)
+    last = execute(working(tasks=tasks[:2]), subject, 0)
     assert [call for _, call in told(last, "call.started")][-1] == "start/2"
 
 
 @BOTH
-def test_what_a_restart_cuts_off_is_told(subject: Binding, payloads: Payloads) -> None:
+def test_what_a_restart_cuts_off_is_told(subject: Binding) -> None:
     """A turn that runs beside it is lost with its process; one that has not begun is not."""
     tasks = [
         {"id": "beside", "waits": False, "at": "10ms"},
         {"id": "later", "waits": False, "at": "1m"},
         {"id": "fresh", "do": "restart", "at": "100ms"},
     ]
-    trace = execute(working(tasks=tasks), subject, 0, payloads)
+    trace = execute(working(tasks=tasks), subject, 0)
     ends = {call: kind for kind, call in told(trace, *CALLS[1:])}
     assert ends["beside/1"] in ("call.crashed", "call.raised")
     assert ends["later/1"] == "call.returned"
     assert first(trace, "call.returned").payload["life"] == 1
 
 
-def test_hidden_escapes_of_an_earlier_life_still_spoil_the_run(payloads: Payloads) -> None:
+def test_hidden_escapes_of_an_earlier_life_still_spoil_the_run() -> None:
     """A fresh process makes nothing good."""
 
     @runtime(id="escaping", inline=True)
@@ -229,10 +222,10 @@ def test_hidden_escapes_of_an_earlier_life_still_spoil_the_run(payloads: Payload
     tasks = [{"id": "ask"}, {"id": "fresh", "do": "restart"}, {"id": "more"}]
     crash = {"id": "dead", "on": {"kind": "call.returned", "where": {"call": "ask/1"}}}
     for changes in ({"tasks": tasks}, {"crashes": [crash]}):
-        assert execute(working(**changes), Escaping, 0, payloads).footer.ending == "escape"
+        assert execute(working(**changes), Escaping, 0).footer.ending == "escape"
 
 
-def test_a_killed_process_that_goes_on_changes_nothing(payloads: Payloads) -> None:
+def test_a_killed_process_that_goes_on_changes_nothing() -> None:
     """Code that catches everything runs on for a moment, and nobody notices."""
     outcomes: list[str] = []
 
@@ -260,12 +253,12 @@ def test_a_killed_process_that_goes_on_changes_nothing(payloads: Payloads) -> No
             return "never"
 
     crash = {"id": "dead", "on": {"kind": "declared.event"}, "then": "again"}
-    trace = execute(working(crashes=[crash]), Stubborn, 0, payloads)
+    trace = execute(working(crashes=[crash]), Stubborn, 0)
     assert outcomes == ["caught", "0"]
     assert [event.payload["name"] for event in trace.of_kind("declared.event")] == ["Now"]
 
 
-def test_a_life_that_hangs_for_real_is_ended_by_the_watchdog(payloads: Payloads) -> None:
+def test_a_life_that_hangs_for_real_is_ended_by_the_watchdog() -> None:
     """All lives have one limit together."""
 
     @runtime(id="spinning")
@@ -279,22 +272,20 @@ def test_a_life_that_hangs_for_real_is_ended_by_the_watchdog(payloads: Payloads)
             return "done"
 
     tasks = [{"id": "ask"}, {"id": "fresh", "do": "restart"}, {"id": "more"}]
-    trace = run_one(working(tasks=tasks), Spinning, 0, payloads, isolate=True, wall_limit_s=1.0)
+    trace = run_one(working(tasks=tasks), Spinning, 0, isolate=True, wall_limit_s=1.0)
     assert trace.footer.ending == "watchdog"
     assert trace.footer.detail[0] == "no end after 1 s of real time"
 
 
-def test_a_task_that_no_runtime_can_do_is_refused(payloads: Payloads) -> None:
+def test_a_task_that_no_runtime_can_do_is_refused() -> None:
     """Before anything runs."""
     with pytest.raises(InputError, match="asks a runtime for 'dance'"):
-        execute(working(tasks=[{"id": "ask", "do": "dance"}]), small_runtime, 0, payloads)
+        execute(working(tasks=[{"id": "ask", "do": "dance"}]), small_runtime, 0)
     with pytest.raises(InputError, match="goes with a question"):
-        execute(working(tasks=[{"id": "ask", "do": "ask"}]), small_runtime, 0, payloads)
+        execute(working(tasks=[{"id": "ask", "do": "ask"}]), small_runtime, 0)
 
 
-def test_a_scenario_of_another_role_is_refused(
-    bound: Callable[[str], Binding], payloads: Payloads
-) -> None:
+def test_a_scenario_of_another_role_is_refused(bound: Callable[[str], Binding]) -> None:
     """An adapter is no runtime."""
     with pytest.raises(InputError, match="is for role runtime"):
-        execute(working(), bound("reference"), 0, payloads)
+        execute(working(), bound("reference"), 0)

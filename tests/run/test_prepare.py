@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+import types
+
+import uuid_utils
 
 from harness.model.error_model import ErrorModel
 from harness.run.execute import execute
-from harness.run.prepare import healthy_scenario, warm
+from harness.run.prepare import healthy_scenario, prepare, warm
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.ports import ProviderRequest
-from tests.run.conftest import Payloads, small
+from tests.run.conftest import small
 from tests.run.small_runtime import small_runtime
 
 
@@ -25,7 +28,7 @@ def counting(calls: list[bool], **options: bool) -> Binding:
     return subject
 
 
-def test_what_a_call_imports_is_imported_here(payloads: Payloads) -> None:
+def test_what_a_call_imports_is_imported_here() -> None:
     """A child would read it from disk again in every run."""
 
     @provider_adapter(id="lazy")
@@ -35,26 +38,26 @@ def test_what_a_call_imports_is_imported_here(payloads: Payloads) -> None:
         return colorsys.__name__
 
     sys.modules.pop("colorsys", None)
-    assert "colorsys" in warm(lazy, payloads)
+    assert "colorsys" in warm(lazy)
     assert "colorsys" in sys.modules
 
 
-def test_the_calls_themselves_leave_nothing_behind(payloads: Payloads) -> None:
+def test_the_calls_themselves_leave_nothing_behind() -> None:
     """They are made in a child."""
     calls: list[bool] = []
-    warm(counting(calls), payloads)
+    warm(counting(calls))
     assert calls == []
 
 
-def test_a_subject_that_allows_it_is_rehearsed_here(payloads: Payloads) -> None:
+def test_a_subject_that_allows_it_is_rehearsed_here() -> None:
     """A plain, a streamed and a failing call fill the caches of its libraries."""
     for option in ("inline", "warm_in_place"):
         calls: list[bool] = []
-        warm(counting(calls, **{option: True}), payloads)
+        warm(counting(calls, **{option: True}))
         assert sorted(calls) == [False, False, True]
 
 
-def test_a_rehearsal_that_ends_the_child_is_not_held_here(payloads: Payloads) -> None:
+def test_a_rehearsal_that_ends_the_child_is_not_held_here() -> None:
     """Whatever it does, the harness goes on."""
 
     @provider_adapter(id="deadly", inline=True)
@@ -63,7 +66,7 @@ def test_a_rehearsal_that_ends_the_child_is_not_held_here(payloads: Payloads) ->
 
         os._exit(7)
 
-    assert warm(deadly, payloads) == ()
+    assert warm(deadly) == ()
 
 
 def test_an_inline_subject_runs_in_this_process(model: ErrorModel) -> None:
@@ -83,9 +86,15 @@ def test_an_inline_subject_runs_in_this_process(model: ErrorModel) -> None:
     assert (runs_here(inline=True), runs_here(warm_in_place=True), runs_here()) == (1, 0, 0)
 
 
-def test_a_runtime_is_healthy_when_it_can_do_one_turn(payloads: Payloads) -> None:
+def test_a_runtime_is_healthy_when_it_can_do_one_turn() -> None:
     """Its rehearsal is a turn, too, and one that fails at first."""
-    trace = execute(healthy_scenario("runtime"), small_runtime, 0, payloads)
+    trace = execute(healthy_scenario("runtime"), small_runtime, 0)
     calls = [event.payload["call"] for event in trace.of_kind("call.returned")]
     assert calls == ["start/1", "plain/1", "close/1"]
-    assert isinstance(warm(small_runtime, payloads), tuple)
+    assert isinstance(warm(small_runtime), tuple)
+
+
+def test_modules_that_are_patched_by_name_are_patched_once_for_all_runs() -> None:
+    """Every child would look through all modules again otherwise."""
+    prepare("langchain-openai")
+    assert isinstance(uuid_utils.uuid4, types.FunctionType)

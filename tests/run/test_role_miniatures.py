@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from harness.load.payloads import load_payloads
 from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict
 from harness.model.scenario import Role
@@ -31,16 +29,11 @@ REFERENCES = [
 FINE = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
-@cache
-def _payloads() -> object:
-    return load_payloads("http-json")
-
-
 def findings(model: ErrorModel, binding: Binding) -> dict[str, list[Finding]]:
     """Return all findings over the shipped scenarios of its role, by scenario."""
     found = {}
     for scenario in shipped(binding.role):
-        trace = execute(scenario, binding, scenario.seed, _payloads())  # type: ignore[arg-type]
+        trace = execute(scenario, binding, scenario.seed)  # type: ignore[arg-type]
         found[scenario.id] = list(judge(model, trace).findings)
     return found
 

@@ -8,6 +8,7 @@ import pytest
 
 from harness.errors import HarnessError, InputError
 from harness.load.payloads import load_dialect
+from harness.model.fault import HttpError
 from harness.model.scenario import Scenario
 from harness.run.spoken import cannot_be_said, payloads_of, spoken
 from harness.subjects.binding import Binding, provider_adapter
@@ -64,7 +65,56 @@ def test_an_error_that_a_dialect_has_not_can_be_the_scenarios_own() -> None:
     assert cannot_be_said(scenario(faults=[fault], payloads=own), adapter()) is None
 
 
+def failing(status: int, error: str, **script: Any) -> Scenario:
+    """Return a scenario with one error status."""
+    fault = {"id": "f", "then": {"kind": "http_error", "status": status, "error": error}}
+    return scenario(faults=[fault], **script)
+
+
+def status_of(played: Scenario) -> int:
+    """Return the status of its only fault."""
+    (rule,) = played.provider.faults
+    assert isinstance(rule.then, HttpError)
+    return rule.then.status
+
+
+def test_an_error_has_the_status_that_its_provider_gives_it() -> None:
+    """A body that says 400 under a status line that says 401 comes from no provider."""
+    gemini = adapter(dialect="gemini-generate-content")
+    assert status_of(spoken(failing(401, "invalid_api_key"), gemini)) == 400
+    assert status_of(spoken(failing(401, "invalid_api_key"), adapter())) == 401
+    played = spoken(failing(401, "invalid_api_key"), gemini)
+    assert spoken(played, gemini) is played
+
+
+def test_a_status_that_is_not_the_usual_one_is_meant() -> None:
+    """So is one in a scenario that names its dialect, and that of a recorded error."""
+    gemini = adapter(dialect="gemini-generate-content")
+    assert status_of(spoken(failing(418, "invalid_api_key"), gemini)) == 418
+    named = failing(401, "invalid_api_key", dialect="gemini-generate-content")
+    assert status_of(spoken(named, gemini)) == 401
+    own = {"invalid_api_key": {"status": 401, "body": {"error": {}}, "source": "made up"}}
+    assert status_of(spoken(failing(401, "invalid_api_key", payloads=own), gemini)) == 401
+
+
+def test_a_limit_that_is_none_elsewhere_is_another_scenario() -> None:
+    """Whether a 402 is retried is another question than whether a 429 is."""
+    quota = failing(429, "insufficient_quota")
+    assert cannot_be_said(quota, adapter()) is None
+    reason = cannot_be_said(quota, adapter(dialect="deepseek"))
+    assert reason == "deepseek answers 'insufficient_quota' with 402, not with 429"
+
+
 def test_a_dialect_that_does_not_exist_is_told_with_near_names() -> None:
     """A binding may name anything."""
     with pytest.raises(HarnessError, match="openai-chat"):
         spoken(scenario(), adapter(dialect="openai-chatt"))
+
+
+def test_a_subject_may_speak_several_dialects() -> None:
+    """The first is the one in which a scenario is played that names none."""
+    several = adapter(dialect=("openai-chat", "openrouter"))
+    assert spoken(scenario(), several).provider.dialect == "openai-chat"
+    played = spoken(scenario(dialect="openrouter"), several)
+    assert played.provider.endpoint is not None
+    assert played.provider.endpoint.base_url == load_dialect("openrouter").base_url

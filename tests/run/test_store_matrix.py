@@ -34,11 +34,11 @@ SWEPT = [scenario for scenario in SCENARIOS if scenario.crash_everywhere]
 
 def _traces(binding: Binding, scenario: Scenario, *, every: int = 1) -> Iterator[Trace]:
     """Yield the trace of a scenario, and those of its sweep (or of every nth crash of it)."""
-    trace = execute(scenario, binding, 0, {})
+    trace = execute(scenario, binding, 0)
     yield trace
     if scenario.crash_everywhere:
         for point in crash_points(trace)[::every]:
-            yield execute(crash_after(scenario, point), binding, 0, {})
+            yield execute(crash_after(scenario, point), binding, 0)
 
 
 @pytest.mark.parametrize("binding", [reference_store, reference_store_async], ids=lambda b: b.id)

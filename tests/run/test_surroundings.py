@@ -24,7 +24,6 @@ from harness.subjects.ports import (
     ToolContract,
     ToolRetryRule,
 )
-from tests.run.conftest import Payloads
 from tests.run.runtime_runs import working
 
 WHOLE: dict[str, Any] = {
@@ -74,18 +73,18 @@ WHOLE: dict[str, Any] = {
 
 
 def given(
-    payloads: Payloads, *, style: Literal["async", "sync"] = "async", life: int = 1, **changes: Any
+    *, style: Literal["async", "sync"] = "async", life: int = 1, **changes: Any
 ) -> Surroundings:
     """Return what a runtime is given in one life."""
     scenario: Scenario = working(**(WHOLE | changes))
     world = World(life=life)
-    fakes = Fakes(scenario, payloads, world, style, FakesState.initial(scenario), seed=0)
+    fakes = Fakes(scenario, world, style, FakesState.initial(scenario), seed=0)
     return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1)
 
 
-def test_a_script_becomes_what_the_ports_say(payloads: Payloads) -> None:
+def test_a_script_becomes_what_the_ports_say() -> None:
     """Durations in seconds, and nothing of what the fakes will do."""
-    around = given(payloads)
+    around = given()
     assert (around.session_id, around.resume, around.timeout_s) == ("s9", False, 7.0)
     assert (around.mode, around.allowlist, around.headless) == ("allowlist", ("write_file",), True)
     assert around.deadlines_s == {"Approve": 90.0}
@@ -95,9 +94,9 @@ def test_a_script_becomes_what_the_ports_say(payloads: Payloads) -> None:
     assert around.interactors[1].kinds == ("Approve",)
 
 
-def test_a_tool_has_its_contract(payloads: Payloads) -> None:
+def test_a_tool_has_its_contract() -> None:
     """With the retry policy that belongs to it."""
-    write, research = (tool.contract for tool in given(payloads).tools)
+    write, research = (tool.contract for tool in given().tools)
     assert write == ToolContract(
         name="write_file",
         description="A simulated tool.",
@@ -121,19 +120,19 @@ def test_a_tool_has_its_contract(payloads: Payloads) -> None:
 
 @pytest.mark.parametrize("style", ["async", "sync"])
 def test_what_blocks_is_a_coroutine_function_for_an_async_runtime(
-    style: Literal["async", "sync"], payloads: Payloads
+    style: Literal["async", "sync"],
 ) -> None:
     """And a plain function for a blocking one; some runtimes ask which it is."""
-    around = given(payloads, style=style)
+    around = given(style=style)
     execute = around.tools[0].execute
     for function in (execute, around.store.read, around.store.write_slot):
         assert inspect.iscoroutinefunction(function) is (style == "async")
     assert not inspect.iscoroutinefunction(around.interactors[0].show)
 
 
-def test_a_state_machine_answers_in_the_ports_own_types(payloads: Payloads) -> None:
+def test_a_state_machine_answers_in_the_ports_own_types() -> None:
     """Whatever the fake one answers in."""
-    machine = given(payloads).state_machine
+    machine = given().state_machine
     assert machine is not None
     assert machine.entry == "plan"
     assert machine.stage("plan") == Stage(
@@ -150,23 +149,23 @@ def test_a_state_machine_answers_in_the_ports_own_types(payloads: Payloads) -> N
     assert machine.assess("plan", 1, [], False) == "ok"
     assert machine.next("plan", "ok") == Next(kind="stage", stage="do")
     assert machine.next("do", "fail") == Next(kind="abort-workflow")
-    assert given(payloads, session={"id": "s9"}).state_machine is None
+    assert given(session={"id": "s9"}).state_machine is None
 
 
-def test_extensions_are_those_of_this_life(payloads: Payloads) -> None:
+def test_extensions_are_those_of_this_life() -> None:
     """Their decisions about slots are the port's."""
-    (notes,) = given(payloads).extensions
+    (notes,) = given().extensions
     assert (notes.id, notes.slot_version) == ("notes", 2)
     stored = Slot(version=1, data={"a": 1})
     assert notes.on_slot_drift(stored) == SlotDecision(
         decision="migrate", slot=Slot(version=2, data={"a": 1})
     )
-    assert [item.id for item in given(payloads, life=2).extensions] == ["notes", "late"]
+    assert [item.id for item in given(life=2).extensions] == ["notes", "late"]
 
 
-def test_a_scenario_that_says_nothing_has_defaults(payloads: Payloads) -> None:
+def test_a_scenario_that_says_nothing_has_defaults() -> None:
     """An empty store in memory, and nobody to ask."""
-    around = given(payloads, session=None, store=None, interactors=[], tools=[])
+    around = given(session=None, store=None, interactors=[], tools=[])
     assert (around.session_id, around.mode, around.headless) == ("s1", "ask", False)
     assert (around.tools, around.interactors, around.extensions) == ((), (), ())
     assert around.store.id == "local"
@@ -180,9 +179,9 @@ def test_what_the_fakes_remember_is_plain_data() -> None:
     assert state.store.session == "s9"
 
 
-def test_the_fakes_are_what_the_ports_ask_for(payloads: Payloads) -> None:
+def test_the_fakes_are_what_the_ports_ask_for() -> None:
     """By the methods that each port names."""
-    around = given(payloads)
+    around = given()
     for port, thing in ((Interactor, around.interactors[0]), (SessionStore, around.store)):
         names = [name for name in vars(port) if not name.startswith("_")]
         assert [name for name in names if not hasattr(thing, name)] == []

@@ -33,7 +33,6 @@ from harness.subjects.ports import (
     TelemetrySink,
     Workflow,
 )
-from tests.run.conftest import Payloads
 from tests.run.workflow_runtime import blocking_workflow_runtime, workflow_runtime
 
 BOTH = pytest.mark.parametrize(
@@ -110,20 +109,20 @@ def whole(**changes: Any) -> Scenario:
 
 
 def given(
-    payloads: Payloads, *, style: Literal["async", "sync"] = "async", life: int = 1, **changes: Any
+    *, style: Literal["async", "sync"] = "async", life: int = 1, **changes: Any
 ) -> Surroundings:
     """Return what a runtime is given in one life."""
     scenario, world = whole(**changes), World(life=life)
-    fakes = Fakes(scenario, payloads, world, style, FakesState.initial(scenario), seed=0)
+    fakes = Fakes(scenario, world, style, FakesState.initial(scenario), seed=0)
     return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1)
 
 
 # ---------------------------------------------------------------------- what is given
 
 
-def test_scripts_become_what_the_ports_say(payloads: Payloads) -> None:
+def test_scripts_become_what_the_ports_say() -> None:
     """Money as it is, and nothing of what the fakes will do."""
-    around = given(payloads)
+    around = given()
     assert around.fallbacks == (
         ProviderTarget(
             id="second",
@@ -146,9 +145,9 @@ def test_scripts_become_what_the_ports_say(payloads: Payloads) -> None:
     assert (research.idempotent, research.required) == (True, False)
 
 
-def test_nodes_become_the_ports_nodes(payloads: Payloads) -> None:
+def test_nodes_become_the_ports_nodes() -> None:
     """In their order, with durations in seconds."""
-    workflow = given(payloads).workflow
+    workflow = given().workflow
     assert workflow is not None
     assert workflow.iterations_max == 2
     nodes = {node.id: node for node in workflow.nodes}
@@ -166,10 +165,9 @@ def test_nodes_become_the_ports_nodes(payloads: Payloads) -> None:
     assert nodes["look"].needs == ("ask",)
 
 
-def test_what_a_scenario_has_not_is_not_there(payloads: Payloads) -> None:
+def test_what_a_scenario_has_not_is_not_there() -> None:
     """None, as the port says; an archive comes with a workflow."""
     bare = given(
-        payloads,
         **{
             **dict.fromkeys(("workflow", "telemetry", "queue", "session")),
             **dict.fromkeys(("tools", "hooks", "fallbacks", "programs"), ()),
@@ -179,27 +177,24 @@ def test_what_a_scenario_has_not_is_not_there(payloads: Payloads) -> None:
     assert (bare.queue, bare.hooks, bare.fallbacks) == (None, (), ())
     assert (bare.policies, bare.join, bare.quorum, bare.denials_max) == ({}, "", None, None)
     assert bare.limits == Limits()
-    asked = given(payloads, tools=[{"name": "remove"}, {"name": "research"}])
+    asked = given(tools=[{"name": "remove"}, {"name": "research"}])
     assert asked.policy is None
     assert asked.archive is not None
 
 
-def test_a_tool_is_there_in_its_own_lives(payloads: Payloads) -> None:
+def test_a_tool_is_there_in_its_own_lives() -> None:
     """What an upgrade took away is gone after it."""
     tools = [{"name": "remove", "lives": [1]}, {"name": "research"}]
     names = [
-        [tool.contract.name for tool in given(payloads, life=life, tools=tools).tools]
-        for life in (1, 2)
+        [tool.contract.name for tool in given(life=life, tools=tools).tools] for life in (1, 2)
     ]
     assert names == [["remove", "research"], ["research"]]
 
 
 @pytest.mark.parametrize("style", ["async", "sync"])
-def test_the_fakes_are_what_the_ports_ask_for(
-    style: Literal["async", "sync"], payloads: Payloads
-) -> None:
+def test_the_fakes_are_what_the_ports_ask_for(style: Literal["async", "sync"]) -> None:
     """By the names of each port, and coroutine functions where they have to be."""
-    around = given(payloads, style=style)
+    around = given(style=style)
     for port, thing in (
         (Workflow, around.workflow),
         (Archive, around.archive),
@@ -236,9 +231,9 @@ def declared(trace: Trace) -> dict[str, tuple[str, str | None]]:
 
 
 @BOTH
-def test_a_runtime_meets_everything_that_is_around_it(subject: Binding, payloads: Payloads) -> None:
+def test_a_runtime_meets_everything_that_is_around_it(subject: Binding) -> None:
     """And every fault is met, with the exception that its port names."""
-    trace = execute(whole(), subject, 0, payloads)
+    trace = execute(whole(), subject, 0)
     assert trace.footer.ending == "completed", trace.footer.detail
     assert not list(trace.of_kind("fault.unmet"))
     failed = declared(trace)
@@ -261,9 +256,9 @@ def test_a_runtime_meets_everything_that_is_around_it(subject: Binding, payloads
 
 
 @BOTH
-def test_each_provider_is_asked_at_its_own_host(subject: Binding, payloads: Payloads) -> None:
+def test_each_provider_is_asked_at_its_own_host(subject: Binding) -> None:
     """Only the facts of a fallback name one."""
-    trace = execute(whole(), subject, 0, payloads)
+    trace = execute(whole(), subject, 0)
     hosts = [event.payload["host"] for event in trace.of_kind("net.connect")]
     assert hosts == ["api.openai.com", "second.example.com", "llm.third.dev"]
     for kind in ("http.request", "http.response", "http.exchange_ended"):
@@ -279,11 +274,9 @@ def test_each_provider_is_asked_at_its_own_host(subject: Binding, payloads: Payl
 
 
 @BOTH
-def test_every_fact_has_its_life_and_a_text_for_a_person(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_every_fact_has_its_life_and_a_text_for_a_person(subject: Binding) -> None:
     """The timeline says each in words of its own."""
-    trace = execute(whole(), subject, 0, payloads)
+    trace = execute(whole(), subject, 0)
     groups = Counter(event.kind.partition(".")[0] for event in trace.events)
     new = ("hook", "telemetry", "queue", "node", "policy", "archive", "program")
     assert all(groups[name] for name in new)
@@ -298,14 +291,14 @@ def test_every_fact_has_its_life_and_a_text_for_a_person(
 
 
 @BOTH
-def test_what_is_counted_goes_on_in_a_fresh_process(subject: Binding, payloads: Payloads) -> None:
+def test_what_is_counted_goes_on_in_a_fresh_process(subject: Binding) -> None:
     """Also in one that is isolated: a rule for the second use is met in the second life."""
     second = {"uses": 2, "id": "second-use"}
     scenario = whole(
         hooks=[{"id": "audit", "slot": "pre_tool", "rules": [second]}],
         tasks=[{"id": "do"}, {"id": "again", "do": "restart"}, {"id": "more"}],
     )
-    trace = run_one(scenario, subject, 0, payloads, isolate=True)
+    trace = run_one(scenario, subject, 0, isolate=True)
     called = [(event.payload["n"], event.payload["life"]) for event in trace.of_kind("hook.called")]
     assert called == [(1, 1), (2, 2)]
     fired = [event.payload for event in trace.of_kind("fault.fired")]
@@ -325,12 +318,10 @@ def test_what_is_counted_goes_on_in_a_fresh_process(subject: Binding, payloads: 
         *("queue.answered", "program.started", "program.ended", "program.missing"),
     ],
 )
-def test_a_process_may_be_killed_at_each_of_these_facts(
-    kind: str, subject: Binding, payloads: Payloads
-) -> None:
+def test_a_process_may_be_killed_at_each_of_these_facts(kind: str, subject: Binding) -> None:
     """Nothing of the dead process is recorded, and the fresh one does the whole again."""
     crash = {"id": "dead", "on": {"kind": kind}, "then": "again"}
-    trace = execute(whole(crashes=[crash]), subject, 0, payloads)
+    trace = execute(whole(crashes=[crash]), subject, 0)
     killed = next(trace.of_kind(kind)).seq
     after = [event.kind for event in trace.events[killed : killed + 4]]
     assert after == ["fault.fired", "process.crashed", "call.crashed", "process.started"]
@@ -340,7 +331,7 @@ def test_a_process_may_be_killed_at_each_of_these_facts(
 
 
 @BOTH
-def test_a_rule_that_nobody_met_spoils_the_run(subject: Binding, payloads: Payloads) -> None:
+def test_a_rule_that_nobody_met_spoils_the_run(subject: Binding) -> None:
     """Whosever it is."""
     never: dict[str, Any] = {"uses": 9}
     scenario = whole(
@@ -351,7 +342,7 @@ def test_a_rule_that_nobody_met_spoils_the_run(subject: Binding, payloads: Paylo
             {"id": "second", "faults": [{"id": "d", "when": {"attempts": 9}, "then": REFUSED}]}
         ],
     )
-    trace = execute(scenario, subject, 0, payloads)
+    trace = execute(scenario, subject, 0)
     unmet = [event.payload for event in trace.of_kind("fault.unmet")]
     assert [(item["fault"], item.get("of"), item.get("provider")) for item in unmet] == [
         ("d", None, "second"),

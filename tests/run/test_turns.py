@@ -14,7 +14,6 @@ from harness.sim.context import current_call
 from harness.subjects.bind_runtime import runtime
 from harness.subjects.binding import Binding
 from harness.subjects.ports import Surroundings, TypedError
-from tests.run.conftest import Payloads
 from tests.run.runtime_runs import BOTH, CALLS, SECOND, first, told, working
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
@@ -55,7 +54,7 @@ STYLES = pytest.mark.parametrize("style", ["async", "sync"])
 
 
 @STYLES
-def test_a_runtime_needs_nothing_but_turns(style: str, payloads: Payloads) -> None:
+def test_a_runtime_needs_nothing_but_turns(style: str) -> None:
     """What it cannot do is not asked, and the trace says why."""
     calls: list[Any] = []
     tasks = [
@@ -64,7 +63,7 @@ def test_a_runtime_needs_nothing_but_turns(style: str, payloads: Payloads) -> No
         {"id": "bye", "do": "close"},
         {"id": "more", "prompt": "more", "at": "30s"},
     ]
-    trace = execute(working(tasks=tasks), only_turns(style, calls), 0, payloads)
+    trace = execute(working(tasks=tasks), only_turns(style, calls), 0)
     assert calls == ["s1", ("hi", "hi/1"), ("more", "more/1")]
     why = [event.payload["why"] for event in trace.of_kind("call.skipped")]
     assert why == ["the runtime has no ask", "the runtime has no close"]
@@ -74,7 +73,7 @@ def test_a_runtime_needs_nothing_but_turns(style: str, payloads: Payloads) -> No
 
 
 @STYLES
-def test_tasks_wait_for_each_other_and_for_their_time(style: str, payloads: Payloads) -> None:
+def test_tasks_wait_for_each_other_and_for_their_time(style: str) -> None:
     """But for those that do not; copies are asked at once."""
     tasks = [
         {"id": "one"},
@@ -82,7 +81,7 @@ def test_tasks_wait_for_each_other_and_for_their_time(style: str, payloads: Payl
         {"id": "three", "at": "10s", "copies": 2},
         {"id": "beside", "at": "1s", "waits": False},
     ]
-    trace = execute(working(tasks=tasks), only_turns(style, []), 0, payloads)
+    trace = execute(working(tasks=tasks), only_turns(style, []), 0)
     started = {e.payload["call"]: e.at_ns / SECOND for e in trace.of_kind("call.started")}
     assert started == {
         "start/1": 0,
@@ -96,11 +95,9 @@ def test_tasks_wait_for_each_other_and_for_their_time(style: str, payloads: Payl
 
 
 @BOTH
-def test_a_question_is_asked_and_its_answer_told_without_its_value(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_a_question_is_asked_and_its_answer_told_without_its_value(subject: Binding) -> None:
     """It may be a password."""
-    trace = execute(working(tasks=[QUESTION]), subject, 0, payloads)
+    trace = execute(working(tasks=[QUESTION]), subject, 0)
     started = [e.payload for e in trace.of_kind("call.started")][1]
     assert (started["do"], started["prompt"]) == ("ask", "Why?")
     assert (started["interaction_kind"], started["deadline_ns"]) == ("Ask", None)
@@ -109,17 +106,15 @@ def test_a_question_is_asked_and_its_answer_told_without_its_value(
 
 
 @BOTH
-def test_a_close_that_was_asked_for_is_not_asked_for_twice(
-    subject: Binding, payloads: Payloads
-) -> None:
+def test_a_close_that_was_asked_for_is_not_asked_for_twice(subject: Binding) -> None:
     """Only a scenario that says nothing gets the usual one."""
     tasks = [{"id": "ask"}, {"id": "bye", "do": "close"}]
-    trace = execute(working(tasks=tasks), subject, 0, payloads)
+    trace = execute(working(tasks=tasks), subject, 0)
     assert [call for _, call in told(trace, "call.started")] == ["start/1", "ask/1", "bye/1"]
 
 
 @pytest.mark.parametrize("broken", ["factory", "none", "start"])
-def test_a_runtime_that_cannot_be_made_is_data(broken: str, payloads: Payloads) -> None:
+def test_a_runtime_that_cannot_be_made_is_data(broken: str) -> None:
     """What its factory raises, that it returned nothing, or what its start raises."""
 
     class Failing:
@@ -132,7 +127,7 @@ def test_a_runtime_that_cannot_be_made_is_data(broken: str, payloads: Payloads) 
             raise ValueError("no configuration")
         return None if broken == "none" else Failing()
 
-    trace = execute(working(), make, 0, payloads)
+    trace = execute(working(), make, 0)
     messages = {
         "factory": "no configuration",
         "none": "what was bound returned None, where a runtime was expected",
@@ -158,11 +153,9 @@ def cancelling(**rule: Any) -> dict[str, Any]:
     ],
     ids=["at", "on", "later"],
 )
-def test_a_cancel_comes_while_the_turn_runs(
-    subject: Binding, when: dict[str, Any], payloads: Payloads
-) -> None:
+def test_a_cancel_comes_while_the_turn_runs(subject: Binding, when: dict[str, Any]) -> None:
     """On the loop of an async runtime, on a thread of its own for a blocking one."""
-    trace = execute(working(**cancelling(when=when)), subject, 0, payloads)
+    trace = execute(working(**cancelling(when=when)), subject, 0)
     (requested,) = trace.of_kind("cancel.requested")
     assert requested.payload == {
         "cancel": "stop",
@@ -183,10 +176,10 @@ def test_a_cancel_comes_while_the_turn_runs(
         assert requested.at_ns == first(trace, "http.request").at_ns + 50_000_000
 
 
-def test_a_cancel_on_an_event_comes_before_anything_else(payloads: Payloads) -> None:
+def test_a_cancel_on_an_event_comes_before_anything_else() -> None:
     """An async runtime sees it in the very next callback."""
     changes = cancelling(when={"on": {"kind": "tool.replied"}}, times=3)
-    trace = execute(working(**changes), small_runtime, 0, payloads)
+    trace = execute(working(**changes), small_runtime, 0)
     replied = first(trace, "tool.replied").seq
     following = [event.kind for event in trace.events[replied : replied + 4]]
     assert following == ["fault.fired"] + ["cancel.requested"] * 3
@@ -194,13 +187,13 @@ def test_a_cancel_on_an_event_comes_before_anything_else(payloads: Payloads) -> 
 
 
 @STYLES
-def test_a_runtime_without_cancel_is_told(style: str, payloads: Payloads) -> None:
+def test_a_runtime_without_cancel_is_told(style: str) -> None:
     """The rule was met all the same."""
-    trace = execute(working(**cancelling(when={"at": "1s"})), only_turns(style, []), 0, payloads)
+    trace = execute(working(**cancelling(when={"at": "1s"})), only_turns(style, []), 0)
     assert told(trace, "cancel.unsupported", "fault.unmet") == [("cancel.unsupported", None)]
 
 
-def test_what_cancel_raises_is_data(payloads: Payloads) -> None:
+def test_what_cancel_raises_is_data() -> None:
     """At once, or when it has to be awaited."""
 
     @runtime(inline=True)
@@ -222,20 +215,20 @@ def test_what_cancel_raises_is_data(payloads: Payloads) -> None:
             raise ValueError("later")
 
     changes = cancelling(when={"at": "1s"}, times=2)
-    trace = execute(working(**changes), Late, 0, payloads)
+    trace = execute(working(**changes), Late, 0)
     chains = [event.payload["chain"][0] for event in trace.of_kind("cancel.raised")]
     assert [item["message"] for item in chains] == ["at once", "later"]
 
 
-def test_a_cancel_when_nobody_is_there_is_unmet(payloads: Payloads) -> None:
+def test_a_cancel_when_nobody_is_there_is_unmet() -> None:
     """The process was dead at that time."""
     changes = cancelling(when={"at": "500ms"})
     crash = {"id": "dead", "at": "200ms"}
-    trace = execute(working(crashes=[crash], **changes), small_runtime, 0, payloads)
+    trace = execute(working(crashes=[crash], **changes), small_runtime, 0)
     assert [e.payload["fault"] for e in trace.of_kind("fault.unmet")] == ["stop"]
 
 
-def test_a_cancelled_call_ends_nothing_but_itself(payloads: Payloads) -> None:
+def test_a_cancelled_call_ends_nothing_but_itself() -> None:
     """Even when the runtime cancels the task that the harness asked it in."""
 
     @runtime(inline=True)
@@ -250,13 +243,13 @@ def test_a_cancelled_call_ends_nothing_but_itself(payloads: Payloads) -> None:
             await asyncio.sleep(1)
             return "never"
 
-    trace = execute(working(tasks=[{"id": "one"}, {"id": "two"}]), Rude, 0, payloads)
+    trace = execute(working(tasks=[{"id": "one"}, {"id": "two"}]), Rude, 0)
     raised = [event.payload["call"] for event in trace.of_kind("call.raised")]
     assert raised == ["one/1", "two/1"]
     assert trace.footer.ending == "completed"
 
 
-def test_calls_in_turn_share_a_context(payloads: Payloads) -> None:
+def test_calls_in_turn_share_a_context() -> None:
     """What `start` leaves in a context variable is there in the turns, as in one program."""
     from contextvars import ContextVar
 
@@ -283,12 +276,12 @@ def test_calls_in_turn_share_a_context(payloads: Payloads) -> None:
         return runtime(Async if style == "async" else Sync)
 
     for style in ("async", "sync"):
-        trace = execute(working(), bound(style), 0, payloads)
+        trace = execute(working(), bound(style), 0)
         assert [e.payload["text"] for e in trace.of_kind("call.returned")] == [None, "set"]
     assert mark.get() == "unset"
 
 
-def test_a_blocking_runtime_is_cancelled_from_a_thread(payloads: Payloads) -> None:
+def test_a_blocking_runtime_is_cancelled_from_a_thread() -> None:
     """So it may lock and wait there, as in a program with a signal thread."""
     names: list[str] = []
 
@@ -306,13 +299,13 @@ def test_a_blocking_runtime_is_cancelled_from_a_thread(payloads: Payloads) -> No
             time.sleep(3)
             self.cancelled.set()
 
-    trace = execute(working(**cancelling(when={"at": "1s"})), Locked, 0, payloads)
+    trace = execute(working(**cancelling(when={"at": "1s"})), Locked, 0)
     assert names == ["cancel stop"]
     returned = list(trace.of_kind("call.returned"))[-1]
     assert (returned.payload["text"], returned.at_ns) == ("cancelled", 4 * SECOND)
 
 
-def test_the_turns_of_a_blocking_runtime_run_on_the_main_thread(payloads: Payloads) -> None:
+def test_the_turns_of_a_blocking_runtime_run_on_the_main_thread() -> None:
     """As in a program that has no other."""
     names: list[str] = []
 
@@ -325,6 +318,6 @@ def test_the_turns_of_a_blocking_runtime_run_on_the_main_thread(payloads: Payloa
             names.append(threading.current_thread().name)
             return text
 
-    execute(working(), Named, 0, payloads)
+    execute(working(), Named, 0)
     assert names == ["MainThread"]
     assert blocking_runtime.style == "sync"

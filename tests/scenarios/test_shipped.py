@@ -17,7 +17,7 @@ from harness.load.schema import scenario_schema
 from harness.model.fault import Fault, FaultRule, HttpDate, HttpError, OkWithErrorBody, StreamError
 from harness.model.interaction_script import InteractionKind, InteractorAnswer
 from harness.model.mishap import CancelScope
-from harness.model.scenario import Scenario
+from harness.model.scenario import DEFAULT_DIALECT, Scenario
 from harness.model.store_script import StoreFault
 from harness.model.tool_script import ToolFault
 
@@ -25,6 +25,7 @@ from harness.model.tool_script import ToolFault
 FAMILIES = {
     "rate-limits": 30,
     "provider-transient": 30,
+    "provider-limits": 16,
     "approvals": 16,
     "resume-drift": 14,
     "tools": 12,
@@ -191,8 +192,8 @@ def test_every_form_of_retry_after_is_there() -> None:
 def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
     """A name that no fixture holds would only show when the fault fires."""
     scenario = _shipped()[id_]
-    known = load_payloads(scenario.provider.dialect)
-    named = {
+    known = load_payloads(scenario.provider.dialect or DEFAULT_DIALECT)
+    named = {rule.error for rule in scenario.provider.refusals} | {
         rule.then.error
         for rule in scenario.provider.faults
         if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError))
@@ -204,9 +205,29 @@ def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
 def test_something_goes_wrong_unless_the_scenario_is_about_health(id_: str) -> None:
     """No scenario passes because its faults were forgotten, and none of them is optional."""
     scenario = _shipped()[id_]
-    faults = scenario.provider.faults
+    faults, refusals = scenario.provider.faults, scenario.provider.refusals
     assert not any(rule.optional for rule in faults)
-    assert (bool(faults) or _agent_plans(scenario)) is (id_ not in HEALTHY)
+    # Of two limits one may be there to be left alone.
+    assert not refusals or not all(rule.optional for rule in refusals)
+    planned = faults or refusals or scenario.provider.pace is not None
+    assert (bool(planned) or _agent_plans(scenario)) is (id_ not in HEALTHY)
+
+
+def test_everything_that_a_provider_remembers_is_used() -> None:
+    """Buckets, quotas, penalties, overload, and each shape that a delay can have."""
+    scripts = [scenario.provider for scenario in _shipped().values()]
+    limits = [script.limits for script in scripts if script.limits is not None]
+    overloads = [script.overload for script in scripts if script.overload is not None]
+    paces = [script.pace for script in scripts if script.pace is not None]
+    assert {item.per for item in limits} == {"key", "provider"}
+    for name in ("requests", "tokens", "quota", "early_penalty"):
+        assert any(getattr(item, name) for item in limits), name
+    for name in ("at_once", "percent", "tells_when", "until_time"):
+        assert any(getattr(item, name) for item in overloads), name
+    delays = [delay for pace in paces for delay in (pace.first_token, pace.token) if delay]
+    assert {delay.kind for delay in delays} >= {"uniform", "lognormal", "pareto"}
+    assert any(pace.tokens_per_second for pace in paces)
+    assert any(task.key for scenario in _shipped().values() for task in scenario.tasks)
 
 
 def _agent_plans(scenario: Scenario) -> bool:

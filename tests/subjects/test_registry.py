@@ -76,6 +76,17 @@ def test_a_missing_library_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatc
     assert error.hint == "pip install 'faultclock[openai]'"
 
 
+def test_a_library_of_a_missing_family_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python finds no `google.genai` where it has no `google`, and says so by an exception."""
+
+    def find_spec(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.delitem(sys.modules, "google.genai", raising=False)
+    monkeypatch.setattr("harness.subjects.registry.find_spec", find_spec)
+    assert refused("google-genai").hint == "pip install 'faultclock[google-genai]'"
+
+
 def test_a_file_gives_its_binding_and_digest(adapter: Path) -> None:
     """The digest is that of the bytes that were run; the id has no folder in it."""
     binding = load_subject(f"{adapter}:subject")

@@ -16,12 +16,22 @@ from typing import Any
 
 from harness.subjects.ports.host import Host
 
-__all__ = ["API_KEY", "BASE_URL", "MODEL", "ProviderRequest", "Reply", "ToolCall"]
+__all__ = [
+    "API_KEY",
+    "BASE_URL",
+    "MODEL",
+    "OPENAI_ALIKE",
+    "ProviderRequest",
+    "Reply",
+    "ToolCall",
+]
 
 #: Shaped like a real key, so that whatever finds secrets by their shape finds this one too.
 API_KEY = "sk-simulated-4f9d2c7ab1e85036d7c9"
 BASE_URL = "https://api.openai.com/v1"
 MODEL = "gpt-4o-mini"
+#: What a client of OpenAI's chat completions speaks, too, when it is given another address.
+OPENAI_ALIKE = ("openai-chat", "openai-compatible", "openrouter", "deepseek")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.load.error_model import load_error_model
-from harness.load.payloads import load_payloads
 from harness.load.scenario import find_scenarios
 from harness.model.error_model import ErrorModel
 from harness.model.finding import Finding, Verdict
@@ -61,8 +60,7 @@ def _scenarios() -> Mapping[str, Scenario]:
 
 
 def _findings(scenario: Scenario, binding: Binding) -> tuple[Finding, ...]:
-    payloads = load_payloads("openai-chat")
-    return judge(_model(), execute(scenario, binding, scenario.seed, payloads)).findings
+    return judge(_model(), execute(scenario, binding, scenario.seed)).findings
 
 
 # ---------------------------------------------------------------------- runs

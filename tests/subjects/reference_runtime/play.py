@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from harness.load.payloads import load_payloads
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace, TraceEvent
 from harness.run.execute import execute
@@ -20,11 +18,6 @@ __all__ = ["Played", "calling", "manifest", "play", "saying", "scenario"]
 TURN = {"id": "a", "do": "turn", "prompt": "Please do it."}
 PAY = {"name": "pay", "gated": True, "value": {"paid": True}}
 LOOK = {"name": "look", "value": {"seen": True}}
-
-
-@cache
-def _payloads() -> Any:
-    return load_payloads("openai-chat")
 
 
 def calling(*names: str, arguments: str = "{}") -> dict[str, Any]:
@@ -68,12 +61,12 @@ def play(
     *replies: dict[str, Any], binding: Binding = reference_runtime, seed: int = 0, **fields: Any
 ) -> Played:
     """Run a scenario and return what happened."""
-    return Played(execute(scenario(*replies, **fields), binding, seed, _payloads()))
+    return Played(execute(scenario(*replies, **fields), binding, seed))
 
 
 def play_scenario(given: Scenario, binding: Binding = reference_runtime) -> Played:
     """Run a scenario that is there already."""
-    return Played(execute(given, binding, 0, _payloads()))
+    return Played(execute(given, binding, 0))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import httpx2
 import openai
 import pytest
 
-from harness.subjects.openai_stud import openai_stud
+from harness.subjects.clients.openai_stud import openai_stud
 from harness.subjects.ports import ProviderRequest, Reply, ToolCall, TypedError
 from harness.subjects.stud import UnmappedProviderError
 

@@ -22,7 +22,7 @@ import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from harness.subjects.binding import provider_adapter
-from harness.subjects.openai_sdk import StreamedReply, arguments, reply_of
+from harness.subjects.clients.openai_sdk import StreamedReply, arguments, reply_of
 from harness.subjects.ports import ProviderRequest, Reply, TypedError
 from harness.subjects.retry_after import retry_after_s
 from harness.subjects.stud import (

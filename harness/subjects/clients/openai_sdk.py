@@ -11,7 +11,7 @@ from typing import Any
 import openai
 
 from harness.subjects.binding import provider_adapter
-from harness.subjects.ports import ProviderRequest, Reply, ToolCall
+from harness.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply, ToolCall
 
 __all__ = ["StreamedReply", "openai_async", "openai_sync", "reply_of"]
 
@@ -36,6 +36,7 @@ def _sync_client(request: ProviderRequest) -> openai.OpenAI:
     open=_async_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
+    dialect=OPENAI_ALIKE,
 )
 async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""
@@ -53,6 +54,7 @@ async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> 
     open=_sync_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
+    dialect=OPENAI_ALIKE,
 )
 def openai_sync(request: ProviderRequest, client: openai.OpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""

@@ -1,0 +1,1 @@
+"""Recordings of real exchanges, and the scenarios that are made of them."""

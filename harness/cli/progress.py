@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from harness.model.finding import RunReport
 
-__all__ = ["progress"]
+__all__ = ["Advance", "bar", "progress"]
 
 #: Drawing costs about a millisecond, a run less: so not after every run.
 _PERIOD_S = 0.08
@@ -27,13 +28,33 @@ def progress(total: int, *, quiet: bool) -> Iterator[Callable[[RunReport], None]
         total: how many runs there will be.
         quiet: draw nothing, even on a terminal.
     """
+    with bar(total, quiet=quiet) as advance:
+        # How many runs a sweep makes is known only when its scenario has run.
+        yield lambda run: advance(run.scenario, unplanned=int(run.crash_point is not None))
+
+
+class Advance(Protocol):
+    """Called after each run."""
+
+    def __call__(self, doing: str, *, unplanned: int = 0) -> None:
+        """Move on by one run.
+
+        Args:
+            doing: what was run.
+            unplanned: how many more runs there will be than was said at first.
+        """
+
+
+@contextmanager
+def bar(total: int, *, quiet: bool) -> Iterator[Advance]:
+    """Yield what to call after each of `total` runs; nothing is drawn if `quiet`."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+        yield _undrawn
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    bar = Progress(
+    shown = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -41,19 +62,22 @@ def progress(total: int, *, quiet: bool) -> Iterator[Callable[[RunReport], None]
         auto_refresh=False,
         transient=True,
     )
-    with bar:
-        task = bar.add_task("running", total=total)
+    with shown:
+        task = shown.add_task("running", total=total)
         drawn_s = 0.0
         planned = total
 
-        def advance(run: RunReport) -> None:
+        def advance(doing: str, *, unplanned: int = 0) -> None:
             nonlocal drawn_s, planned
-            # How many runs a sweep makes is known only when its scenario has run.
-            planned += run.crash_point is not None
-            bar.update(task, advance=1, total=planned, description=run.scenario)
+            planned += unplanned
+            shown.update(task, advance=1, total=planned, description=doing)
             now_s = time.monotonic()
             if now_s - drawn_s >= _PERIOD_S:
                 drawn_s = now_s
-                bar.refresh()
+                shown.refresh()
 
         yield advance
+
+
+def _undrawn(doing: str, *, unplanned: int = 0) -> None:
+    """Draw nothing."""

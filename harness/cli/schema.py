@@ -19,11 +19,18 @@ Then let the first line of a scenario name it (the path is relative to the file)
 
 @click.command(name="schema", epilog=_EPILOG)
 @click.argument(
-    "what", type=click.Choice(["scenario", "model", "map"]), metavar="scenario|model|map"
+    "what",
+    type=click.Choice(["scenario", "model", "map", "census"]),
+    metavar="scenario|model|map|census",
 )
 def command(what: str) -> None:
-    """Print the JSON Schema of scenario files, of error models or of maps of foreign logs."""
-    from harness.load.schema import error_model_schema, foreign_map_schema, scenario_schema
+    """Print the JSON Schema of scenarios, error models, maps of foreign logs or a census."""
+    from harness.load import schema
 
-    schemas = {"scenario": scenario_schema, "model": error_model_schema, "map": foreign_map_schema}
+    schemas = {
+        "scenario": schema.scenario_schema,
+        "model": schema.error_model_schema,
+        "map": schema.foreign_map_schema,
+        "census": schema.census_schema,
+    }
     click.echo(schemas[what](), nl=False)

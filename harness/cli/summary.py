@@ -17,7 +17,7 @@ import click
 from harness.cli.finding_text import told_in_full
 from harness.model.finding import Finding, Report, RunReport, Verdict
 from harness.render.verdict_words import GLOSSARY, LOOKS, worst_first
-from harness.render.wording import clipped, count, short_time, visible
+from harness.render.wording import clipped, count, short_time, time_word, visible
 
 __all__ = ["Row", "rows_of", "write_summary"]
 
@@ -89,6 +89,7 @@ def write_summary(
         _totals(report, wall_s),
         *_undeclared(report),
         *_crossings(report),
+        *_passed_over(report),
         *_sweeps(report),
     )
     for line in (*counted, *_next_steps(report, written)):
@@ -104,7 +105,8 @@ def _row(runs: list[RunReport]) -> Row:
         verdict=worst.verdict,
         runs=len(runs),
         attempts=_range([str(min(attempts)), str(max(attempts))]),
-        virtual_time=_range([short_time(min(times_ns)), short_time(max(times_ns))]),
+        virtual_time=_range([short_time(min(times_ns)), short_time(max(times_ns))])
+        + (" real" if worst.time_base == "wall" else ""),
         finding=_first_finding(worst.findings),
     )
 
@@ -183,10 +185,11 @@ def _totals(report: Report, wall_s: float) -> str:
         if report.totals.get(verdict.value)
     ]
     virtual_ns = sum(run.virtual_ns for run in report.runs)
+    base = " and ".join(dict.fromkeys(time_word(run.time_base) for run in report.runs))
     return (
         f"{SYMBOLS[report.verdict]} {report.subject.id} against {report.model}: "
         f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
-        f"({short_time(virtual_ns)} of virtual time in {wall_s:.1f} s)"
+        f"({short_time(virtual_ns)} of {base or 'virtual'} time in {wall_s:.1f} s)"
     )
 
 
@@ -210,6 +213,13 @@ def _crossings(report: Report) -> Iterator[str]:
         yield f"  crossing {crossing.scenario}: {crossing.run} of {crossing.cells} cells run"
         for because, names in crossing.omitted.items():
             yield f"    {count(len(names), 'cell')} left out: {because}"
+
+
+def _passed_over(report: Report) -> Iterator[str]:
+    if report.passed_over:
+        yield f"  passed over, not run: {count(len(report.passed_over), 'scenario')}"
+    for item in report.passed_over:
+        yield f"    {item.scenario}: {item.because}"
 
 
 def _sweeps(report: Report) -> list[str]:

@@ -13,11 +13,12 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from harness.load.known_keys import file_key
+from harness.model.census import Census
 from harness.model.error_model import ErrorModel
 from harness.model.foreign_map import ForeignMap
 from harness.model.scenario import Scenario
 
-__all__ = ["error_model_schema", "foreign_map_schema", "scenario_schema"]
+__all__ = ["census_schema", "error_model_schema", "foreign_map_schema", "scenario_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,6 +36,11 @@ def error_model_schema() -> str:
 def foreign_map_schema() -> str:
     """Return the JSON Schema of a file that maps a foreign log, newline at the end."""
     return _schema_text(ForeignMap, "foreign-map", "Faultclock map of a foreign log")
+
+
+def census_schema() -> str:
+    """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
+    return _schema_text(Census, "census", "Faultclock census")
 
 
 def _schema_text(model: type[BaseModel], name: str, title: str) -> str:

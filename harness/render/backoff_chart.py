@@ -53,7 +53,8 @@ def chart_rows(runs: Iterable[RunReport]) -> tuple[ChartRow, ...]:
     groups: dict[tuple[object, ...], list[WaitMark]] = {}
     for run in runs:
         for wait in run.waits:
-            key = (wait.retry_number, wait.low_ns, wait.high_ns, wait.basis, _is_unjudged(wait))
+            legal = (wait.low_ns, wait.high_ns, wait.at_least, wait.basis)
+            key = (wait.retry_number, *legal, _is_unjudged(wait))
             groups.setdefault(key, []).append(wait)
     return tuple(
         _row(waits) for _, waits in sorted(groups.items(), key=lambda item: _order(item[1][0]))
@@ -75,7 +76,9 @@ def _row(waits: list[WaitMark]) -> ChartRow:
     if first.low_ns is not None and first.high_ns is not None:
         bar_x = _PAD + first.low_ns * scale
         # An exact wait is an instant; four units keep it visible.
-        bar_width = max((first.high_ns - first.low_ns) * scale, 4.0)
+        # In real time the bar has no end: it goes as far as the drawing does.
+        high_ns = largest_ns * _HEADROOM if first.at_least else first.high_ns
+        bar_width = max((high_ns - first.low_ns) * scale, 4.0)
         if bar_width == 4.0:
             bar_x -= 2.0
     places = [(_PAD + wait.observed_ns * scale, wait.legal) for wait in waits]
@@ -110,6 +113,8 @@ def _interval_words(wait: WaitMark) -> str:
         return "the model names none"
     if wait.low_ns is None or wait.high_ns is None:
         return "no retry is legal"
+    if wait.at_least:
+        return f"at least {exact_time(wait.low_ns)}"
     if wait.low_ns == wait.high_ns:
         return f"exactly {exact_time(wait.low_ns)}"
     return f"{exact_time(wait.low_ns)} to {exact_time(wait.high_ns)}"

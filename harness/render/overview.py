@@ -9,7 +9,7 @@ from harness.model.error_model import SwitchOption
 from harness.model.finding import Report, RequirementCoverage, Verdict
 from harness.render.sections import Card, Section, in_short
 from harness.render.verdict_words import GLOSSARY
-from harness.render.wording import count, listed
+from harness.render.wording import count, listed, time_word
 
 __all__ = ["LookFirst", "Overview", "Reading", "make_overview"]
 
@@ -86,7 +86,9 @@ def _explains(report: Report) -> str:
     if not report.runs:
         return "Nothing was run, so nothing is proved."
     scenarios = len({run.scenario for run in report.runs})
-    text = f"{count(len(report.runs), 'run')} of {count(scenarios, 'scenario')} in virtual time."
+    bases = dict.fromkeys(time_word(run.time_base) for run in report.runs)
+    text = f"{count(len(report.runs), 'run')} of {count(scenarios, 'scenario')}"
+    text += f" in {' and '.join(bases)} time."
     spoiled = report.totals.get(Verdict.INCONCLUSIVE, 0)
     if spoiled and report.verdict is not Verdict.INCONCLUSIVE:
         text += f" {count(spoiled, 'run')} proved nothing, which is never counted as a pass."

@@ -9,8 +9,18 @@ import re
 from collections.abc import Callable, Sequence
 
 from harness.model.duration import MICROSECOND_NS, MILLISECOND_NS, SECOND_NS
+from harness.model.trace import TimeBase
 
-__all__ = ["clipped", "count", "exact_time", "listed", "short_digest", "short_time", "visible"]
+__all__ = [
+    "clipped",
+    "count",
+    "exact_time",
+    "listed",
+    "short_digest",
+    "short_time",
+    "time_word",
+    "visible",
+]
 
 _MINUTE_NS = 60 * SECOND_NS
 _UNITS = ((SECOND_NS, "s"), (MILLISECOND_NS, "ms"), (MICROSECOND_NS, "µs"), (1, "ns"))
@@ -29,6 +39,11 @@ def visible(text: str) -> str:
 def short_time(time_ns: int) -> str:
     """Return a time rounded to three significant digits: `120 ms`, `4.83 s`, `2 min 40 s`."""
     return _natural(time_ns, lambda value: f"{value:.3g}" if value < 1_000 else f"{value:.0f}")
+
+
+def time_word(time_base: TimeBase) -> str:
+    """Return which time the times of a run are of: `virtual` or `real`."""
+    return "real" if time_base == "wall" else "virtual"
 
 
 def exact_time(time_ns: int) -> str:

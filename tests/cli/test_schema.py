@@ -10,7 +10,10 @@ from harness.load.resources import scenarios_root
 from tests.cli.command_line import faultclock
 
 
-@pytest.mark.parametrize(("what", "title"), [("scenario", "scenario"), ("model", "error model")])
+@pytest.mark.parametrize(
+    ("what", "title"),
+    [("scenario", "scenario"), ("model", "error model"), ("census", "census")],
+)
 def test_the_schema_is_json_and_nothing_else(what: str, title: str) -> None:
     """It is meant to be written into a file."""
     result = faultclock("schema", what)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.render.backoff_chart import chart_rows
+import pytest
+
+from harness.render.backoff_chart import WIDTH, chart_rows
 from tests.render import sample_report as sample
 
 
@@ -30,6 +32,16 @@ def test_an_exact_wait_has_a_visible_bar() -> None:
     assert row.bar_width == 4.0
     assert row.look == "pass"
     assert row.events
+
+
+def test_in_real_time_a_bar_has_no_end() -> None:
+    """It goes on to the edge, and the words say that there is a lower bound alone."""
+    run = sample.retry_after()
+    real = run.waits[0].model_copy(update={"at_least": True, "observed_ns": 9_000_000_000})
+    (row,) = chart_rows([run.model_copy(update={"waits": (real,)})])
+    assert row.legal_interval == "at least 7 s"
+    assert row.bar_x + row.bar_width == pytest.approx(WIDTH - 6, abs=0.2)
+    assert row.look == "pass"
 
 
 def test_no_bar_where_no_retry_is_legal() -> None:

@@ -9,6 +9,8 @@ JOBS ?= 2
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# For the tests of clients that demand openai<3, which no other environment has.
+VENV2 := $(VENV)/openai2
 FAULTCLOCK := $(BIN)/faultclock
 # What the demo runs: adapters of a provider, then whole agents. Of the last one the table is shown,
 # of the others the totals. Those that are known not to conform may end with exit code 1.
@@ -17,6 +19,9 @@ AGENTS := reference-runtime openai-agent
 KNOWN_TO_FAIL := openai-sync openai-async openai-agent
 # The same agent, judged by the other four error models in the situations that all of them know.
 MODELS := relavium afk kode-sdk error-matrix
+
+# Clients that are set side by side; more of them when more is installed.
+CENSUS := openai-async azure-openai httpx2-tenacity
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests bench lock clean FORCE
@@ -30,12 +35,16 @@ demo: $(VENV)/.demo ## run the headline scenarios against real clients and agent
 	@$(foreach subject,$(ADAPTERS),$(call judged,$(subject),rate-limits provider-transient) &&) true
 	@$(foreach subject,$(AGENTS),$(call judged,$(subject),rate-limits approvals resume-drift) &&) true
 	@$(foreach model,$(MODELS),$(call judged_by,$(model)) &&) true
+	@echo "==> faultclock census $(CENSUS)"
+	@$(FAULTCLOCK) census $(CENSUS) --jobs $(JOBS) --quiet -o reports
 	@echo
 	@echo "The SDK as it ships does not follow the stud-cli document, and a small agent on top of it"
 	@echo "asks nobody and remembers nothing. The reports say where, sentence by sentence; the"
 	@echo "references conform. Open one of these in a browser, the last one first:"
 	@for model in $(MODELS); do echo "  reports/openai-agent-by-$$model.html"; done
 	@for subject in $(ADAPTERS) $(AGENTS); do echo "  reports/$$subject.html"; done
+	@echo "What three clients do about each of 107 failures, side by side, is in"
+	@echo "  reports/census.html"
 
 test: lint types tests ## everything that must hold: ruff, mypy, pytest
 
@@ -52,8 +61,9 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev $(VENV)/.openai2
 	$(BIN)/python -m pytest -n $(JOBS) -q
+	$(VENV2)/bin/python -m pytest -q tests/clients_openai2
 
 bench: $(VENV)/.bench ## measure: loop, scenario runs, determinism
 	@set -eu; for script in benchmarks/*.py; do \
@@ -64,9 +74,10 @@ bench: $(VENV)/.bench ## measure: loop, scenario runs, determinism
 lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes newer versions)
 	@echo "==> writing requirements/*.txt"
 	@$(PIP) install 'uv>=0.13'
-	@$(call pin,demo,--group build)
-	@$(call pin,dev,--group build --group dev)
-	@$(call pin,bench,--group build --group bench)
+	@$(call pin,dev,--extra all --group build --group dev)
+	@$(call pin,demo,--extra openai --group build -c requirements/dev.txt)
+	@$(call pin,bench,--extra openai --group build --group bench -c requirements/dev.txt)
+	@$(call pin,openai2,--extra litellm --extra openai-agents --group build --group openai2)
 
 clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -93,26 +104,33 @@ endef
 # The pinned files name no registry: pip takes it from the user's own configuration.
 define pin
 echo "    requirements/$(1).txt"; \
-$(BIN)/uv pip compile --quiet pyproject.toml --extra openai $(2) --universal \
+$(BIN)/uv pip compile --quiet pyproject.toml $(2) --universal \
   --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
   --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) -o requirements/$(1).txt
 endef
 
+# The pinned file, and the environment that it goes into.
 define set-up
-@echo "==> installing requirements/$(1).txt into $(VENV); the first time takes a minute"
-@$(PIP) install --require-hashes -r requirements/$(1).txt
-@$(PIP) install --no-deps --no-build-isolation -e .
+@echo "==> installing requirements/$(1).txt into $(2); the first time takes a minute or two"
+@$(2)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes \
+  -r requirements/$(1).txt
+@$(2)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps \
+  --no-build-isolation -e .
 @touch $@
 endef
 
 $(VENV)/.demo: requirements/demo.txt pyproject.toml $(VENV)/.python
-	$(call set-up,demo)
+	$(call set-up,demo,$(VENV))
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/.python
-	$(call set-up,dev)
+	$(call set-up,dev,$(VENV))
 
 $(VENV)/.bench: requirements/bench.txt pyproject.toml $(VENV)/.python
-	$(call set-up,bench)
+	$(call set-up,bench,$(VENV))
+
+$(VENV)/.openai2: requirements/openai2.txt pyproject.toml $(VENV)/.python
+	@$(BIN)/python -m venv --clear $(VENV2)
+	$(call set-up,openai2,$(VENV2))
 
 # Names the Python that $(VENV) was made with; the file's time changes only when that Python does.
 $(VENV)/.python: FORCE

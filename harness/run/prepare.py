@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from typing import Any
 
 from harness.model.scenario import Role, Scenario
 from harness.run.execute import simulate
 from harness.run.isolate import run_contained
+from harness.run.variables import settle
 from harness.sim.patches import install, install_late
 from harness.subjects.binding import Binding
 from harness.subjects.registry import load_subject
@@ -49,9 +51,12 @@ _FAILS_AT_FIRST = {
 def prepare(spec: str) -> Binding:
     """Install the patches, load the subject that `spec` names, and warm it.
 
+    The environment of this process is settled before: a subject may read it when it is imported.
+
     Raises:
         SubjectError: the subject cannot be loaded or bound.
     """
+    settle(os.environ)
     install()
     binding = load_subject(spec)
     warm(binding)

@@ -30,6 +30,7 @@ _CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _SESSION_HEADERS = ("session-id", "session_id", "x-session-id", "x-conversation-id")
 _SESSION_KEYS = ("session_id", "conversation_id", "conversation")
 _ATTEMPT = re.compile(r"\battempt=(\d{1,4})\b")
+_SIGNED = re.compile(r"\bCredential=([^/,\s]{4,200})")
 _KEY_PARAMETER = re.compile(r"[?&](?:key|api-key)=([^&]*)")
 
 
@@ -101,6 +102,8 @@ def _who(exchange: Exchange) -> tuple[str | None, str | None]:
     found = [header(exchange.request_headers, name) for name in _CREDENTIALS]
     match = _KEY_PARAMETER.search(exchange.url)
     found.append(match[1] if match is not None else None)
+    # A signature is another one in each request; what it was made with is the key.
+    found = [signed[1] if (signed := _SIGNED.search(told or "")) else told for told in found]
     body = as_json(exchange.request_body)
     named: list[object] = [header(exchange.request_headers, name) for name in _SESSION_HEADERS]
     if isinstance(body, dict):

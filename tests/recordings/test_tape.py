@@ -197,6 +197,23 @@ def test_a_compressed_body_is_written_plain_with_headers_that_fit() -> None:
     assert made["response"]["headers"] == {"Content-Length": [str(len(body.encode()))]}
 
 
+def test_requests_that_are_signed_anew_are_of_one_key() -> None:
+    """Amazon's signatures differ, and make no session of each request."""
+    signed = [
+        f"AWS4-HMAC-SHA256 Credential=AKIAPLANTED000000000/{day}/us-east-1/bedrock/aws4_request,"
+        f" SignedHeaders=host, Signature={str(day) * 8}"
+        for day in (20261120, 20261121)
+    ]
+    takes = [
+        _take(at, request_headers=(("Authorization", one),))
+        for at, one in zip((0, 50), signed, strict=True)
+    ]
+    text = tape_text(takes)
+    assert text.count("Credential=key_scrubbed1") == 2
+    assert "20261121" not in text
+    assert len(_imported(*takes).scenarios) == 1
+
+
 @pytest.mark.parametrize("texts_kept", [True, False])
 def test_no_secret_is_in_the_text(texts_kept: bool) -> None:
     """Wherever it stood: URL, headers, bodies of both kinds, and what nobody answered."""

@@ -1,0 +1,1 @@
+"""A folder for PYTHONPATH that holds one module, `sitecustomize`; it is no package of ours."""

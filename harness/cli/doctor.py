@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -167,18 +167,30 @@ def _subjects() -> Iterator[Line]:
     """A missing library is no fault: its subjects are extras."""
     from harness.subjects.registry import catalog
 
+    distributions = metadata.packages_distributions()
     for entry in catalog():
         if entry.kind == "miniature":
             continue
         if entry.available:
-            versions = ", ".join(f"{name} {metadata.version(name)}" for name in entry.needs)
+            versions = ", ".join(_with_version(name, distributions) for name in entry.needs)
             yield Line(good=True, text=f"subject {entry.id} can run {versions}".rstrip())
         else:
             yield Line(
                 good=True,
                 text=f"subject {entry.id} cannot run here: it needs {', '.join(entry.needs)}",
-                hint=f"pip install '{_DISTRIBUTION}[all]'",
+                hint=f"pip install '{_DISTRIBUTION}[{entry.extra or 'all'}]'",
             )
+
+
+def _with_version(module: str, distributions: Mapping[str, list[str]]) -> str:
+    """Return the distribution that brings `module`, with its version; its name may be another."""
+    by_module = module.replace(".", "-").replace("_", "-")
+    for name in (by_module, *distributions.get(module.partition(".")[0], ())):
+        try:
+            return f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return module
 
 
 def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:

@@ -56,4 +56,4 @@ def test_a_subject_without_its_library_is_no_fault(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("harness.subjects.registry._missing", lambda needs: needs)
     line = found("openai-async")
     assert line.good
-    assert line.hint == "pip install 'faultclock[all]'"
+    assert line.hint == "pip install 'faultclock[openai]'"

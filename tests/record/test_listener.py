@@ -56,8 +56,9 @@ def test_an_agent_without_a_recorder_does_nothing(tmp_path: Path) -> None:
     channel.send({"kind": "hello"})
 
 
-def test_a_place_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_place_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the variable that names another."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    # A long path would not do for a socket, and another folder be taken.
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     with pytest.raises(InputError, match="no place for the recorder's socket"), Listener():
         raise AssertionError("there is no such folder")

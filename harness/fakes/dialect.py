@@ -150,8 +150,15 @@ class Dialect(Protocol):
         """Return what an error body says, None where it is not one of this API."""
         ...
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
-        """Return the bytes of an error inside a stream, and its facts."""
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
+        """Return the bytes of an error inside a stream, and its facts.
+
+        Args:
+            asked, exchange: those of the stream, which the event may name.
+            chunks_before: how many chunks of the good answer were sent before it.
+        """
         ...
 
     def heard(self, body: bytes, content_type: str) -> Heard:

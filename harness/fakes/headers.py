@@ -20,21 +20,34 @@ SCRUBBED = "<scrubbed>"
 
 _SECRET_HEADERS = frozenset(
     {
-        "api-key",
-        "authorization",
-        "cookie",
         "ocp-apim-subscription-key",
         "openai-organization",
         "openai-project",
-        "proxy-authorization",
-        "set-cookie",
-        "x-amz-security-token",
-        "x-api-key",
-        "x-auth-token",
-        "x-goog-api-key",
     }
 )
-_SECRET_PARAMETERS = frozenset({"access_token", "api-key", "api_key", "key", "token"})
+#: Gateways and proxies have headers of their own: a name that has one of these words in it says
+#: enough. What counts tokens (`x-ratelimit-limit-tokens`) has none of them.
+_SECRET_WORDS = frozenset(
+    {
+        "apikey",
+        "auth",
+        "authorization",
+        "cookie",
+        "credential",
+        "credentials",
+        "key",
+        "passwd",
+        "password",
+        "secret",
+        "sig",
+        "signature",
+        "token",
+    }
+)
+#: They end in `key` and hold none.
+_NO_SECRETS = frozenset({"idempotency-key", "sec-websocket-key", "x-idempotency-key"})
+#: Between the scheme and the host of a URL: who asks, and with which password.
+_USER = re.compile(r"(?<=://)[^/?#@\s]*(?=@)")
 #: RFC 9110, section 5.5, restricted to ASCII: no control characters, no white space at the ends.
 _FIELD_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 _FIELD_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -78,8 +91,7 @@ def scrubbed(headers: Mapping[str, str]) -> dict[str, str]:
     A value that has the shape of a secret is one, whatever the header is called.
     """
     return {
-        name: SCRUBBED if name in _SECRET_HEADERS else without_secrets(value)
-        for name, value in headers.items()
+        name: SCRUBBED if _is_secret(name) else _shown(value) for name, value in headers.items()
     }
 
 
@@ -88,14 +100,24 @@ def scrubbed_url(target: str) -> str:
 
     So is what has the shape of a secret, wherever in the target it stands.
     """
-    target = without_secrets(target)
+    target = without_secrets(_USER.sub(SCRUBBED, target))
     path, mark, query = target.partition("?")
     if not mark:
         return target
     pairs = parse_qsl(query, keep_blank_values=True)
-    if not any(name.lower() in _SECRET_PARAMETERS for name, _ in pairs):
+    if not any(_is_secret(name) for name, _ in pairs):
         return target
-    shown = [
-        (name, SCRUBBED if name.lower() in _SECRET_PARAMETERS else value) for name, value in pairs
-    ]
+    shown = [(name, SCRUBBED if _is_secret(name) else value) for name, value in pairs]
     return f"{path}?{urlencode(shown)}"
+
+
+def _shown(value: str) -> str:
+    return scrubbed_url(value) if "://" in value else without_secrets(value)
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a header or a parameter of this name holds a secret."""
+    lower = name.lower().replace("_", "-")
+    if lower in _NO_SECRETS:
+        return False
+    return lower in _SECRET_HEADERS or not _SECRET_WORDS.isdisjoint(lower.split("-"))

@@ -7,6 +7,7 @@ answer to the one before is finished.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -18,6 +19,8 @@ __all__ = ["BadRequest", "ContinueWanted", "HttpRequest", "ServerConnection"]
 #: Longest request line plus headers, in bytes; beyond it a request is refused with 431.
 _HEAD_BYTES_MAX = 64 * 1024
 _KNOWN_STATUSES = frozenset(HTTPStatus)
+#: h11 repeats the line that it cannot read.
+_ECHO = re.compile(r":?\s*(?:bytearray\()?b['\"].*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +141,7 @@ class ServerConnection:
     def _refuse(self, error: h11.RemoteProtocolError) -> BadRequest:
         status = error.error_status_hint
         if self._h11.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            return BadRequest(answer=b"", reason=str(error))
+            return BadRequest(answer=b"", reason=_reason(error))
         text = f"{status} {'Bad Request' if status == 400 else 'Request refused'}\n".encode()
         self._is_head = False
         headers = [
@@ -147,7 +150,12 @@ class ServerConnection:
             ("connection", "close"),
         ]
         answer = self.start(status, headers) + self.data(text) + self.end()
-        return BadRequest(answer=answer, reason=str(error))
+        return BadRequest(answer=answer, reason=_reason(error))
 
     def _send(self, event: h11.Event) -> bytes:
         return self._h11.send(event) or b""
+
+
+def _reason(error: h11.RemoteProtocolError) -> str:
+    """Return what is wrong without the bytes that are: a key may be among them."""
+    return _ECHO.sub("", str(error))

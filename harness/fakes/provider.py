@@ -263,8 +263,13 @@ class FakeProvider:
             answer = self._answer(asked, exchange, good, fault)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
-            data, error = self._dialect.error_event(self._payloads[fault.error])
-            event = (data, self._meant(fault.error, error) or error)
+            data, error = self._dialect.error_event(
+                self._payloads[fault.error],
+                asked,
+                exchange,
+                len(answer.chunks[: fault.after_chunks]),
+            )
+            event = (data, self._meant(fault.error, error, None) or error)
         return PlannedExchange(
             id=exchange_id,
             call=call,
@@ -329,19 +334,28 @@ class FakeProvider:
         values: Mapping[str, str] = MappingProxyType({}),
     ) -> Answer:
         answer = self._dialect.error_answer(payload, status, exchange, values)
-        return replace(answer, error=self._meant(name, answer.error))
+        return replace(answer, error=self._meant(name, answer.error, status))
 
-    def _meant(self, name: str, error: ErrorFacts | None) -> ErrorFacts | None:
+    def _meant(self, name: str, error: ErrorFacts | None, status: int | None) -> ErrorFacts | None:
         """Return the facts of an error with what is meant by it, where its code does not say so.
 
         The names of errors are the same in every dialect, and the codes are each provider's own.
-        What a scenario brings along has a name of its own, which means nothing to others.
+        What a scenario brings along has a name of its own, which means nothing to others unless
+        the scenario says what.
+
+        Args:
+            status: None inside a stream. Where neither a status nor a code nor a type tells one
+                error from another, nobody could know what is meant.
         """
-        if error is None or name in self._script.payloads:
+        meaning = self._payloads[name].means or name
+        if error is None or meaning in (error.get("code"), error.get("type")):
             return error
-        if name in (error.get("code"), error.get("type")):
+        if meaning == name and name in self._script.payloads:
             return error
-        return {**error, "means": name}
+        told = error.get("code") is not None or error.get("type") is not None
+        if not told and (status is None or status < 400):
+            return error
+        return {**error, "means": meaning}
 
     # ------------------------------------------------------------------ the ledger
 

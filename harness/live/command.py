@@ -8,6 +8,7 @@ its reply, and nothing else, to its standard output can be taken at its word.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -25,7 +26,9 @@ __all__ = ["Ended", "record_end", "run_command"]
 #: at a terminal has reached it already; and then before it is killed.
 _PATIENCE_S = 0.5
 _MERCY_S = 3.0
-_PIECE_BYTES = 1 << 16
+#: What is left running may keep a program's standard output open for ever: when nothing came for
+#: so long, in seconds, after its end, nothing more is waited for.
+_QUIET_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,30 +66,32 @@ async def run_command(
         InputError: it cannot be started.
     """
     piped = listen or output is not None
+    pipe = _Pipe(output or sys.stdout.buffer, keep=listen) if piped else None
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
             env={**os.environ, **variables},
-            stdout=asyncio.subprocess.PIPE if piped else None,
+            stdout=None if pipe is None else pipe.write_fd,
         )
     except OSError as error:
+        if pipe is not None:
+            pipe.close()
         raise InputError(f"{command[0]}: cannot be started: {error.strerror or error}") from None
-    kept = bytearray()
-    reading = asyncio.create_task(
-        _pass_on(process.stdout, output or sys.stdout.buffer, kept if listen else None)
-    )
+    if pipe is not None:
+        await pipe.open()
     waiting = asyncio.create_task(process.wait())
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({waiting, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not waiting.done():
         await _end(process, waiting)
-    await reading
     code = await waiting
+    if pipe is not None:
+        await pipe.drained()
     return Ended(
         exit_code=code if code >= 0 else None,
         signal=None if code >= 0 else signal.Signals(-code).name,
-        output=kept.decode("utf-8", "replace") if listen else None,
+        output=bytes(pipe.kept).decode("utf-8", "replace") if listen and pipe else None,
     )
 
 
@@ -102,14 +107,55 @@ def record_end(server: LiveServer, ended: Ended) -> None:
         )
 
 
-async def _pass_on(
-    source: asyncio.StreamReader | None, sink: BinaryIO, kept: bytearray | None
-) -> None:
-    while source is not None and (piece := await source.read(_PIECE_BYTES)):
-        if kept is not None:
-            kept += piece
-        sink.write(piece)
-        sink.flush()
+class _Pipe(asyncio.Protocol):
+    """What a program prints, passed on and, if somebody wants to `keep` it, kept.
+
+    It is not one of asyncio's own: then a program would not be over before everything that it
+    left running has closed its standard output, too.
+    """
+
+    def __init__(self, sink: BinaryIO, *, keep: bool) -> None:
+        self.kept = bytearray()
+        self._keep = keep
+        self._sink = sink
+        self._pieces = 0
+        self._read_fd, self.write_fd = os.pipe()
+        self._closed = asyncio.Event()
+        self._transport: asyncio.ReadTransport | None = None
+
+    async def open(self) -> None:
+        """Read from now on; the program has its end."""
+        os.close(self.write_fd)
+        loop = asyncio.get_running_loop()
+        file = os.fdopen(self._read_fd, "rb", buffering=0)
+        self._transport, _ = await loop.connect_read_pipe(lambda: self, file)
+
+    def close(self) -> None:
+        """Close both ends: nobody got one."""
+        os.close(self.write_fd)
+        os.close(self._read_fd)
+
+    async def drained(self) -> None:
+        """Return when all that the program printed was passed on."""
+        while not self._closed.is_set():
+            before = self._pieces
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), _QUIET_S)
+            if self._pieces == before:
+                break
+        if self._transport is not None:
+            self._transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._pieces += 1
+        if self._keep:
+            self.kept += data
+        self._sink.write(data)
+        self._sink.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._closed.set()
 
 
 async def _end(process: asyncio.subprocess.Process, waiting: asyncio.Task[int]) -> None:

@@ -69,7 +69,7 @@ def program_binding(name: str, dialect: str) -> Binding:
         title="a program that asks the served provider",
         style="sync",
         function=_elsewhere,
-        dialect=dialect,
+        dialects=(dialect,),
     )
 
 

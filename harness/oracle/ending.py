@@ -100,7 +100,7 @@ def _answered(
         known = last if whole or off is None else off
         return Ending(outcome="failed", signal=signal, knowable=draft.delivered[0], known=known)
     if draft.stream_error is not None:
-        return _stream_error(draft, draft.stream_error, response, latency_ns)
+        return _stream_error(draft, draft.stream_error, response, latency_ns, reaction_ns)
     if whole and response.payload.get("error") is not None:
         signal = _signal("error_body", response, response.payload["error"])
         return Ending(outcome="failed", signal=signal, knowable=last, known=last)
@@ -130,7 +130,7 @@ def _good_status(
         return _failed(cut, last)
     # A reader of a stream may close the connection once it has the part that ends it. Who closes
     # it later waited for more, and gave up.
-    left = off is not None and off.kind == "net.closed" and off.at_ns <= last.at_ns + reaction_ns
+    left = _left(draft, reaction_ns)
     if how == "complete" or (stream and finish is not None and left):
         return Ending(outcome="ok", knowable=last, known=last)
     if off is None:
@@ -141,13 +141,24 @@ def _good_status(
     return _failed("deadline" if off.kind == "net.closed" else cut, off)
 
 
-def _stream_error(draft: Draft, error: TraceEvent, response: TraceEvent, latency_ns: int) -> Ending:
+def _left(draft: Draft, reaction_ns: int) -> bool:
+    last, off = draft.delivered[-1], draft.broken_off
+    return off is not None and off.kind == "net.closed" and off.at_ns <= last.at_ns + reaction_ns
+
+
+def _stream_error(
+    draft: Draft, error: TraceEvent, response: TraceEvent, latency_ns: int, reaction_ns: int
+) -> Ending:
     arrival_ns = error.at_ns + latency_ns
     last = draft.delivered[-1]
     arrived = next((event for event in draft.delivered if event.at_ns >= arrival_ns), None)
     if arrived is None and draft.broken_off is not None:
         # It never arrived: the subject saw the connection end first.
         off = draft.broken_off
+        ended = {} if draft.exchange_ended is None else draft.exchange_ended.payload
+        if ended.get("finish_reason") is not None and _left(draft, reaction_ns):
+            # It came behind the end of the answer, and the reader had left with that.
+            return Ending(outcome="ok", knowable=last, known=last)
         return _failed("deadline" if off.kind == "net.closed" else "stream_cut", off)
     signal = _signal("stream_error", response, error.payload.get("error"))
     return Ending(outcome="failed", signal=signal, knowable=arrived or last, known=last)

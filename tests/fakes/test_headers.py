@@ -80,6 +80,31 @@ def test_secrets_are_scrubbed_from_headers_and_targets() -> None:
     assert "hunter2" not in scrubbed_url("/v1/x?api-version=1&api-key=hunter2")
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["x-portkey-api-key", "helicone-auth", "x_my_secret", "x-custom-token", "proxy-authorization"],
+)
+def test_a_gateways_own_header_may_hold_a_secret(name: str) -> None:
+    """Its name says so."""
+    assert scrubbed({name: "hunter2"}) == {name: SCRUBBED}
+    assert "hunter2" not in scrubbed_url(f"/v1?{name}=hunter2")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-reset", "x-request-id", "etag"],
+)
+def test_counts_of_tokens_are_no_secrets(name: str) -> None:
+    """What the limits are judged by has to stay."""
+    assert scrubbed({name: "5", "idempotency-key": "x"}) == {name: "5", "idempotency-key": "x"}
+
+
+def test_who_asks_is_scrubbed_from_a_url() -> None:
+    """In a target, and in a header that repeats one."""
+    assert scrubbed_url("http://me:hunter2@h/v1") == f"http://{SCRUBBED}@h/v1"
+    assert "hunter2" not in scrubbed({"referer": "https://h/?api_key=hunter2"})["referer"]
+
+
 def test_a_key_in_an_unusual_place_is_scrubbed_by_its_shape() -> None:
     """A header of its own, a path, a parameter with any name."""
     key = "sk-simulated-4f9d2c7ab1e85036d7c9"

@@ -112,6 +112,32 @@ def test_what_is_not_http_is_refused(data: bytes, status: bytes) -> None:
     assert connection.must_close
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Authorization : Bearer hunter2",
+        b"x-api-key hunter2",
+        b"x-quoted: 'hunter2\x00",
+    ],
+)
+def test_what_is_objected_to_is_not_repeated(line: bytes) -> None:
+    """It may be a key with a space too many."""
+    server = ServerConnection()
+    server.receive(b"POST / HTTP/1.1\r\nHost: x\r\n" + line + b"\r\n\r\n")
+    (bad,) = server.events()
+    assert isinstance(bad, BadRequest)
+    assert bad.reason == "illegal header line"
+
+
+def test_a_request_line_that_is_none_is_not_repeated() -> None:
+    """Its target may have a key in it."""
+    server = ServerConnection()
+    server.receive(b"GET /?key=hunter2 HTTP/1.1 and more\r\nHost: x\r\n\r\n")
+    (bad,) = server.events()
+    assert isinstance(bad, BadRequest)
+    assert bad.reason == "illegal request line"
+
+
 def test_head_is_answered_without_a_body() -> None:
     """The headers say how long it would have been."""
     connection = ServerConnection()

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError, UnknownNameError
+from harness.fakes.dialect import Asked, Exchange
+from harness.fakes.dialects import dialect_named
 from harness.fakes.provider import FakeProvider
+from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderScript
 from harness.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
@@ -450,10 +453,39 @@ def test_the_ledger_tells_what_an_error_means_where_its_code_does_not(
     """The name is the same in every dialect; a scenario's own errors have none."""
     own = {"recorded": {"status": 429, "body": {"error": {"code": "x"}}, "source": "made up"}}
     meant = []
-    for name in ("rate_limit_exceeded", "rate_limit_says_quota", "recorded"):
+    for name in ("rate_limit_exceeded", "extra_usage_required", "recorded"):
         fault = {"kind": "http_error", "status": 429, "error": name}
         rig = make_rig(fault, payloads=own)
         rig.exchange()
         (response,) = rig.of_kind("http.response")
         meant.append(response["error"].get("means"))
-    assert meant == [None, "rate_limit_says_quota", None]
+    assert meant == [None, "extra_usage_required", None]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "error", "in_stream", "in_answer"),
+    [
+        # A finish reason, or a text, that every failure shares tells nobody which one it is.
+        ("mistral", "overloaded_error", False, True),
+        ("cohere", "overloaded_error", False, True),
+        ("ollama", "overloaded_error", False, True),
+        ("openai-responses", "overloaded_error", True, True),
+        ("azure-openai", "overloaded_error", True, True),
+    ],
+)
+def test_nobody_knows_what_an_error_means_that_says_nothing(
+    dialect: str, error: str, in_stream: bool, in_answer: bool
+) -> None:
+    """A status tells something; without one it takes a code or a type."""
+    provider = FakeProvider(ProviderScript(dialect=dialect), load_payloads(dialect))
+    payload = load_payloads(dialect)[error]
+    asked = Asked(model="m", stream=True, refusal=None, body={"model": "m"})
+    exchange = Exchange(number=1, seed=0, unix_s=0, think_ms=0)
+    spoken = dialect_named(dialect)
+    _, event = spoken.error_event(payload, asked, exchange, 1)
+    answer = spoken.error_answer(payload, payload.status, exchange, {})
+    meant = (
+        provider._meant(error, event, None),
+        provider._meant(error, answer.error, payload.status),
+    )
+    assert tuple("means" in (facts or {}) for facts in meant) == (in_stream, in_answer)

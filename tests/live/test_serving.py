@@ -6,12 +6,15 @@ time pass: that a program of another process finds the provider can be shown in 
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import socket
+import sys
 import threading
 import urllib.request
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +123,19 @@ def test_serving_once_ends_with_the_first_good_answer() -> None:
     threads[0].join()
     assert b"Hello from the simulated provider." in answers[0]
     assert _ends(trace) == [{"call": "ask/1", "exit_code": None, "signal": None}]
+
+
+def test_what_a_program_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    """It has the program's standard output, and may never close it; what was printed is kept."""
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    left = "import subprocess, sys; subprocess.Popen(['cat', sys.argv[1]])\n"
+    program = (sys.executable, "-S", "-c", left + ASK, str(alive))
+    sink = io.BytesIO()
+    try:
+        trace = serve(_serving(scenario(), command=program, replies=True, output=sink))
+    finally:
+        # Whoever reads a pipe ends when its last writer does.
+        os.close(os.open(alive, os.O_WRONLY))
+    (end,) = trace.of_kind("call.returned")
+    assert sink.getvalue().decode() == f"{end.payload['text']}\n"

@@ -183,6 +183,30 @@ def test_a_reader_that_waits_on_after_the_finish_reason_gave_up(
     assert only_attempt(built.returns("Hi")).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("finish", "later", "outcome"),
+    [("stop", "0s", "ok"), ("stop", "1s", "failed"), (None, "0s", "failed")],
+)
+def test_an_error_behind_the_finish_reason_is_none_for_who_has_left(
+    finish: str | None, later: str, outcome: str
+) -> None:
+    """It never arrived; who was still waiting for something gave up, and who left early, too."""
+    built, connection, exchange = begun(stream=True)
+    built.answer(connection, exchange)
+    built.deliver(connection)
+    built.wait(later).close(connection)
+    built.event(
+        "provider",
+        "http.stream_error",
+        exchange=exchange,
+        connection=connection,
+        call="ask/1",
+        error={"code": None, "type": "server_error", "message": "no"},
+    )
+    built.end_exchange(connection, exchange, "complete", finish_reason=finish, text="Hi")
+    assert only_attempt(built.returns("Hi")).outcome == outcome
+
+
 def test_an_answer_that_was_still_on_its_way_when_the_subject_closed_is_a_deadline() -> None:
     """The provider had sent all of it, 5 ms before the subject gave up."""
     built, connection, exchange = begun()

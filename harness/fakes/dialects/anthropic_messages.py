@@ -164,12 +164,19 @@ class AnthropicMessages:
             chunk, error = _COMPACT.encode(shown).encode(), self.error_facts(shown)
         return Answer(status=status, headers=tuple(headers.items()), chunks=(chunk,), error=error)
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
-        """Return `event: error` with the payload, and its facts; it must be JSON."""
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
+        """Return `event: error` with the payload, and its facts; it must be JSON.
+
+        It names the request (quoted in github.com/gotgenes/pi-anthropic-auth/issues/73).
+        """
+        del asked, chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if payload.body is None or error is None:
             raise InternalError("an error event needs a payload with an error object")
-        return write_event({"type": "error", **payload.body}, "error"), error
+        told = {"type": "error", **payload.body, "request_id": _request_id(exchange)}
+        return write_event(told, "error"), error
 
     def _headers(self, content_type: str, exchange: Exchange, usage: Mapping[str, int]) -> Headers:
         used = {

@@ -164,11 +164,14 @@ class BedrockConverse:
             error = {**(self.error_facts(shown) or {}), "type": _class_of(payload)}
         return Answer(status=status, headers=tuple(headers.items()), chunks=(chunk,), error=error)
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the exception as a message of a stream, and its facts; it must be JSON.
 
         An exception that the API's streams do not have comes as an error without a model.
         """
+        del asked, exchange, chunks_before
         kind = _class_of(payload)
         if payload.body is None or kind is None or self.error_facts(payload.body) is None:
             raise InternalError("an exception in a stream needs a message, and a class")

@@ -135,8 +135,11 @@ class Cohere:
             chunk, error = _COMPACT.encode(shown).encode(), self.error_facts(shown)
         return Answer(status=status, headers=tuple(headers.items()), chunks=(chunk,), error=error)
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the last event of a stream that failed, and its facts; the payload is JSON."""
+        del asked, exchange, chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if error is None:
             raise InternalError("an error in a stream needs a payload with a message")
@@ -378,4 +381,6 @@ def _failure_in(value: Mapping[str, Any]) -> ErrorFacts | None:
     reason = value.get("finish_reason")
     if reason not in _FAILED:
         return None
-    return {"code": None, "type": reason, "message": text_in(value.get("error"))}
+    # ERROR is what every failure ends with, so it is no type of one.
+    type_ = None if reason == "ERROR" else reason
+    return {"code": None, "type": type_, "message": text_in(value.get("error"))}

@@ -158,8 +158,11 @@ class GeminiGenerateContent:
             error=None if shown is None else self.error_facts(shown),
         )
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the error object as bare lines, and its facts; the payload must be JSON."""
+        del asked, exchange, chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if error is None:
             raise InternalError("an error in a stream needs a payload with an error object")

@@ -90,8 +90,11 @@ class HttpJson:
             return None
         return {name: error.get(name) for name in ("code", "type", "message")}
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Refuse: it has no streams, so no fault inside a stream is ever met."""
+        del asked, exchange, chunks_before
         raise InternalError(f"{self.name} has no streams to put {payload.status} into")
 
     def heard(self, body: bytes, content_type: str) -> Heard:

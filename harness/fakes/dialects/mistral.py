@@ -141,18 +141,14 @@ class Mistral(OpenAIChat):
             return body
         return {**body, "detail": [{**details[0], "loc": ["body", values["param"]]}]}
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return a chunk whose finish reason is `error`: what went wrong is not told."""
+        del chunks_before
         if payload.body is None or self.error_facts(payload.body) is None:
             raise InternalError("an error event needs a payload with an error object")
-        chunk = {
-            # Whose stream it is cannot be known here, and no client compares ids.
-            "id": "0" * 32,
-            "object": "chat.completion.chunk",
-            "model": "mistral-simulated",
-            "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
-        }
-        return write_event(chunk), _UNTOLD
+        return write_event(self.chunk(asked, exchange, {"content": ""}, "error")), _UNTOLD
 
     # ------------------------------------------------------------------ reading answers back
 

@@ -134,8 +134,11 @@ class Ollama:
             chunk, error = _COMPACT.encode(shown).encode(), self.error_facts(shown)
         return Answer(status=status, headers=tuple(headers.items()), chunks=(chunk,), error=error)
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the line `{"error": ...}` and its facts; the payload must be JSON."""
+        del asked, exchange, chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if payload.body is None or error is None:
             raise InternalError("an error in a stream needs a payload with an error")

@@ -199,8 +199,11 @@ class OpenAIChat:
         known = {name: value for name, value in values.items() if name in error}
         return {**body, "error": {**error, **known}}
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return `data: {"error": ...}` and its facts; the payload must be JSON."""
+        del asked, exchange, chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if payload.body is None or error is None:
             raise InternalError("an error event needs a payload with an error object")

@@ -74,13 +74,15 @@ class OpenAICompatible(OpenAIChat):
             return {"code": None, "type": None, "message": body["error"]}
         return super().error_facts(body)
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the error object as an event, as bare as in the body of an answer."""
         body = payload.body or {}
         error = self.error_facts(body)
         if body.get("object") == "error" and error is not None:
             return write_event(body), error
-        return super().error_event(payload)
+        return super().error_event(payload, asked, exchange, chunks_before)
 
 
 DIALECT = OpenAICompatible()

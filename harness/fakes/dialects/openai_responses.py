@@ -31,9 +31,6 @@ _ARGUMENT_PIECE_CHARS = 12
 _FAILURES = frozenset({"server_error", "rate_limit_exceeded", "invalid_prompt"})
 #: For these reasons a response is incomplete, and their canonical words.
 _INCOMPLETE = MappingProxyType({"content_filter": "content_filter", "max_output_tokens": "length"})
-#: How many events came before one that is an error cannot be known where it is made; it is the
-#: last one, so its number is higher than any.
-_LAST = 1_000_000
 
 
 class OpenAIResponses(OpenAIChat):
@@ -88,7 +85,9 @@ class OpenAIResponses(OpenAIChat):
             },
         )
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return the event in which a stream tells of `payload`, and what that event says.
 
         A payload that says of itself that it is an event goes out as it is.
@@ -98,22 +97,26 @@ class OpenAIResponses(OpenAIChat):
         if not isinstance(error, dict):
             raise InternalError("an error event needs a payload with an error object")
         code = error.get("code") or error.get("type")
+        begun = _response(asked.model, asked.body, exchange)
+        event: dict[str, Any]
         if body.get("type") == "error":
-            event = {**body, "sequence_number": _LAST}
+            event = dict(body)
         elif code in _FAILURES:
             told = {"code": code, "message": error.get("message")}
-            event = _ended({"status": "failed", "error": told}, "response.failed")
+            ended = {**begun, "status": "failed", "error": told}
+            event = {"type": "response.failed", "response": ended}
         elif code in _INCOMPLETE:
-            details = {"incomplete_details": {"reason": code}}
-            event = _ended({"status": "incomplete", **details}, "response.incomplete")
+            ended = {**begun, "status": "incomplete", "incomplete_details": {"reason": code}}
+            event = {"type": "response.incomplete", "response": ended}
         else:
             event = {
                 "type": "error",
                 "code": error.get("code"),
                 "message": error.get("message"),
                 "param": error.get("param"),
-                "sequence_number": _LAST,
             }
+        # Each event is a chunk, and they are numbered from 0.
+        event["sequence_number"] = chunks_before
         return write_event(event, event["type"]), _facts_of_event(event)
 
     # ------------------------------------------------------------------ reading answers back
@@ -274,13 +277,6 @@ def _events_of_call(item: dict[str, Any], at: dict[str, Any]) -> Iterator[dict[s
 def _numbered(events: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     for number, event in enumerate(events):
         yield write_event({**event, "sequence_number": number}, event["type"])
-
-
-def _ended(members: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return an event about a response that came to a bad end. Whose it is cannot be known here."""
-    nobody = Exchange(number=0, seed=0, unix_s=0, think_ms=0)
-    response = {**_response("simulated", {}, nobody), **members}
-    return {"type": kind, "response": response, "sequence_number": _LAST}
 
 
 # ---------------------------------------------------------------------- reading back

@@ -81,8 +81,11 @@ class OpenRouter(OpenAIChat):
         usage = super().usage(model_says, asked)
         return {**usage, "cost": 0.00015 * usage["total_tokens"], "is_byok": False}
 
-    def error_event(self, payload: ErrorPayload) -> tuple[bytes, ErrorFacts]:
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
         """Return a last chunk, whose finish reason is `error`, with the error object beside it."""
+        del chunks_before
         error = None if payload.body is None else self.error_facts(payload.body)
         if payload.body is None or error is None:
             raise InternalError("an error event needs a payload with an error object")
@@ -93,8 +96,7 @@ class OpenRouter(OpenAIChat):
             "native_finish_reason": "error",
         }
         chunk = {
-            "object": "chat.completion.chunk",
-            "provider": _PROVIDER,
+            **self.envelope("chat.completion.chunk", asked, exchange),
             "error": payload.body["error"],
             "choices": [choice],
         }

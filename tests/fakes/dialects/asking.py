@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Dialect, Exchange, Meter, RateStanding
+from harness.fakes.answer import Answer, ErrorFacts
+from harness.fakes.dialect import Asked, Dialect, Exchange, Meter, RateStanding
 from harness.fakes.event_stream import read_events
 from harness.fakes.http_server import HttpRequest
+from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["EXCHANGE", "LIMITED", "TOOLS", "answered", "events_of", "headers_of", "request"]
+__all__ = [
+    "EXCHANGE",
+    "LIMITED",
+    "TOOLS",
+    "answered",
+    "broken_off",
+    "events_of",
+    "headers_of",
+    "request",
+]
 
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 #: 60 requests a minute of which none is left, and 9 of 1000 tokens; a refusal for 2.5 s.
@@ -55,6 +65,14 @@ def answered(
     asked = dialect.read(sent)
     assert asked.refusal is None
     return dialect.good_answer(ProviderScript(**script), asked, exchange)
+
+
+def broken_off(
+    dialect: Dialect, payload: ErrorPayload, model: str = "some-model", chunks_before: int = 2
+) -> tuple[bytes, ErrorFacts]:
+    """Return the error that ends a stream of `EXCHANGE`, and its facts."""
+    asked = Asked(model=model, stream=True, refusal=None, body={"model": model})
+    return dialect.error_event(payload, asked, EXCHANGE, chunks_before)
 
 
 def events_of(answer: Answer) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off
 
 DIALECT = AnthropicMessages()
 PAYLOADS: Mapping[str, ErrorPayload] = load_payloads(DIALECT.name)
@@ -218,9 +219,11 @@ def test_each_error_is_an_error_response(name: str) -> None:
 
 def test_an_error_inside_a_stream_is_a_named_event_and_read_back() -> None:
     """Its type is all there is to know it by."""
-    data, facts = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    data, facts = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     assert data.startswith(b'event: error\ndata: {"type":"error","error":{"details":null,')
     assert facts == {"code": None, "type": "overloaded_error", "message": "Overloaded"}
+    (event,) = read_events(data)
+    assert json.loads(event.data)["request_id"] == dict(streamed().headers)["request-id"]
     for before in (b"", streamed(reply="One two.").chunks[0]):
         assert DIALECT.heard(before + data, "text/event-stream").error == facts
 

@@ -18,6 +18,7 @@ from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off
 from tests.fakes.dialects.bedrock_model import (
     message_problems,
     output_problems,
@@ -258,7 +259,7 @@ def test_an_exception_inside_a_stream_is_a_message_of_the_model(
     name: str, exception: str, status: int
 ) -> None:
     """It has no status; the one that it has as an answer is told as its code."""
-    data, facts = DIALECT.error_event(PAYLOADS[name])
+    data, facts = broken_off(DIALECT, PAYLOADS[name])
     (message,) = stream_of(data)
     assert message.headers[":exception-type"] == exception
     assert message.headers[":message-type"] == "exception"
@@ -271,7 +272,7 @@ def test_an_exception_inside_a_stream_is_a_message_of_the_model(
 
 def test_an_exception_that_streams_do_not_have_is_an_error_without_a_model() -> None:
     """Its name and words stand in the headers."""
-    data, facts = DIALECT.error_event(PAYLOADS["permission_denied"])
+    data, facts = broken_off(DIALECT, PAYLOADS["permission_denied"])
     (message,) = stream_of(data)
     assert message.headers == {
         ":message-type": "error",

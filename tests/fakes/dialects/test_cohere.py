@@ -23,6 +23,7 @@ from harness.fakes.event_stream import read_events
 from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off
 
 DIALECT = Cohere()
 PAYLOADS = load_payloads("cohere")
@@ -128,7 +129,7 @@ def test_a_plan_is_no_part_of_the_text() -> None:
 
 def test_an_error_in_a_stream_is_its_last_event() -> None:
     """It is read back from there, with what came before it, and has no good finish reason."""
-    event, facts = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, facts = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     (told,) = read_events(event)
     delta = EVENT.validate_json(told.data, strict=True).delta
     assert (told.name, delta.finish_reason) == ("message-end", "ERROR")

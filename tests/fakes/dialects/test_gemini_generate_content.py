@@ -23,6 +23,7 @@ from harness.fakes.dialects.gemini_generate_content import (
 from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off
 
 DIALECT = GeminiGenerateContent()
 PAYLOADS = load_payloads("gemini-generate-content")
@@ -226,7 +227,7 @@ def test_a_daily_quota_is_told_from_a_rate_limit_by_its_id_alone() -> None:
 
 def test_an_error_breaks_into_a_stream_as_bare_lines() -> None:
     """It is read back from there, with what came before it."""
-    event, facts = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, facts = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     assert b"data:" not in event
     assert event.startswith(b'{\r\n  "error": {\r\n')
     answer = streamed("One two")

@@ -13,6 +13,7 @@ from harness.fakes.dialects.http_json import HttpJson
 from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderScript
+from tests.fakes.dialects.asking import broken_off
 
 DIALECT = HttpJson()
 EXCHANGE = Exchange(number=1, seed=0, unix_s=1_767_225_600, think_ms=100)
@@ -71,4 +72,4 @@ def test_it_has_no_streams() -> None:
     request = HttpRequest(method="GET", target="/", headers={}, body=b"")
     assert not DIALECT.read(request).stream
     with pytest.raises(InternalError):
-        DIALECT.error_event(load_payloads("http-json")["unavailable"])
+        broken_off(DIALECT, load_payloads("http-json")["unavailable"])

@@ -16,6 +16,7 @@ from tests.fakes.dialects.asking import (
     LIMITED,
     TOOLS,
     answered,
+    broken_off,
     events_of,
     headers_of,
     request,
@@ -103,11 +104,21 @@ def test_a_request_without_messages_is_told_where_they_are_missing() -> None:
 
 def test_an_error_inside_a_stream_is_not_told() -> None:
     """There is only a finish reason, and nobody can read back what it was."""
-    event, error = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, error = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     assert json.loads(event.removeprefix(b"data: "))["choices"][0]["finish_reason"] == "error"
     assert set(error.values()) == {None}
     heard = DIALECT.heard(event, "text/event-stream")
     assert (heard.error, heard.finish_reason) == (error, None)
+
+
+def test_an_error_inside_a_stream_names_the_stream() -> None:
+    """By its id, its model and its second, as every chunk before it does."""
+    event, _ = broken_off(DIALECT, PAYLOADS["overloaded_error"])
+    error = json.loads(event.removeprefix(b"data: "))
+    good = events_of(answered(DIALECT, request(stream=True)))[0]
+    assert error["model"] == "some-model"
+    assert error.keys() == good.keys()
+    assert {**error, "choices": []} == {**good, "choices": []}
 
 
 def test_a_page_cannot_be_an_event() -> None:
@@ -115,7 +126,7 @@ def test_a_page_cannot_be_an_event() -> None:
     no_error = ErrorPayload(status=400, body={"odd": 1}, source="made up")
     for payload in (PAYLOADS["bad_gateway"], no_error):
         with pytest.raises(InternalError):
-            DIALECT.error_event(payload)
+            broken_off(DIALECT, payload)
 
 
 def test_its_own_word_for_a_length_is_understood() -> None:

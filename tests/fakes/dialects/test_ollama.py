@@ -19,6 +19,7 @@ from harness.fakes.dialects.ollama import Ollama
 from harness.fakes.http_server import HttpRequest
 from harness.load.payloads import load_payloads
 from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off
 
 DIALECT = Ollama()
 PAYLOADS = load_payloads("ollama")
@@ -116,7 +117,7 @@ def test_arguments_that_are_no_object_cannot_be_said() -> None:
 
 def test_an_error_breaks_into_a_stream_as_a_line() -> None:
     """It is read back from there, with what came before it."""
-    event, facts = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, facts = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     assert event == b'{"error":"Server overloaded, please retry shortly"}\n'
     answer = DIALECT.good_answer(ProviderScript(reply="One two"), asked(), EXCHANGE)
     heard = DIALECT.heard(answer.chunks[0] + event, "application/x-ndjson")

@@ -6,7 +6,7 @@ import json
 
 from harness.fakes.dialects.openai_compatible import OpenAICompatible
 from harness.load.payloads import load_payloads
-from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, headers_of, request
+from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, broken_off, headers_of, request
 
 DIALECT = OpenAICompatible()
 PAYLOADS = load_payloads("openai-compatible")
@@ -40,7 +40,7 @@ def test_a_bare_error_object_is_an_error_all_the_same() -> None:
     answer = DIALECT.error_answer(payload, 400, EXCHANGE, {})
     assert json.loads(answer.chunks[0])["object"] == "error"
     assert DIALECT.heard(answer.chunks[0], "application/json").error == answer.error
-    event, error = DIALECT.error_event(payload)
+    event, error = broken_off(DIALECT, payload)
     assert json.loads(event.removeprefix(b"data: ")) == payload.body
     assert error == answer.error == DIALECT.heard(event, "text/event-stream").error
 

@@ -17,7 +17,15 @@ from harness.load.payloads import load_payloads
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderReply, ToolCallReply
 from tests.fakes.dialects import asking
-from tests.fakes.dialects.asking import EXCHANGE, LIMITED, TOOLS, answered, events_of, headers_of
+from tests.fakes.dialects.asking import (
+    EXCHANGE,
+    LIMITED,
+    TOOLS,
+    answered,
+    broken_off,
+    events_of,
+    headers_of,
+)
 
 DIALECT = OpenAIResponses()
 PAYLOADS = load_payloads("openai-responses")
@@ -118,7 +126,7 @@ def test_an_error_inside_a_stream_is_the_event_that_its_code_calls_for(
     name: str, kind: str, code: str
 ) -> None:
     """The SDK's types take all of them but the one with the error inside."""
-    data, error = DIALECT.error_event(PAYLOADS[name])
+    data, error = broken_off(DIALECT, PAYLOADS[name])
     (event,) = read_events(data)
     assert (event.name, error["code"]) == (kind, code)
     assert DIALECT.heard(data, "text/event-stream").error == error
@@ -128,7 +136,7 @@ def test_an_error_inside_a_stream_is_the_event_that_its_code_calls_for(
 
 def test_a_filtered_answer_is_incomplete() -> None:
     """Which is a finish reason when it is read back."""
-    data, error = DIALECT.error_event(PAYLOADS["content_filter"])
+    data, error = broken_off(DIALECT, PAYLOADS["content_filter"])
     (event,) = read_events(data)
     assert (event.name, error["code"]) == ("response.incomplete", "content_filter")
     assert EVENT.validate_json(event.data, strict=True).type == event.name
@@ -136,17 +144,34 @@ def test_a_filtered_answer_is_incomplete() -> None:
     assert (heard.finish_reason, heard.error) == ("content_filter", None)
 
 
+@pytest.mark.parametrize("name", ["server_error", "content_filter", "insufficient_quota"])
+@pytest.mark.parametrize("chunks_before", [0, 1, 4])
+def test_an_error_inside_a_stream_goes_on_where_the_stream_was(
+    name: str, chunks_before: int
+) -> None:
+    """It has the next number, and where it tells of the response that is the one that began."""
+    good = events_of(answered(DIALECT, request(stream=True)))
+    data, _ = broken_off(DIALECT, PAYLOADS[name], "m", chunks_before)
+    (event,) = read_events(data)
+    told = json.loads(event.data)
+    assert told["sequence_number"] == good[chunks_before]["sequence_number"] == chunks_before
+    if "response" in told:
+        begun = good[0]["response"]
+        differs = {key for key, value in told["response"].items() if value != begun[key]}
+        assert differs <= {"status", "error", "incomplete_details"}
+
+
 def test_a_payload_without_an_error_object_is_no_event() -> None:
     """Neither a page nor another body."""
     odd = ErrorPayload(status=400, body={"odd": 1}, source="made up")
     for payload in (PAYLOADS["bad_gateway"], odd):
         with pytest.raises(InternalError):
-            DIALECT.error_event(payload)
+            broken_off(DIALECT, payload)
 
 
 def test_what_came_before_an_error_is_heard() -> None:
     """The text so far, and the tools that were asked for."""
-    event, error = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, error = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     answer = answered(DIALECT, request(stream=True), reply="One two three.")
     heard = DIALECT.heard(b"".join(answer.chunks[:6]) + event, "text/event-stream")
     assert (heard.text, heard.error, heard.finish_reason) == ("One two", error, None)

@@ -9,7 +9,15 @@ import pytest
 from harness.errors import InternalError
 from harness.fakes.dialects.openrouter import OpenRouter
 from harness.load.payloads import load_payloads
-from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, events_of, headers_of, request
+from tests.fakes.dialects.asking import (
+    EXCHANGE,
+    LIMITED,
+    answered,
+    broken_off,
+    events_of,
+    headers_of,
+    request,
+)
 
 DIALECT = OpenRouter()
 PAYLOADS = load_payloads("openrouter")
@@ -60,14 +68,23 @@ def test_the_code_of_an_error_is_a_number() -> None:
 
 def test_an_error_inside_a_stream_is_a_last_chunk() -> None:
     """Its finish reason says so, and the error stands beside the choices."""
-    event, error = DIALECT.error_event(PAYLOADS["overloaded_error"])
+    event, error = broken_off(DIALECT, PAYLOADS["overloaded_error"])
     chunk = json.loads(event.removeprefix(b"data: "))
     assert chunk["choices"][0]["finish_reason"] == "error"
     assert chunk["error"]["code"] == error["code"] == 502
     heard = DIALECT.heard(event, "text/event-stream")
     assert (heard.error, heard.finish_reason) == (error, None)
     with pytest.raises(InternalError):
-        DIALECT.error_event(PAYLOADS["bad_gateway"])
+        broken_off(DIALECT, PAYLOADS["bad_gateway"])
+
+
+def test_an_error_inside_a_stream_names_the_stream() -> None:
+    """By its id, its model and its second, as every chunk before it does."""
+    event, _ = broken_off(DIALECT, PAYLOADS["overloaded_error"])
+    error = json.loads(event.removeprefix(b"data: "))
+    good = events_of(answered(DIALECT, request(PATH, stream=True)))[0]
+    del error["error"]
+    assert {**error, "choices": []} == {**good, "choices": []}
 
 
 def test_a_402_that_is_worth_waiting_for_says_so() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 
 import click
@@ -167,12 +169,11 @@ def _subjects() -> Iterator[Line]:
     """A missing library is no fault: its subjects are extras."""
     from harness.subjects.registry import catalog
 
-    distributions = metadata.packages_distributions()
     for entry in catalog():
         if entry.kind == "miniature":
             continue
         if entry.available:
-            versions = ", ".join(_with_version(name, distributions) for name in entry.needs)
+            versions = ", ".join(_with_version(name) for name in entry.needs)
             yield Line(good=True, text=f"subject {entry.id} can run {versions}".rstrip())
         else:
             yield Line(
@@ -182,15 +183,15 @@ def _subjects() -> Iterator[Line]:
             )
 
 
-def _with_version(module: str, distributions: Mapping[str, list[str]]) -> str:
+@cache
+def _with_version(module: str) -> str:
     """Return the distribution that brings `module`, with its version; its name may be another."""
     by_module = module.replace(".", "-").replace("_", "-")
-    for name in (by_module, *distributions.get(module.partition(".")[0], ())):
-        try:
-            return f"{name} {metadata.version(name)}"
-        except metadata.PackageNotFoundError:
-            continue
-    return module
+    with suppress(metadata.PackageNotFoundError):
+        return f"{by_module} {metadata.version(by_module)}"
+    # Asks every distribution for all of its files, so it is the last resort.
+    names = metadata.packages_distributions().get(module.partition(".")[0], [])
+    return f"{names[0]} {metadata.version(names[0])}" if names else module
 
 
 def _examined(spec: str, *, isolate: bool) -> Iterator[Line]:

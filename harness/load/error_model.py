@@ -45,12 +45,15 @@ def load_error_model(id_or_path: str, readings: Mapping[str, str] | None = None)
         InputError: the file cannot be read.
         SourceError: it is not an error model, or a reading sets what does not exist.
     """
-    document = read_document(_path_of(id_or_path))
+    return _loaded(read_document(_path_of(id_or_path)), readings or {})
+
+
+def _loaded(document: Document, readings: Mapping[str, str]) -> ErrorModel:
     switches = _switches(document)
     if switches is None:
         # The switches themselves are malformed: the validation says where.
         return document.validate(ErrorModel)
-    chosen = _chosen_options(switches, readings or {})
+    chosen = _chosen_options(switches, readings)
     return document.validate(ErrorModel, _with_readings(document, switches, chosen))
 
 
@@ -73,7 +76,7 @@ def check_error_model(id_or_path: str) -> ErrorModel:
             events that there are not.
     """
     document = read_document(_path_of(id_or_path))
-    model = load_error_model(id_or_path)
+    model = _loaded(document, {})
     problems = [*_unknown_kinds(document, ("events",)), *_unknown_kinds(document, ("ordering",))]
     for switch_index, switch in enumerate(model.switches):
         for option_index, option in enumerate(switch.options):
@@ -82,7 +85,7 @@ def check_error_model(id_or_path: str) -> ErrorModel:
             at: Location = ("switches", switch_index, "options", option_index)
             told = f"with {switch.id}={option.id}: "
             try:
-                if load_error_model(id_or_path, {switch.id: option.id}) == model:
+                if _loaded(document, {switch.id: option.id}) == model:
                     message = f"{told}nothing differs from {switch.id}={switch.default}"
                     problems.append(document.problem((*at, "id"), message))
             except SourceError as error:

@@ -21,7 +21,9 @@ from harness.load.scenario import find_scenarios
 #: Subjects that conform: id, role, and the model by which they do.
 REFERENCES = [
     ("reference", "provider_adapter", "stud-cli"),
+    ("reference-sync", "provider_adapter", "stud-cli"),
     ("reference-own-policy", "provider_adapter", "stud-cli"),
+    ("openai-stud", "provider_adapter", "stud-cli"),
     ("reference-runtime", "runtime", "stud-cli"),
     ("reference-tool", "tool", "stud-cli"),
     ("reference-extension", "extension", "stud-cli"),
@@ -87,3 +89,10 @@ def test_the_sdk_as_it_is_fails_and_is_never_inconclusive(subject: str) -> None:
     assert {"provider-transient/healthy-call", "rate-limits/retry-after-integer"} <= passed
     failed = {run["scenario"] for run in report["runs"] if run["verdict"] == "FAIL"}
     assert {"rate-limits/retry-after-huge", "rate-limits/six-failures-then-terminal"} <= failed
+    checks = {
+        finding["check"]
+        for run in report["runs"]
+        for finding in run["findings"]
+        if finding["verdict"] == "FAIL"
+    }
+    assert {"backoff.wait", "backoff.attempts", "classification.declared"} <= checks

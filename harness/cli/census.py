@@ -148,6 +148,9 @@ def _entries(names: tuple[str, ...]) -> tuple[SubjectEntry, ...]:
     entries = []
     for name in dict.fromkeys(names):
         if ":" in name:
+            place = name.rpartition(":")[0]
+            if place.endswith(".py") and not Path(place).expanduser().is_file():
+                raise InputError(f"{place}: there is no such file", hint="check the path")
             entries.append(SubjectEntry(id=name, title=name, kind="client"))
             continue
         if name not in shipped:

@@ -62,7 +62,7 @@ def command(
         for written in one.scenarios
     }
     takes_stdout = json == "-"
-    _tell(imported, output, quiet=quiet, aside=takes_stdout)
+    _tell(imported, quiet=quiet, aside=takes_stdout)
     if not texts:
         raise InputError(
             "nothing was written: there is no exchange with a provider that could be imported",
@@ -72,6 +72,7 @@ def command(
     if json is not None and not takes_stdout:
         texts[json] = report
     write_all(texts, replace=force, always=() if json is None else (json,))
+    _tell_written(imported, output, aside=takes_stdout)
     if takes_stdout:
         click.echo(report, nl=False)
     else:
@@ -108,7 +109,6 @@ def _imported(files: tuple[str, ...], family: str, *, keep_texts: bool) -> list[
         BYTES_OF_RECORDING_MAX,
         Options,
         import_recording,
-        slug_of,
     )
 
     imported: list[Imported] = []
@@ -122,7 +122,7 @@ def _imported(files: tuple[str, ...], family: str, *, keep_texts: bool) -> list[
             dialects=dialect_or_none,
             options=Options(texts_kept=keep_texts),
         )
-        number = 1
+        number, stem = 1, one.stem
         while taken & {written.slug for written in one.scenarios}:
             # Two recordings of one name in different folders.
             number += 1
@@ -132,7 +132,7 @@ def _imported(files: tuple[str, ...], family: str, *, keep_texts: bool) -> list[
                 family=family,
                 dialects=dialect_or_none,
                 options=Options(texts_kept=keep_texts),
-                slug=f"{slug_of(Path(path).stem)}-file-{number}",
+                slug=f"{stem}-file-{number}",
             )
         taken |= {written.slug for written in one.scenarios}
         imported.append(one)
@@ -149,7 +149,7 @@ def dialect_or_none(name: str) -> Hearing | None:
         return None
 
 
-def _tell(imported: list[Imported], output: str, *, quiet: bool, aside: bool) -> None:
+def _tell(imported: list[Imported], *, quiet: bool, aside: bool) -> None:
     """Say what was found; `aside`, on standard error, where a report takes standard output."""
     for one in imported:
         if not quiet:
@@ -157,9 +157,6 @@ def _tell(imported: list[Imported], output: str, *, quiet: bool, aside: bool) ->
                 shown = "" if oddity.detail is None else f" ({_one_line(oddity.detail)})"
                 line = f"{one.path}:{oddity.spot.line}: {oddity.message}{shown}"
                 click.echo(line, err=aside)
-        for written in one.scenarios:
-            path = Path(output, f"{written.slug}.yaml")
-            click.echo(f"{path}: {written.scenario.title}", err=aside)
         left = f", {one.left_out} left out" if one.left_out else ""
         click.echo(
             f"{one.path}: {one.format}: {_counted(one.exchanges, 'exchange')}{left}, "
@@ -167,6 +164,14 @@ def _tell(imported: list[Imported], output: str, *, quiet: bool, aside: bool) ->
             f"{len(one.oddities)} {'oddity' if len(one.oddities) == 1 else 'oddities'}",
             err=aside,
         )
+
+
+def _tell_written(imported: list[Imported], output: str, *, aside: bool) -> None:
+    """Name the scenarios; only once they are there, so that nobody looks for one in vain."""
+    for one in imported:
+        for written in one.scenarios:
+            path = Path(output, f"{written.slug}.yaml")
+            click.echo(f"{path}: {written.scenario.title}", err=aside)
 
 
 def _report(imported: list[Imported], output: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _STYLES = {
     Verdict.INCONCLUSIVE: "magenta",
     Verdict.NOT_APPLICABLE: "dim",
 }
+_REAL = " real"
 _HEADINGS = ("scenario", "verdict", "attempts", "virtual time", "first finding")
 _UNDECLARED = re.compile(r"binding does not declare '([a-z_]+)'")
 #: A finding in a table is a pointer; the whole of it is in the reports.
@@ -106,7 +107,7 @@ def _row(runs: list[RunReport]) -> Row:
         runs=len(runs),
         attempts=_range([str(min(attempts)), str(max(attempts))]),
         virtual_time=_range([short_time(min(times_ns)), short_time(max(times_ns))])
-        + (" real" if worst.time_base == "wall" else ""),
+        + (_REAL if worst.time_base == "wall" else ""),
         finding=_first_finding(worst.findings),
     )
 
@@ -135,8 +136,14 @@ def _in_one_line(finding: Finding) -> str:
     return visible(clipped(f"{finding.check}: {text}", _FINDING_LENGTH))
 
 
+def _headings(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What was served took real time, and each row says so."""
+    real = any(row.virtual_time.endswith(_REAL) for row in rows)
+    return tuple("time" if real and name == "virtual time" else name for name in _HEADINGS)
+
+
 def _plain_table(rows: Sequence[Row], out: IO[str]) -> None:
-    lines = [_HEADINGS, *(row.cells for row in rows)]
+    lines = [_headings(rows), *(row.cells for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS) - 1)]
     for line in lines:
         padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
@@ -154,10 +161,11 @@ def _rich_table(rows: Sequence[Row], out: IO[str]) -> None:
     # On a narrow terminal the finding is worth more than the figures.
     columns = range(len(_HEADINGS)) if console.width >= _WIDE else (0, 1, 4)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    headings = _headings(rows)
     for column in columns:
         # Only the finding gives way: a scenario's id and a verdict are always whole.
         table.add_column(
-            _HEADINGS[column],
+            headings[column],
             justify="right" if column in (2, 3) else "left",
             no_wrap=column != len(_HEADINGS) - 1,
         )

@@ -62,7 +62,8 @@ def make_output_folder(path: str | os.PathLike[str]) -> None:
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{shown}: a file is where the folder should be") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{shown}: the folder cannot be made: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown}: the folder cannot be made: {reason}") from None
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -182,7 +182,11 @@ def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Proble
                 # Where it is not named it is the default: then the limit itself is the place.
                 member = ("error",) if "error" in refusal.model_fields_set else ()
                 message = f"{dialect} has no error payload {refusal.error!r}"
-                hint = did_you_mean(refusal.error, known)
+                hint = (
+                    did_you_mean(refusal.error, known)
+                    if member
+                    else "this limit refuses with it: name another one as its `error`"
+                )
                 yield document.problem((*where, *place, *member), message, hint)
 
 

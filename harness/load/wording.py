@@ -183,6 +183,10 @@ def _reworded(fault: _Fault, model: type[BaseModel]) -> tuple[Place, str, str | 
             return place, f"unknown key `{unknown}`", did_you_mean(unknown, choices)
         message, hint = _wrong_choice(fault, choices)
         return place, message, hint
+    if fault.type == "string_pattern_mismatch" and fault.location[-1] == "[key]":
+        hint = _pattern_hint(str(fault.context["pattern"]))
+        place = fault.spot.key or place
+        return place, f"the name {_quoted(str(fault.location[-2]))} cannot be used", hint
     if fault.type == "value_error":
         place = _pinpointed(fault.spot.node, str(fault.context["error"]))
     return place, *_value_wording(fault)
@@ -261,6 +265,10 @@ def _pattern_hint(pattern: str) -> str:
     if pattern.startswith("^[a-z0-9][a-z0-9-]*"):
         shape = ", as in family/slug" if "/" in pattern else ""
         return f"use lower-case letters, digits and hyphens{shape}"
+    if pattern == "^[a-z0-9][a-z0-9_-]*$":
+        return "use lower-case letters, digits, hyphens and underscores"
+    if pattern.startswith("^https?://"):
+        return "write http:// or https://, a host and a path, with no slash at the end"
     return f"it has to match {pattern}"
 
 

@@ -122,7 +122,8 @@ def _after_success(case: Case, request: Request, step: Step) -> Violation:
             else f"attempt {step.attempt.number + 1} was made"
         ),
         events=(*step.attempt.events, *(ending if following is None else following.events)),
-        hint="A good answer was taken for an error, or two requests were made at once.",
+        hint="A good answer was taken for an error, two requests were made at once, or several"
+        " calls went to the base URL of one.",
     )
 
 

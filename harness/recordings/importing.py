@@ -7,7 +7,8 @@ but an InputError leaves this module, and no secret that could be told to be one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -15,7 +16,7 @@ from harness.errors import InternalError, SourceError
 from harness.load.scenario import checked_scenario
 from harness.load.yaml_file import BYTES_MAX, parse_document
 from harness.model.scenario import Scenario
-from harness.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording
+from harness.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording, Spot
 from harness.recordings.formats import read_recording
 from harness.recordings.outcome import Hearing, Outcome, outcome_of
 from harness.recordings.payloads import BODY_CHARS_MAX
@@ -47,6 +48,8 @@ _OF_THE_FILE = frozenset(
         OddityKind.PYTHON_TAG,
     }
 )
+#: What every scenario of the file has to tell, wherever it was noticed.
+_OF_THE_WHOLE = frozenset({OddityKind.CUT_OFF, OddityKind.NOT_UTF8, OddityKind.SEVERAL_SESSIONS})
 _ODDITIES_SHOWN = 40
 #: More than the comments of a file can take.
 _COMMENTS_BYTES = 50_000
@@ -74,11 +77,13 @@ class Imported:
     """What came of one recording.
 
     Attributes:
+        stem: what the names of its scenarios begin with, scrubbed.
         exchanges: how many it holds that name a request.
         left_out: how many of them are in no scenario; the oddities say why.
     """
 
     path: str
+    stem: str
     format: str
     exchanges: int
     left_out: int
@@ -134,7 +139,8 @@ def import_recording(
         if script is not None:
             scripts.append((session, script))
     told = tuple(oddities)
-    writing = _Writing(recording=recording, name=name, family=family, oddities=told)
+    used = frozenset(spot for session, _ in scripts for spot in _spots(session))
+    writing = _Writing(recording=recording, name=name, family=family, oddities=told, used=used)
     written = tuple(
         writing.written(
             stem if len(scripts) == 1 else f"{stem}-{number}",
@@ -144,15 +150,19 @@ def import_recording(
         )
         for number, (session, script) in enumerate(scripts, start=1)
     )
-    used = sum(item.exchanges for item in written)
     return Imported(
         path=path,
+        stem=stem,
         format=recording.format,
         exchanges=len(recording.exchanges),
-        left_out=len(recording.exchanges) - used,
+        left_out=len(recording.exchanges) - sum(item.exchanges for item in written),
         scenarios=written,
         oddities=told,
     )
+
+
+def _spots(session: Session) -> list[Spot]:
+    return [item.exchange.spot for call in session.calls for item in call.attempts]
 
 
 def slug_of(text: str) -> str:
@@ -225,6 +235,8 @@ class _Writing:
     name: str
     family: str
     oddities: tuple[Oddity, ...]
+    #: Where the exchanges of all its scenarios begin.
+    used: frozenset[Spot]
 
     def written(self, slug: str, session: Session, script: Script, which: str) -> Written:
         """Return the file of one session, which our own loader has read.
@@ -248,15 +260,33 @@ class _Writing:
             "Secrets, ids of people and requests, and texts are replaced; equal ones alike."
         )
         lines += script.comments
-        spots = [item.exchange.spot for call in session.calls for item in call.attempts]
-        lines.append(f"Its exchanges stand on lines {min(spots).line} to {max(spots).line}.")
-        if self.oddities:
+        spots = _spots(session)
+        first, last = min(spots).line, max(spots).line
+        lines.append(
+            f"Its exchanges begin on lines {first} to {last}."
+            if len(spots) > 1
+            else f"Its exchange begins on line {first}."
+        )
+        oddities = self._oddities_of(spots)
+        if oddities:
             lines.append("Odd about the recording:")
-            shown = self.oddities[:_ODDITIES_SHOWN]
+            shown = oddities[:_ODDITIES_SHOWN]
             lines += [
                 f"  {self.name}:{oddity.spot.line}: {oddity.message} [{oddity.kind}]"
                 for oddity in shown
             ]
-            if len(self.oddities) > len(shown):
-                lines.append(f"  and {len(self.oddities) - len(shown)} more")
+            if len(oddities) > len(shown):
+                lines.append(f"  and {len(oddities) - len(shown)} more")
         return lines
+
+    def _oddities_of(self, spots: Sequence[Spot]) -> list[Oddity]:
+        """Return the oddities of a session: not those of exchanges that another scenario has."""
+        starts = sorted(exchange.spot for exchange in self.recording.exchanges)
+        others = self.used - set(spots)
+        return [
+            oddity
+            for oddity in self.oddities
+            if oddity.kind in _OF_THE_WHOLE
+            or (place := bisect_right(starts, oddity.spot)) == 0
+            or starts[place - 1] not in others
+        ]

@@ -209,10 +209,6 @@ class _Writer:
         )
 
     def _model(self, model: str) -> str:
-        if model.startswith("ft:"):
-            base, *rest = model[3:].split(":")
-            parts = [self._scrubber.placeholder("org", part) if part else "" for part in rest]
-            return ":".join(["ft", base, *parts])
         return self._scrubber.text(model[:200])
 
     def _endpoint(self) -> dict[str, Any] | None:
@@ -417,10 +413,15 @@ class _Writer:
                 )
                 continue
             waits = [
-                "?" if before is None or after is None else f"{after - before:g} s"
+                "an unknown time" if before is None or after is None else f"{after - before:g} s"
                 for before, after in pairwise(seconds)
             ]
-            if waits:
+            if waits and not any(before and after for before, after in pairwise(seconds)):
+                self._comments.append(
+                    f"call-{number}: {len(call.attempts)} attempts were recorded; the waits between"
+                    " them are unknown."
+                )
+            elif waits:
                 self._comments.append(
                     f"call-{number}: {len(call.attempts)} attempts were recorded; from answer to"
                     f" answer {', '.join(waits[:10])}."

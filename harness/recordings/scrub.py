@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.recordings.bodies import as_json
-from harness.recordings.exchange import Exchange, Headers
+from harness.recordings.exchange import Exchange, Headers, header
 from harness.recordings.providers import is_nobodys
 from harness.recordings.secret_shapes import (
     HEADERS,
@@ -107,6 +107,9 @@ class Scrubber:
                 self.learn_value(as_json(body))
         if exchange.request_body is not None and len(exchange.request_body) <= _BODY_LEARNT_MAX:
             self._learn_texts(as_json(exchange.request_body))
+            said = (header(exchange.request_headers, "content-type") or "").lower()
+            if said.startswith("application/x-www-form-urlencoded"):
+                self._learn_form(exchange.request_body)
 
     def learn_headers(self, headers: Headers) -> None:
         """Learn the values of headers that hold secrets."""
@@ -167,6 +170,13 @@ class Scrubber:
                         self._know(kind, below)
                     else:
                         todo.append(below)
+
+    def _learn_form(self, body: bytes) -> None:
+        """Learn what a form names, such as the secret by which a program gets its token."""
+        try:
+            self.learn_value(dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=200)))
+        except ValueError:
+            return
 
     def _learn_texts(self, value: Any) -> None:
         todo = [value]

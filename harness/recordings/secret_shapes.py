@@ -113,6 +113,26 @@ UNSAID: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?: provided| supplied)?[:=]\s{0,2}[`'\"(]?)([^\s`'\"(),;<>]{6,400})"
         ),
     ),
+    # The same as JSON or Python writes it in a text, and as JSON does in a text within a text.
+    (
+        "key",
+        re.compile(
+            r"(?i:(?:api[_-]?key|secret|password|passwd|token|signature|credential)s?"
+            r"\\{0,7}['\"]\s{0,2}[:=]\s{0,2}\\{0,7}['\"])([^\s'\",;<>\\]{6,400})"
+        ),
+    ),
+    # Cloudflare's pages have it in an element of its own.
+    (
+        "req",
+        re.compile(r"(?i:\bray id:?\s{0,3}(?:<[^<>]{0,100}>\s{0,3}){0,2})([0-9a-f]{16})\b"),
+    ),
+    # A fine-tuned model is named for the organisation that had it made.
+    (
+        "org",
+        re.compile(
+            r"\bft:[A-Za-z0-9._-]{1,60}:{1,3}([A-Za-z0-9](?:[A-Za-z0-9:._-]{0,240}[A-Za-z0-9])?)"
+        ),
+    ),
     ("key", re.compile(r"(?<=[?&])(?:key|sig|signature|api-key|token)=([^\s&\"'<>]{4,400})")),
 )
 

@@ -9,6 +9,7 @@ Pure: texts are returned. Nothing that was not scrubbed leaves this module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,16 @@ FORMAT = 1
 _NOWHERE = Spot(1, 1)
 #: What describes the bytes on the wire and not those that are written.
 _OF_THE_WIRE = frozenset({"content-encoding"})
+#: What the scrubber has made of a whole value, with the scheme of an Authorization before it.
+_STANDS_FOR = re.compile(r"(?:[A-Za-z]{1,20} |Credential=)?[a-z]+_scrubbed\d+")
+#: Headers of requests whose values say nothing of anybody. A gateway's own header may hold what has
+#: no shape, such as a password: of all others the name is written, and a word for the value.
+_SENT_OPENLY = re.compile(
+    r"accept(?:-[a-z]+)?|amz-sdk-request|anthropic-(?:beta|version|dangerous-[a-z-]+)|api-version"
+    r"|cache-control|connection|content-[a-z0-9-]+|date|expect|openai-beta|pragma|te"
+    r"|transfer-encoding|upgrade-insecure-requests|user-agent|x-amz-(?:content-sha256|date|target)"
+    r"|x-amzn-bedrock-[a-z-]+|x-fern-[a-z-]+|x-goog-api-client|x-ms-useragent|x-stainless-[a-z-]+"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +151,9 @@ def _request(
         "method": exchange.method,
         "uri": url,
         "body": _text(body),
-        "headers": _headers(take.request_headers, scrubber, body, urlsplit(url).netloc),
+        "headers": _sent(
+            _headers(take.request_headers, scrubber, body, urlsplit(url).netloc), scrubber
+        ),
     }
 
 
@@ -180,6 +193,19 @@ def _headers(
         if scrubbed is not None:
             made.setdefault(name, []).append(scrubbed)
     return made
+
+
+def _sent(headers: dict[str, list[str]], scrubber: Scrubber) -> dict[str, list[str]]:
+    """Return the headers of a request without the values that only the program's owner knows."""
+    return {
+        name: values
+        if name.lower() == "host" or _SENT_OPENLY.fullmatch(name.lower())
+        else [
+            value if _STANDS_FOR.fullmatch(value) else scrubber.placeholder("value", value)
+            for value in values
+        ]
+        for name, values in headers.items()
+    }
 
 
 def _url(url: str, scrubber: Scrubber) -> str:

@@ -115,6 +115,7 @@ def test_a_client_that_cannot_be_loaded_is_told_and_exits_with_3(tmp_path: Path)
     [
         (("aiohtp",), "unknown client 'aiohtp'\n  did you mean 'aiohttp'?"),
         (("reference",), "unknown client 'reference'"),
+        (("nowhere.py:subject",), "nowhere.py: there is no such file"),
         (("--family", "rate-limit"), "unknown family 'rate-limit'\n  did you mean 'rate-limits'"),
         (("--family", "tools"), "unknown family 'tools'"),
         (("--json", "x", "--html", "x"), "written to one place"),

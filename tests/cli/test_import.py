@@ -90,6 +90,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     done = faultclock("import", SEVERAL, "-o", str(tmp_path))
     assert done.exit_code == 2
     assert f"{there}: this file is there already" in done.stderr
+    assert "several-sessions-1.yaml" not in done.stdout
     assert files(tmp_path) == [there.name]
     assert there.read_text("utf-8") == "mine"
     assert faultclock("import", SEVERAL, "-o", str(tmp_path), "--force").exit_code == 0
@@ -106,6 +107,21 @@ def test_two_recordings_of_one_name_do_not_fall_on_each_other(tmp_path: Path) ->
     paths = [str(tmp_path / folder / "tape.yaml") for folder in ("a", "b")]
     assert faultclock("import", *paths, "-o", str(tmp_path / "out")).exit_code == 0
     assert files(tmp_path / "out") == ["tape-file-2.yaml", "tape.yaml"]
+
+
+def test_a_secret_in_a_name_that_two_recordings_have_is_taken_out(tmp_path: Path) -> None:
+    """Also out of the name that the second one gets."""
+    secret = "sk-proj-abcdefgh12345678"
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{secret}.yaml").write_bytes(Path(GOOD).read_bytes())
+    recordings = [str(tmp_path / folder / f"{secret}.yaml") for folder in ("a", "b")]
+    done = faultclock("import", *recordings, "-o", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    written = list((tmp_path / "out").iterdir())
+    assert len(written) == 2
+    for path in written:
+        assert "abcdefgh" not in path.name + path.read_text()
 
 
 @pytest.mark.parametrize(

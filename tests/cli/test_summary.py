@@ -47,6 +47,15 @@ def test_a_scenario_is_one_row_over_all_its_seeds() -> None:
     assert second.cells == ("mine/two", "✓ pass", "2", "5 s", "")
 
 
+def test_no_column_calls_real_time_virtual() -> None:
+    """What was served took real time: each row says so, and the heading does not deny it."""
+    served = summary(small_report(run(Verdict.PASS, time_base="wall")), io.StringIO())
+    assert "virtual time" not in served.splitlines()[0]
+    assert "5 s real" in served.splitlines()[1]
+    simulated = summary(small_report(run(Verdict.PASS)), io.StringIO())
+    assert "virtual time" in simulated.splitlines()[0]
+
+
 def test_the_plain_text_is_aligned_and_ends_with_what_to_do() -> None:
     """A log file shows all that a terminal does."""
     text = summary(

@@ -78,3 +78,10 @@ def test_a_write_into_a_missing_folder_is_an_input_error(tmp_path: Path) -> None
     """No traceback of the operating system."""
     with pytest.raises(InputError, match="cannot be written"):
         write_text_atomically(tmp_path / "missing" / "x", "text")
+
+
+def test_why_a_folder_cannot_be_made_is_said_in_words(tmp_path: Path) -> None:
+    """Without the number that the system has for it."""
+    with pytest.raises(InputError) as caught:
+        make_output_folder(tmp_path / ("x" * 300))
+    assert caught.value.message.endswith("the folder cannot be made: File name too long")

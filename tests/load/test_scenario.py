@@ -156,4 +156,32 @@ def test_an_error_of_a_limit_that_the_dialect_lacks_is_told_at_its_place(tmp_pat
         load_scenario(write(tmp_path / "two.yaml", "mine/two", plain))
     (problem,) = caught.value.problems
     assert problem.message == "http-json has no error payload 'rate_limit_tokens'"
+    assert problem.hint == "this limit refuses with it: name another one as its `error`"
     assert problem.line == 7
+
+
+def test_a_name_or_an_address_that_cannot_be_is_told_in_words(tmp_path: Path) -> None:
+    """At its own place, without a pattern for a person to read."""
+    text = (
+        "provider:\n"
+        "  endpoint: {base_url: llm.example.com, model: m}\n"
+        "  payloads:\n"
+        "    My Error: {status: 400, body: {}, source: mine}\n"
+    )
+    with pytest.raises(SourceError) as caught:
+        load_scenario(write(tmp_path / "one.yaml", "mine/one", text))
+    told = [(item.line, item.column, item.message, item.hint) for item in caught.value.problems]
+    assert told == [
+        (
+            5,
+            24,
+            "`base_url` cannot be 'llm.example.com'",
+            "write http:// or https://, a host and a path, with no slash at the end",
+        ),
+        (
+            7,
+            5,
+            "the name 'My Error' cannot be used",
+            "use lower-case letters, digits, hyphens and underscores",
+        ),
+    ]

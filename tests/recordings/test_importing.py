@@ -433,3 +433,23 @@ def test_any_text_is_imported_or_refused(content: str | bytes) -> None:
     else:
         told = ""
     assert "Traceback" not in told
+
+
+def test_a_scenario_tells_the_oddities_of_its_own_session() -> None:
+    """And those of the whole file; what is odd about another session is in that one's file."""
+    first, second = imported(
+        interaction(500, ERROR, at="10:00:00"),
+        interaction(502, "<html>no</html>", told={"Content-Type": "text/html"}, at="12:00:00"),
+    ).scenarios
+    assert "[several-sessions]" in first.text
+    assert "[several-sessions]" in second.text
+    assert "[html-body]" not in first.text
+    assert "[html-body]" in second.text
+    assert "# Its exchange begins on line " in first.text
+
+
+def test_waits_that_nobody_knows_are_told_in_words() -> None:
+    """No question mark stands where a person looks for a number."""
+    (written,) = imported(interaction(500, ERROR), interaction(500, ERROR)).scenarios
+    assert "2 attempts were recorded; the waits between them are unknown." in written.text
+    assert "# Its exchanges begin on lines " in written.text

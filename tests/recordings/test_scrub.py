@@ -63,6 +63,12 @@ def test_a_secret_is_known_by_its_shape(secret: str, sentence: str) -> None:
         "ghp_0123456789abcdefghij0123456789abcdef",
         "Incorrect API key provided: topsecretvalue.",
         "https://example.com/x?key=topsecretvalue&a=b",
+        """the gateway said {"password": "topsecretvalue"}""",
+        """the gateway said {'clientSecret': 'topsecretvalue'}""",
+        r"""{"said": "{\"db_password\": \"topsecretvalue\"}"}""",
+        "<p>Cloudflare Ray ID: <strong class='x'>7d0c1f2e3d4a5b6c</strong>",
+        "Rate limit reached for ft:gpt-4o:topsecret:tickets:8AbCdEfG in this minute.",
+        "Rate limit reached for ft:gpt-4o:topsecret.",
         "session 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "arn:aws:bedrock:us-east-1:123456789012:inference-profile/mine",
     ],
@@ -90,6 +96,8 @@ def test_other_shapes_are_known_too(text: str) -> None:
         "prompt is too long: 210042 tokens > 200000 maximum",
         "https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429",
         "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+        """{'max_tokens': 4096000, 'token': None, "credentials": []}""",
+        "max_tokens: expected an integer",
     ],
 )
 def test_what_explains_a_failure_stays(text: str) -> None:
@@ -118,6 +126,13 @@ def test_equal_values_become_equal_words_and_others_do_not() -> None:
         (exchange(url="https://llm.corp.example/v1"), "sorry, llm.corp.example is down"),
         (exchange(url="https://anna:sesame42@a.example/"), "sesame42 of anna"),
         (exchange(sent=b'{"user": "anna.k"}'), "for anna.k"),
+        (
+            exchange(
+                asked={"content-type": "application/x-www-form-urlencoded"},
+                sent=b"grant_type=x&client_secret=sesame+seed",
+            ),
+            "the secret sesame seed is wrong",
+        ),
         (exchange(body=b'{"error": {"request_id": "zzzz9"}}'), "see zzzz9"),
         (exchange(sent=b'{"metadata": [{"customerId": "c-17"}]}'), "customer c-17"),
         (

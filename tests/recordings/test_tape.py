@@ -214,6 +214,24 @@ def test_requests_that_are_signed_anew_are_of_one_key() -> None:
     assert len(_imported(*takes).scenarios) == 1
 
 
+def test_a_header_that_nobody_knows_is_named_and_its_value_is_not() -> None:
+    """A gateway's password has no shape; what SDKs tell of themselves stays readable."""
+    sent = (
+        ("X-Gateway-Auth", "correct horse"),
+        ("X-Who", f"correct horse; {SHAPED[0]}"),
+        ("Referer", "https://wiki.corp.example/x"),
+        ("X-Stainless-Lang", "python"),
+        ("Anthropic-Version", "2023-06-01"),
+    )
+    text = tape_text([_take(request_headers=sent), _take(900, request_headers=sent)])
+    assert "correct horse" not in text
+    assert "corp.example" not in text
+    headers = yaml.safe_load(text)["interactions"][0]["request"]["headers"]
+    assert headers["X-Gateway-Auth"] == ["value_scrubbed1"]
+    assert headers["X-Stainless-Lang"] == ["python"]
+    assert headers["Anthropic-Version"] == ["2023-06-01"]
+
+
 @pytest.mark.parametrize("texts_kept", [True, False])
 def test_no_secret_is_in_the_text(texts_kept: bool) -> None:
     """Wherever it stood: URL, headers, bodies of both kinds, and what nobody answered."""

@@ -191,6 +191,7 @@ class Exchange:
         instants: finer than all this, where our own recorder took it down.
         group: of the oddities that were noted when it was read.
         wait_ns: from the request to the first byte of the answer, where the recording tells it.
+        fields: of a form that was sent, where the recorder took it apart.
         spot, headers_spot, body_spot: where the exchange, the headers and the body of its answer
             stand in the file.
     """
@@ -206,6 +207,7 @@ class Exchange:
     answered_at_s: float | None = None
     exact: bool = False
     wait_ns: int | None = None
+    fields: Headers = ()
     instants: Instants | None = None
     group: int = 0
     spot: Spot

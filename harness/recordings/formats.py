@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from harness.errors import Problem, SourceError
 from harness.model.duration import MILLISECOND_NS
-from harness.recordings.exchange import Exchange, Oddities, OddityKind, Recording
+from harness.recordings.exchange import Exchange, Headers, Oddities, OddityKind, Recording
 from harness.recordings.inert import Items, Node, Table, parse
 from harness.recordings.instants import Ours, by_start, ours_in, timed
 from harness.recordings.reading import (
@@ -179,11 +179,20 @@ def _har(node: Node, oddities: Oddities) -> Parts:
         body_spot=None if text is None else text.spot,
         on_wire=False,
         plain=True,
+        fields=_fields(sent),
         failure=text_of(entry(response, "_error")) or text_of(entry(node, "_error")),
         recorded_at_s=None if started_s is None else started_s + before_ms / 1000,
         exact=started_s is not None,
         wait_ns=int(parts["wait"] * MILLISECOND_NS) if 0 < parts["wait"] < 1e9 else None,
     )
+
+
+def _fields(sent: Node | None) -> Headers:
+    """Return the fields of a form that a browser took apart."""
+    params = entry(sent, "params")
+    items = params.items if isinstance(params, Items) else []
+    pairs = ((text_of(entry(item, "name")), text_of(entry(item, "value"))) for item in items)
+    return tuple((name or "", value or "") for name, value in pairs)
 
 
 def _owner(text: Node | None, coded: bool) -> Node | None:

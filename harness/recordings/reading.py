@@ -150,6 +150,7 @@ class Parts:
     Attributes:
         on_wire: whether the body is as long as it was on the wire.
         plain: whether the recorder has undone all compression.
+        fields: of a form that was sent, where the recorder took it apart.
         recorded_at_s: Unix time that the recorder adds, if it does.
     """
 
@@ -166,6 +167,7 @@ class Parts:
     body_spot: Spot | None
     on_wire: bool
     plain: bool = False
+    fields: Headers = ()
     failure: str | None = None
     recorded_at_s: float | None = None
     exact: bool = False
@@ -203,6 +205,7 @@ def made(parts: Parts, oddities: Oddities, group: int) -> Exchange | None:
         url=parts.url,
         request_headers=parts.request_headers,
         request_body=parts.request_body,
+        fields=parts.fields,
         status=status,
         response_headers=parts.response_headers,
         response_body=body,

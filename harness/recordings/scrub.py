@@ -27,6 +27,7 @@ from harness.recordings.secret_shapes import (
     KEYS,
     PARAMETERS,
     PATHS,
+    SENT_OPENLY,
     SHAPES,
     UNSAID,
 )
@@ -57,6 +58,8 @@ _PLACEHOLDER = re.compile(r"\b[a-z]+[_-]scrubbed\d+\b")
 #: A text that a person wrote is worth looking for in error messages from this length on.
 _TEXT_CHARS_MIN = 12
 _TEXTS_MAX = 400
+#: A value that somebody chose so that nobody guesses it, and no word of a protocol.
+_LIKE_A_KEY = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[!-~]{8,4000}")
 _NOT_WORD = re.compile(r"[^a-z0-9]")
 _SHAPE = re.compile("|".join(f"(?P<s{number}>{shape})" for number, (_, shape) in enumerate(SHAPES)))
 _SHAPE_KINDS = tuple(kind for kind, _ in SHAPES)
@@ -101,14 +104,16 @@ class Scrubber:
         """Learn what an exchange names: in headers, URL and the keys of both bodies."""
         self.learn_headers(exchange.request_headers)
         self.learn_headers(exchange.response_headers)
+        self._learn_unknown(exchange.request_headers)
         self.learn_url(exchange.url)
+        self.learn_value(dict(exchange.fields))
         for body in (exchange.request_body, exchange.response_body):
             if body is not None and len(body) <= _BODY_LEARNT_MAX:
                 self.learn_value(as_json(body))
         if exchange.request_body is not None and len(exchange.request_body) <= _BODY_LEARNT_MAX:
             self._learn_texts(as_json(exchange.request_body))
             said = (header(exchange.request_headers, "content-type") or "").lower()
-            if said.startswith("application/x-www-form-urlencoded"):
+            if not said or said.startswith("application/x-www-form-urlencoded"):
                 self._learn_form(exchange.request_body)
 
     def learn_headers(self, headers: Headers) -> None:
@@ -130,6 +135,13 @@ class Scrubber:
                         self._know("key", part)
                 whole = rest if rest and scheme.isalnum() and "=" not in scheme else value
                 self._know(kind, whole.strip())
+
+    def _learn_unknown(self, headers: Headers) -> None:
+        """Learn what a request shows under a name that nobody knows: a gateway's password, say."""
+        for name, value in headers:
+            known = name.lower() == "host" or SENT_OPENLY.fullmatch(name.lower())
+            if not known and _header_kind(name) is None and _LIKE_A_KEY.fullmatch(value.strip()):
+                self._know("value", value)
 
     def learn_url(self, url: str) -> None:
         """Learn what a URL names: parameters, parts of the path, a host that a customer chose."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "CAME_OPENLY",
     "HEADERS",
     "HOST_LABELS",
     "KEYS",
     "KEY_ENDS",
     "PARAMETERS",
     "PATHS",
+    "SENT_OPENLY",
     "SHAPES",
     "UNSAID",
 ]
@@ -294,4 +296,20 @@ HOST_LABELS = (
     ".endpoints.huggingface.cloud",
     ".cloud.databricks.com",
     ".gateway.ai.cloudflare.com",
+)
+
+#: Headers of requests whose values say nothing of anybody.
+SENT_OPENLY = re.compile(
+    r"accept(?:-[a-z]+)?|amz-sdk-request|anthropic-(?:beta|version|dangerous-[a-z-]+)|api-version"
+    r"|cache-control|connection|content-[a-z0-9-]+|date|expect|openai-beta|pragma|te"
+    r"|transfer-encoding|upgrade-insecure-requests|user-agent|x-amz-(?:content-sha256|date|target)"
+    r"|x-amzn-bedrock-[a-z-]+|x-fern-[a-z-]+|x-goog-api-client|x-ms-useragent|x-stainless-[a-z-]+"
+)
+#: The same of responses: what frames them, when they came, and what they say of limits.
+CAME_OPENLY = re.compile(
+    r"accept-ranges|age|allow|alt-svc|cache-control|connection|content-[a-z0-9-]+|date|expires"
+    r"|keep-alive|last-modified|pragma|server|transfer-encoding|upgrade|vary"
+    r"|retry-after(?:-ms)?|x-should-retry|x-amz-retry-after|x-ms-retry-after-ms|x-amzn-errortype"
+    r"|x-ms-error-code|www-authenticate|(?:[a-z]+-)*ratelimit-[a-z0-9-]+|openai-(?:processing-ms|version)|x-envoy-[a-z-]+"
+    r"|server-timing|x-content-type-options|x-frame-options|x-xss-protection"
 )

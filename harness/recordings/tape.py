@@ -23,7 +23,7 @@ from harness.recordings.exchange import Exchange, Headers, Oddities, Spot
 from harness.recordings.providers import is_local
 from harness.recordings.quiet import quiet_body
 from harness.recordings.scrub import Scrubber
-from harness.recordings.secret_shapes import PARAMETERS
+from harness.recordings.secret_shapes import CAME_OPENLY, PARAMETERS, SENT_OPENLY
 
 __all__ = ["FORMAT", "Take", "tape_text"]
 
@@ -34,14 +34,6 @@ _NOWHERE = Spot(1, 1)
 _OF_THE_WIRE = frozenset({"content-encoding"})
 #: What the scrubber has made of a whole value, with the scheme of an Authorization before it.
 _STANDS_FOR = re.compile(r"(?:[A-Za-z]{1,20} |Credential=)?[a-z]+_scrubbed\d+")
-#: Headers of requests whose values say nothing of anybody. A gateway's own header may hold what has
-#: no shape, such as a password: of all others the name is written, and a word for the value.
-_SENT_OPENLY = re.compile(
-    r"accept(?:-[a-z]+)?|amz-sdk-request|anthropic-(?:beta|version|dangerous-[a-z-]+)|api-version"
-    r"|cache-control|connection|content-[a-z0-9-]+|date|expect|openai-beta|pragma|te"
-    r"|transfer-encoding|upgrade-insecure-requests|user-agent|x-amz-(?:content-sha256|date|target)"
-    r"|x-amzn-bedrock-[a-z-]+|x-fern-[a-z-]+|x-goog-api-client|x-ms-useragent|x-stainless-[a-z-]+"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +143,10 @@ def _request(
         "method": exchange.method,
         "uri": url,
         "body": _text(body),
-        "headers": _sent(
-            _headers(take.request_headers, scrubber, body, urlsplit(url).netloc), scrubber
+        "headers": _open(
+            _headers(take.request_headers, scrubber, body, urlsplit(url).netloc),
+            scrubber,
+            SENT_OPENLY,
         ),
     }
 
@@ -165,7 +159,11 @@ def _response(
     body = quiet_body(exchange.response_body, scrubber, failed=failed, texts_kept=texts_kept)
     return {
         "status": {"code": take.status, "message": scrubber.text(take.message)},
-        "headers": _headers(take.response_headers, scrubber, body, cut=take.failure is not None),
+        "headers": _open(
+            _headers(take.response_headers, scrubber, body, cut=take.failure is not None),
+            scrubber,
+            CAME_OPENLY,
+        ),
         "body": {"string": _text(body) or ""},
     }
 
@@ -195,11 +193,17 @@ def _headers(
     return made
 
 
-def _sent(headers: dict[str, list[str]], scrubber: Scrubber) -> dict[str, list[str]]:
-    """Return the headers of a request without the values that only the program's owner knows."""
+def _open(
+    headers: dict[str, list[str]], scrubber: Scrubber, openly: re.Pattern[str]
+) -> dict[str, list[str]]:
+    """Return headers without the values that only their owner knows.
+
+    A gateway's own header may hold what has no shape, such as a password or a team's name: of all
+    names but those that match `openly` the name is written, and a word for the value.
+    """
     return {
         name: values
-        if name.lower() == "host" or _SENT_OPENLY.fullmatch(name.lower())
+        if name.lower() == "host" or openly.fullmatch(name.lower())
         else [
             value if _STANDS_FOR.fullmatch(value) else scrubber.placeholder("value", value)
             for value in values

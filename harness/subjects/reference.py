@@ -15,6 +15,7 @@ import asyncio
 import socket
 import ssl
 import time
+from collections.abc import Callable
 
 from harness.subjects.binding import Declares, provider_adapter
 from harness.subjects.chat_exchange import ChatExchange
@@ -66,7 +67,9 @@ def reference_sync(request: ProviderRequest) -> Reply:
 
 
 async def converse(
-    request: ProviderRequest, call: StudCall, exchange_type: type[ChatExchange] = ChatExchange
+    request: ProviderRequest,
+    call: StudCall,
+    exchange_type: Callable[[ProviderRequest], ChatExchange] = ChatExchange,
 ) -> Reply:
     """Attempt until there is an answer or `call` raises."""
     while True:

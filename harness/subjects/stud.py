@@ -55,6 +55,7 @@ _BY_PROVIDER_CODE: dict[str, tuple[str, str] | None] = {
         (
             "rate_limit_exceeded",
             "rate_limit_error",
+            "1300",
             "insufficient_quota",
             "billing_hard_limit_reached",
             "credit_balance_exhausted",
@@ -69,6 +70,8 @@ _BY_PROVIDER_CODE: dict[str, tuple[str, str] | None] = {
             "internal_server_error",
             "internal_error",
             "overloaded_error",
+            "server_is_overloaded",
+            "slow_down",
             "service_unavailable",
         ),
         _PROVIDER_5XX,
@@ -82,6 +85,8 @@ _BY_PROVIDER_TYPE = {
             "tokens",
             "rate_limit_error",
             "rate_limit_exceeded",
+            "rate_limited",
+            "ThrottlingException",
             "insufficient_quota",
             "exceeded_current_quota_error",
             "billing_error",
@@ -94,8 +99,11 @@ _BY_PROVIDER_TYPE = {
             "internal_server_error",
             "api_error",
             "overloaded_error",
+            "service_unavailable",
             "service_unavailable_error",
             "timeout_error",
+            "InternalServerException",
+            "ServiceUnavailableException",
         ),
         _PROVIDER_5XX,
     ),
@@ -199,11 +207,11 @@ def classify(failure: AttemptError) -> tuple[str, str] | None:
         if 400 <= status <= 499 and code == "context_length_exceeded":
             return _CONTEXT_WINDOW
         return _by_status(status)
+    if code in _BY_PROVIDER_CODE:
+        return _BY_PROVIDER_CODE[code]
     # Some providers put the status that they mean into the code of an error object.
     if code.isdecimal():
         return _by_status(int(code))
-    if code in _BY_PROVIDER_CODE:
-        return _BY_PROVIDER_CODE[code]
     return _BY_PROVIDER_TYPE.get(failure.provider_type or "")
 
 

@@ -15,8 +15,8 @@ from openai.types.chat import ChatCompletion
 
 from harness.fakes.chat_messages import message_facts
 from harness.fakes.dialect import Asked, Exchange
-from harness.fakes.http_server import HttpRequest
 from harness.fakes.dialects.openai_chat import OpenAIChat
+from harness.fakes.http_server import HttpRequest
 from harness.fakes.provider import FakeProvider, ProviderState
 from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -235,3 +236,17 @@ def test_scrubbing_twice_is_scrubbing_once(parts: list[str], between: str) -> No
 def test_no_neighbour_hides_a_secret(before: str, secret: str, after: str) -> None:
     """With a blank around it, it is found in any text."""
     assert secret.lower() not in Scrubber().text(f"{before} {secret} {after}").lower()
+
+
+def test_what_a_request_shows_under_an_unknown_name_is_learnt() -> None:
+    """A gateway has a header of its own, and its error quotes what stands there."""
+    item = exchange(asked={"x-team-gate": "hunter2hunter2", "x-stainless-lang": "python3"})
+    shown = taught(item).text("x-team-gate hunter2hunter2 is wrong, says python3")
+    assert "hunter2" not in shown
+    assert "python3" in shown
+
+
+def test_the_fields_of_a_form_that_was_taken_apart_are_learnt() -> None:
+    """HAR files keep them beside the text of the body."""
+    item = replace(exchange(sent=b"{}"), fields=(("client_secret", "hunter2hunter2"),))
+    assert "hunter2" not in taught(item).text("the secret hunter2hunter2 is wrong")

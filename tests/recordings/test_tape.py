@@ -232,6 +232,23 @@ def test_a_header_that_nobody_knows_is_named_and_its_value_is_not() -> None:
     assert headers["Anthropic-Version"] == ["2023-06-01"]
 
 
+def test_a_header_of_an_answer_that_nobody_knows_keeps_its_value_to_itself() -> None:
+    """A proxy tells whose it is; what frames the answer and what tells of limits stays."""
+    came = (
+        ("X-Backend", "team-acme-prod"),
+        ("Retry-After", "7"),
+        ("x-ratelimit-reset-requests", "20s"),
+        ("anthropic-ratelimit-tokens-remaining", "0"),
+    )
+    text = tape_text([_take(response_headers=came)])
+    assert "acme" not in text
+    headers = yaml.safe_load(text)["interactions"][0]["response"]["headers"]
+    assert headers["X-Backend"] == ["value_scrubbed1"]
+    assert headers["Retry-After"] == ["7"]
+    assert headers["x-ratelimit-reset-requests"] == ["20s"]
+    assert headers["anthropic-ratelimit-tokens-remaining"] == ["0"]
+
+
 @pytest.mark.parametrize("texts_kept", [True, False])
 def test_no_secret_is_in_the_text(texts_kept: bool) -> None:
     """Wherever it stood: URL, headers, bodies of both kinds, and what nobody answered."""

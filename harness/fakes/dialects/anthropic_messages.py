@@ -28,6 +28,7 @@ from harness.fakes.event_stream import (
 )
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.said import Said, said, split_text, token, tokens_of
+from harness.fakes.shaping import good
 from harness.model.duration import SECOND_NS
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
@@ -114,30 +115,16 @@ class AnthropicMessages:
             chunks = _events(model_says, asked, exchange, usage)
         else:
             chunks = (_COMPACT.encode(_message(model_says, asked, exchange, usage)).encode(),)
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=headers,
             chunks=chunks,
-            end_marker=_event({"type": "message_stop"}) if asked.stream else b"",
+            chunks_before_finish=len(chunks) - 1,
+            tool_ids=(f"toolu_{call.id}" for call in model_says.tool_calls),
+            tool_input=_tool_input,
             stream=asked.stream,
-            chunks_before_finish=len(chunks) - 1 if asked.stream else 0,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {
-                    "id": f"toolu_{call.id}",
-                    "name": call.name,
-                    "arguments": call.arguments
-                    if asked.stream
-                    else _COMPACT.encode(_tool_input(call.arguments)),
-                }
-                for call in model_says.tool_calls
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": prompt + model_says.tokens,
-            },
+            end_marker=_event({"type": "message_stop"}),
         )
 
     def error_answer(

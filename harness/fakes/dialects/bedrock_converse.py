@@ -26,6 +26,7 @@ from harness.fakes.dialect import Asked, Exchange, Heard, Refusal
 from harness.fakes.event_stream import json_object, objects_in, text_in
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.said import Said, said, split_text, token, tokens_of
+from harness.fakes.shaping import good
 from harness.model.duration import MILLISECOND_NS
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
@@ -120,29 +121,15 @@ class BedrockConverse:
             message = {"role": "assistant", "content": _blocks(model_says)}
             whole = {"output": {"message": message}, "stopReason": reason, **told}
             chunks = (_COMPACT.encode(whole).encode(),)
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=_headers(_STREAM if asked.stream else _JSON, exchange),
             chunks=chunks,
+            chunks_before_finish=len(chunks) - 2,
+            tool_ids=(_tool_id(call.id) for call in model_says.tool_calls),
+            tool_input=_tool_input,
             stream=asked.stream,
-            chunks_before_finish=len(chunks) - 2 if asked.stream else 0,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {
-                    "id": _tool_id(call.id),
-                    "name": call.name,
-                    "arguments": call.arguments
-                    if asked.stream
-                    else _COMPACT.encode(_tool_input(call.arguments)),
-                }
-                for call in model_says.tool_calls
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": prompt + model_says.tokens,
-            },
         )
 
     def error_answer(

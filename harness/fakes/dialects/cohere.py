@@ -30,6 +30,7 @@ from harness.fakes.event_stream import (
 )
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.said import Said, SaidToolCall, said, split_text, token, tokens_of
+from harness.fakes.shaping import good
 from harness.model.duration import SECOND_NS
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
@@ -97,24 +98,15 @@ class Cohere:
             if asked.stream
             else (_whole(model_says, usage, exchange),)
         )
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=_headers("text/event-stream" if asked.stream else "application/json", exchange),
             chunks=chunks,
-            end_marker=b"data: [DONE]\n\n" if asked.stream else b"",
-            stream=asked.stream,
             chunks_before_finish=len(chunks) - 1,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {"id": _id_of(call), "name": call.name, "arguments": call.arguments}
-                for call in model_says.tool_calls
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": prompt + model_says.tokens,
-            },
+            tool_ids=map(_id_of, model_says.tool_calls),
+            stream=asked.stream,
+            end_marker=b"data: [DONE]\n\n",
         )
 
     def error_answer(

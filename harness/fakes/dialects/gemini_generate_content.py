@@ -26,6 +26,7 @@ from harness.fakes.dialect import Asked, Exchange, Heard, RateStanding, Refusal
 from harness.fakes.event_stream import json_object, objects_in, read_events, text_in
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.said import Said, said, split_text, token, tokens_of
+from harness.fakes.shaping import good
 from harness.model.duration import SECOND_NS
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
@@ -111,23 +112,14 @@ class GeminiGenerateContent:
             else (_whole(model_says, calls, prompt, asked, exchange),)
         )
         content_type = "text/event-stream" if asked.stream else "application/json; charset=UTF-8"
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=_headers(content_type, exchange, stream=asked.stream),
             chunks=chunks,
-            stream=asked.stream,
             chunks_before_finish=len(chunks) - 1,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {"id": shown["id"], "name": call.name, "arguments": call.arguments}
-                for call, shown in zip(model_says.tool_calls, calls, strict=True)
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": prompt + model_says.tokens,
-            },
+            tool_ids=(shown["id"] for shown in calls),
+            stream=asked.stream,
         )
 
     def error_answer(

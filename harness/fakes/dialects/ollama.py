@@ -25,6 +25,7 @@ from harness.fakes.dialect import Asked, Exchange, Heard, Refusal
 from harness.fakes.event_stream import json_object, objects_in, text_in
 from harness.fakes.http_server import HttpRequest
 from harness.fakes.said import Said, said, split_text, tokens_of
+from harness.fakes.shaping import good
 from harness.model.duration import MILLISECOND_NS
 from harness.model.fault import HttpDate
 from harness.model.payload import ErrorPayload
@@ -91,23 +92,14 @@ class Ollama:
         prompt = sum(4 + tokens_of(text_in(m.get("content")) or "") for m in messages)
         lines = tuple(_lines(model_says, calls, prompt, asked, exchange))
         content_type = "application/x-ndjson" if asked.stream else "application/json; charset=utf-8"
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=_headers(content_type),
             chunks=lines,
-            stream=asked.stream,
             chunks_before_finish=len(lines) - 1,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {"id": str(shown["id"]), "name": call.name, "arguments": call.arguments}
-                for call, shown in zip(model_says.tool_calls, calls, strict=True)
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": prompt + model_says.tokens,
-            },
+            tool_ids=(str(shown["id"]) for shown in calls),
+            stream=asked.stream,
         )
 
     def error_answer(

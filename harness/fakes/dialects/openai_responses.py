@@ -20,6 +20,7 @@ from harness.fakes.dialect import Asked, Exchange, Heard
 from harness.fakes.dialects.openai_chat import OpenAIChat
 from harness.fakes.event_stream import json_object, objects_in, read_events, text_in, write_event
 from harness.fakes.said import Said, said, split_text, token, tokens_of
+from harness.fakes.shaping import good
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import ProviderScript, ToolCallReply
 
@@ -29,6 +30,8 @@ _ARGUMENT_PIECE_CHARS = 12
 #: With these codes a response fails; others come in an event that is an error
 #: (openai 3.54, types/responses/response_error.py).
 _FAILURES = frozenset({"server_error", "rate_limit_exceeded", "invalid_prompt"})
+#: How many events open a stream, before anything is said or asked for.
+_OPENING_EVENTS = 3
 #: For these reasons a response is incomplete, and their canonical words.
 _INCOMPLETE = MappingProxyType({"content_filter": "content_filter", "max_output_tokens": "length"})
 
@@ -62,27 +65,18 @@ class OpenAIResponses(OpenAIChat):
         whole = {**base, "status": "completed", "output": items, "usage": usage}
         chunks: tuple[bytes, ...]
         if asked.stream:
-            chunks = tuple(_numbered(_events(base, whole, items)))
+            chunks = _pieces(_events(base, whole, items))
         else:
             chunks = (self.good_json.encode(whole).encode(),)
         content_type = "text/event-stream; charset=utf-8" if asked.stream else "application/json"
-        return Answer(
-            status=200,
+        return good(
+            model_says,
+            prompt,
             headers=self.headers(content_type, exchange, usage["total_tokens"]),
             chunks=chunks,
+            chunks_before_finish=len(chunks) - 1,
+            tool_ids=map(self.tool_id, model_says.tool_calls),
             stream=asked.stream,
-            chunks_before_finish=len(chunks) - 1 if asked.stream else 0,
-            finish_reason=model_says.finish_reason,
-            text=model_says.text,
-            tool_calls=tuple(
-                {"id": self.tool_id(call), "name": call.name, "arguments": call.arguments}
-                for call in model_says.tool_calls
-            ),
-            usage={
-                "prompt_tokens": prompt,
-                "completion_tokens": model_says.tokens,
-                "total_tokens": usage["total_tokens"],
-            },
         )
 
     def error_event(
@@ -115,8 +109,8 @@ class OpenAIResponses(OpenAIChat):
                 "message": error.get("message"),
                 "param": error.get("param"),
             }
-        # Each event is a chunk, and they are numbered from 0.
-        event["sequence_number"] = chunks_before
+        # Events are numbered from 0; each is a chunk but those that open the stream.
+        event["sequence_number"] = chunks_before and chunks_before + _OPENING_EVENTS - 1
         return write_event(event, event["type"]), _facts_of_event(event)
 
     # ------------------------------------------------------------------ reading answers back
@@ -274,9 +268,17 @@ def _events_of_call(item: dict[str, Any], at: dict[str, Any]) -> Iterator[dict[s
     yield {"type": "response.function_call_arguments.done", **at, "arguments": arguments}
 
 
-def _numbered(events: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    for number, event in enumerate(events):
-        yield write_event({**event, "sequence_number": number}, event["type"])
+def _pieces(events: Iterator[dict[str, Any]]) -> tuple[bytes, ...]:
+    """Return the events, numbered, in the pieces in which they are sent.
+
+    What opens a stream shares a piece, so that a cut after so many pieces leaves some of the text,
+    as in other dialects.
+    """
+    written = [
+        write_event({**event, "sequence_number": number}, event["type"])
+        for number, event in enumerate(events)
+    ]
+    return (b"".join(written[:_OPENING_EVENTS]), *written[_OPENING_EVENTS:])
 
 
 # ---------------------------------------------------------------------- reading back

@@ -104,12 +104,19 @@ _BY_NAME: Final[dict[str, Pair]] = {
     "project_spend_limit_exceeded": RATE_LIMIT,
     "exceeded_current_quota_error": RATE_LIMIT,
     "billing_error": RATE_LIMIT,
+    "1300": RATE_LIMIT,
+    "rate_limited": RATE_LIMIT,
+    "ThrottlingException": RATE_LIMIT,
     "server_error": SERVER_ERROR,
     "internal_server_error": SERVER_ERROR,
     "internal_error": SERVER_ERROR,
     "api_error": SERVER_ERROR,
     "service_unavailable": SERVER_ERROR,
     "service_unavailable_error": SERVER_ERROR,
+    "server_is_overloaded": SERVER_ERROR,
+    "slow_down": SERVER_ERROR,
+    "InternalServerException": SERVER_ERROR,
+    "ServiceUnavailableException": SERVER_ERROR,
     "invalid_api_key": AUTH,
     "authentication_error": AUTH,
     "permission_error": AUTH,
@@ -135,7 +142,7 @@ def of_attempt(seen: AttemptError) -> Pair | None:
     if seen.kind not in ("error_body", "stream_error"):
         return None
     code = "" if seen.provider_code is None else str(seen.provider_code)
-    if code.isdecimal():
+    if code.isdecimal() and code not in _BY_NAME:
         return _BY_STATUS.get(int(code))
     if code in _WITHOUT_ROW:
         return None

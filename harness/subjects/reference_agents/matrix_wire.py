@@ -22,6 +22,7 @@ _LIMIT_CODES = frozenset(
         "credit_balance_exhausted",
         "organization_spend_limit_exceeded",
         "project_spend_limit_exceeded",
+        "1300",
     }
 )
 _UPSTREAM_CODES = frozenset(
@@ -30,6 +31,8 @@ _UPSTREAM_CODES = frozenset(
         "internal_server_error",
         "internal_error",
         "overloaded_error",
+        "server_is_overloaded",
+        "slow_down",
         "service_unavailable",
     }
 )
@@ -43,6 +46,8 @@ _LIMIT_TYPES = frozenset(
         "insufficient_quota",
         "exceeded_current_quota_error",
         "billing_error",
+        "rate_limited",
+        "ThrottlingException",
     }
 )
 _UPSTREAM_TYPES = frozenset(
@@ -54,6 +59,8 @@ _UPSTREAM_TYPES = frozenset(
         "service_unavailable",
         "service_unavailable_error",
         "timeout_error",
+        "InternalServerException",
+        "ServiceUnavailableException",
     }
 )
 
@@ -69,12 +76,12 @@ def wire_pair(seen: AttemptError) -> Pair | None:
     code, type_ = str(seen.provider_code), str(seen.provider_type)
     if seen.kind == "http_error":
         return AUTH if code in _AUTH_CODES else _by_status(seen.status or 0)
-    if code.isdecimal():
-        return _by_status(int(code))
     if code in _AUTH_CODES:
         return AUTH
     if code in _LIMIT_CODES:
         return None
+    if code.isdecimal():
+        return _by_status(int(code))
     if code in _UPSTREAM_CODES:
         return NETWORK
     if type_ in _AUTH_TYPES:

@@ -73,10 +73,13 @@ _IN_BAND_CODE = {
             "rate_limit_error",
             "insufficient_quota",
             "billing_hard_limit_reached",
+            "1300",
         ),
         "rate_limit",
     ),
-    **dict.fromkeys(("server_error", "service_unavailable"), "overloaded"),
+    **dict.fromkeys(
+        ("server_error", "service_unavailable", "server_is_overloaded", "slow_down"), "overloaded"
+    ),
     "invalid_api_key": "auth",
     **dict.fromkeys(
         (
@@ -92,9 +95,25 @@ _IN_BAND_CODE = {
 _IN_BAND_STATUS = {429, 500, 502, 503, 504, 529, 401, 402, 403, 400, 404, 422}
 _IN_BAND_TYPE = {
     **dict.fromkeys(
-        ("requests", "tokens", "rate_limit_exceeded", "insufficient_quota"), "rate_limit"
+        (
+            "requests",
+            "tokens",
+            "rate_limit_exceeded",
+            "insufficient_quota",
+            "rate_limited",
+            "ThrottlingException",
+        ),
+        "rate_limit",
     ),
-    **dict.fromkeys(("server_error", "service_unavailable"), "overloaded"),
+    **dict.fromkeys(
+        (
+            "server_error",
+            "service_unavailable",
+            "InternalServerException",
+            "ServiceUnavailableException",
+        ),
+        "overloaded",
+    ),
     "invalid_request_error": "bad_request",
 }
 _BY_CONNECTION = {"deadline": "timeout", "network": "transport", "cut": "transport"}

@@ -12,7 +12,7 @@ from harness.cli.exits import OK
 from harness.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from harness.recordings.importing import Imported
+    from harness.recordings.importing import Imported, Written
     from harness.recordings.outcome import Hearing
 
 __all__ = ["command", "dialect_or_none", "family_of"]
@@ -172,6 +172,28 @@ def _tell_written(imported: list[Imported], output: str, *, aside: bool) -> None
         for written in one.scenarios:
             path = Path(output, f"{written.slug}.yaml")
             click.echo(f"{path}: {written.scenario.title}", err=aside)
+    for dialect in sorted({_dialect_of(it) for one in imported for it in one.scenarios}):
+        client = _client_of(dialect)
+        if client is not None:
+            click.echo(f"next: faultclock run {output} --subject {client}", err=aside)
+
+
+def _dialect_of(written: Written) -> str:
+    from harness.model.scenario import DEFAULT_DIALECT
+
+    return written.scenario.provider.dialect or DEFAULT_DIALECT
+
+
+def _client_of(dialect: str) -> str | None:
+    """Return a shipped client that speaks `dialect`, rather one that is installed."""
+    from harness.subjects.ports import OPENAI_ALIKE
+    from harness.subjects.registry import catalog
+
+    speak = [item for item in catalog() if item.kind == "client" and item.dialect == dialect]
+    speak.sort(key=lambda item: (item.role != "provider_adapter", not item.available))
+    if speak:
+        return speak[0].id
+    return "openai-async" if dialect in OPENAI_ALIKE else None
 
 
 def _report(imported: list[Imported], output: str) -> dict[str, Any]:

@@ -65,13 +65,16 @@ class Payloads:
                 number += 1
                 name = f"{stem}_{number}"
             self._names[print_] = name
-            self.made[name] = {**payload, "source": self._source(exchange)}
+            self.made[name] = {**payload, "source": self._source(exchange, outcome)}
         return self._names[print_]
 
-    def _source(self, exchange: Exchange) -> str:
+    def _source(self, exchange: Exchange, outcome: Outcome) -> str:
         at_s = exchange.answered_at_s
         day = "" if at_s is None else f" of {datetime.fromtimestamp(at_s, UTC):%Y-%m-%d}"
-        return f"recording {self.name}, line {exchange.spot.line}{day}"
+        told = f"recording {self.name}, line {exchange.spot.line}{day}"
+        if outcome.status >= 400:
+            return told
+        return f"{told}; it came inside a {outcome.status}, the status here was made up"
 
     def _payload(self, exchange: Exchange, outcome: Outcome) -> dict[str, Any]:
         # A payload has an error status, also one that comes with a good status.

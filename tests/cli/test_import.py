@@ -40,6 +40,8 @@ def test_a_recording_becomes_scenarios_that_load(tmp_path: Path) -> None:
         assert load_scenario(tmp_path / "out" / name).id == f"recorded/{name[:-5]}"
     assert f"{SEVERAL}:50: this is no provider that is known" in done.stdout
     assert "(POST localhost)" in done.stdout
+    assert f"next: faultclock run {tmp_path / 'out'} --subject anthropic" in done.stdout
+    assert f"next: faultclock run {tmp_path / 'out'} --subject openai-async" in done.stdout
     assert done.stdout.splitlines()[-1] == f"3 scenarios written to {tmp_path / 'out'}"
 
 

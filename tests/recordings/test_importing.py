@@ -453,3 +453,11 @@ def test_waits_that_nobody_knows_are_told_in_words() -> None:
     (written,) = imported(interaction(500, ERROR), interaction(500, ERROR)).scenarios
     assert "2 attempts were recorded; the waits between them are unknown." in written.text
     assert "# Its exchanges begin on lines " in written.text
+
+
+def test_an_error_inside_a_200_says_that_its_status_was_made_up() -> None:
+    """A payload has an error status; nobody is to take it for recorded."""
+    scenario = only(imported(interaction(200, ERROR, at="10:00:00")))
+    (payload,) = scenario.provider.payloads.values()
+    assert payload.status == 500
+    assert payload.source.endswith("; it came inside a 200, the status here was made up")

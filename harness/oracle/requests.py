@@ -135,7 +135,7 @@ def in_requests(
     """
     if not several:
         if end is None and unwatched:
-            return (_untold(call, tuple(attempts), exited),)
+            return _untold(call, attempts, exited)
         outcome: Literal["returned", "raised", "open"] = "open"
         if end is not None:
             outcome = "returned" if ended_well(end) else "raised"
@@ -159,13 +159,36 @@ def in_requests(
     return tuple(found)
 
 
-def _untold(call: str, attempts: tuple[Attempt, ...], exited: TraceEvent | None) -> Request:
-    """Return the one request of a call of which only is known that no more came of it."""
-    outcome: Literal["given_up", "good", "cut"] = "cut"
-    if exited is not None and attempts and attempts[-1].outcome != "open":
-        # Who has ended tries no more.
-        outcome = "good" if attempts[-1].outcome == "ok" else "given_up"
-    return Request(id=call, number=1, attempts=attempts, end=exited, outcome=outcome)
+def _untold(
+    call: str, attempts: Sequence[Attempt], exited: TraceEvent | None
+) -> tuple[Request, ...]:
+    """Return the requests of a program, of which only is known that no more came of them.
+
+    A program may ask for many things at one address. It asks again with the same body; with
+    another one it asks for something else, and has given up what failed before.
+    """
+    groups: list[list[Attempt]] = [[]]
+    for attempt in attempts:
+        before = groups[-1][-1] if groups[-1] else None
+        if before is not None and _bodies_differ(before, attempt):
+            groups.append([])
+        groups[-1].append(replace(attempt, number=len(groups[-1]) + 1))
+    found = []
+    for number, group in enumerate(groups, 1):
+        following = groups[number][0].start if number < len(groups) else exited
+        outcome: Literal["given_up", "good", "cut"] = "cut"
+        if following is not None and group and group[-1].outcome != "open":
+            # Who has ended, or does something else, tries no more.
+            outcome = "good" if group[-1].outcome == "ok" else "given_up"
+        found.append(
+            Request(id=call, number=number, attempts=tuple(group), end=following, outcome=outcome)
+        )
+    return tuple(found)
+
+
+def _bodies_differ(one: Attempt, other: Attempt) -> bool:
+    bodies = {attempt.asked.payload.get("body_sha256") for attempt in (one, other) if attempt.asked}
+    return len(bodies) == 2 and None not in bodies
 
 
 def _groups(

@@ -181,6 +181,31 @@ def test_what_depends_on_how_a_call_came_out_is_not_judged_of_a_program(
     assert verdict_of(judge(model, built.build()).findings) is Verdict.PASS
 
 
+def test_a_program_may_ask_for_several_things_at_one_address(model: ErrorModel) -> None:
+    """Another body after a good answer is something else, and no attempt too many."""
+    built = real().start().asks_for("a").fails(429).wait("5s").good()
+    built = built.asks_for("b").good().leaves(0)
+    assert verdict_of(judge(model, built.build()).findings) is Verdict.PASS
+
+
+def test_a_program_that_turns_to_something_else_has_given_up(model: ErrorModel) -> None:
+    """What failed before was not asked for again."""
+    built = real().start().asks_for("a").fails(429).asks_for("b").good().leaves(0)
+    assert verdict(model, built, "classification.disposition") == {Verdict.FAIL}
+
+
+def test_a_program_that_asks_again_for_what_it_has_is_told(model: ErrorModel) -> None:
+    """The same body after a good answer is an attempt too many."""
+    built = real().start().asks_for("a").good().wait("5s").good().leaves(0)
+    assert verdict(model, built, "classification.disposition") == {Verdict.FAIL}
+
+
+def test_a_retry_of_a_program_still_has_to_wait(model: ErrorModel) -> None:
+    """Whichever of its requests it is for."""
+    built = real().start().asks_for("a").good().asks_for("b").fails(429).wait("1s").good().leaves(0)
+    assert verdict(model, built, "backoff.wait") == {Verdict.FAIL}
+
+
 def test_a_program_that_asked_nobody_proves_nothing(model: ErrorModel) -> None:
     """It ended without a single request."""
     built = real().start().leaves(0)

@@ -93,6 +93,7 @@ class TraceBuilder:
         )
         self.stream = stream
         self.now_ns = 0
+        self.body: str | None = None
         self.events: list[TraceEvent] = []
         self._connections = 0
         self.event("harness", "run.started")
@@ -186,6 +187,11 @@ class TraceBuilder:
         )
         return connection
 
+    def asks_for(self, body: str) -> Self:
+        """Let the requests from here on have that body."""
+        self.body = body
+        return self
+
     def ask(self, connection: str, call: str = "ask/1") -> str:
         """Send a request, let it arrive, and return the exchange's id."""
         self.event("network", "net.sent", connection=connection, call=call, bytes_count=300)
@@ -194,6 +200,7 @@ class TraceBuilder:
         self.event(
             "provider",
             "http.request",
+            **({} if self.body is None else {"body_sha256": sha256(self.body)}),
             exchange=exchange,
             connection=connection,
             call=call,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import openai
 
 from harness.subjects.binding import provider_adapter
-from harness.subjects.clients.openai_sdk import StreamedReply, arguments, reply_of
+from harness.subjects.clients.openai_sdk import asked, asked_async
 from harness.subjects.ports import ProviderRequest, Reply
 
 __all__ = ["azure_openai", "azure_openai_sync"]
@@ -46,12 +46,7 @@ def _sync_client(request: ProviderRequest) -> openai.AzureOpenAI:
 )
 async def azure_openai(request: ProviderRequest, client: openai.AsyncAzureOpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""
-    if not request.stream:
-        return reply_of(await client.chat.completions.create(**arguments(request)))
-    streamed = StreamedReply()
-    async for chunk in await client.chat.completions.create(**arguments(request), stream=True):
-        streamed.add(chunk)
-    return streamed.reply()
+    return await asked_async(request, client)
 
 
 @provider_adapter(
@@ -64,9 +59,4 @@ async def azure_openai(request: ProviderRequest, client: openai.AsyncAzureOpenAI
 )
 def azure_openai_sync(request: ProviderRequest, client: openai.AzureOpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""
-    if not request.stream:
-        return reply_of(client.chat.completions.create(**arguments(request)))
-    streamed = StreamedReply()
-    for chunk in client.chat.completions.create(**arguments(request), stream=True):
-        streamed.add(chunk)
-    return streamed.reply()
+    return asked(request, client)

@@ -21,13 +21,7 @@ import httpx2
 from tenacity import retry, stop_after_attempt, wait_random_exponential
 
 from harness.subjects.binding import provider_adapter
-from harness.subjects.clients.plain_chat import (
-    StreamedText,
-    body_of,
-    headers_of,
-    reply_of,
-    url_of,
-)
+from harness.subjects.clients.plain_httpx2 import asked, asked_async, async_client, sync_client
 from harness.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
 __all__ = ["httpx2_tenacity", "httpx2_tenacity_sync"]
@@ -35,18 +29,10 @@ __all__ = ["httpx2_tenacity", "httpx2_tenacity_sync"]
 _DISTRIBUTIONS = ("httpx2", "tenacity")
 
 
-def _async_client(request: ProviderRequest) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=headers_of(request), timeout=request.timeout_s)
-
-
-def _sync_client(request: ProviderRequest) -> httpx2.Client:
-    return httpx2.Client(headers=headers_of(request), timeout=request.timeout_s)
-
-
 @provider_adapter(
     id="httpx2-tenacity",
     title="httpx2 with tenacity's @retry, async",
-    open=_async_client,
+    open=async_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
     dialect=OPENAI_ALIKE,
@@ -54,24 +40,13 @@ def _sync_client(request: ProviderRequest) -> httpx2.Client:
 @retry(wait=wait_random_exponential(multiplier=1, max=60), stop=stop_after_attempt(7))
 async def httpx2_tenacity(request: ProviderRequest, client: httpx2.AsyncClient) -> Reply:
     """Ask the provider; the decorator asks again."""
-    if not request.stream:
-        answer = await client.post(url_of(request), json=body_of(request))
-        answer.raise_for_status()
-        return reply_of(answer.json())
-    streamed = StreamedText()
-    async with client.stream("POST", url_of(request), json=body_of(request)) as response:
-        response.raise_for_status()
-        async for line in response.aiter_lines():
-            streamed.add(line)
-            if streamed.done:
-                break
-    return streamed.reply()
+    return await asked_async(request, client)
 
 
 @provider_adapter(
     id="httpx2-tenacity-sync",
     title="httpx2 with tenacity's @retry, blocking",
-    open=_sync_client,
+    open=sync_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
     dialect=OPENAI_ALIKE,
@@ -79,15 +54,4 @@ async def httpx2_tenacity(request: ProviderRequest, client: httpx2.AsyncClient) 
 @retry(wait=wait_random_exponential(multiplier=1, max=60), stop=stop_after_attempt(7))
 def httpx2_tenacity_sync(request: ProviderRequest, client: httpx2.Client) -> Reply:
     """Ask the provider; the decorator asks again."""
-    if not request.stream:
-        answer = client.post(url_of(request), json=body_of(request))
-        answer.raise_for_status()
-        return reply_of(answer.json())
-    streamed = StreamedText()
-    with client.stream("POST", url_of(request), json=body_of(request)) as response:
-        response.raise_for_status()
-        for line in response.iter_lines():
-            streamed.add(line)
-            if streamed.done:
-                break
-    return streamed.reply()
+    return asked(request, client)

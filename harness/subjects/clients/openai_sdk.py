@@ -13,7 +13,7 @@ import openai
 from harness.subjects.binding import provider_adapter
 from harness.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply, ToolCall
 
-__all__ = ["StreamedReply", "openai_async", "openai_sync", "reply_of"]
+__all__ = ["StreamedReply", "asked", "asked_async", "openai_async", "openai_sync", "reply_of"]
 
 _DISTRIBUTIONS = ("openai", "httpx2")
 
@@ -40,12 +40,7 @@ def _sync_client(request: ProviderRequest) -> openai.OpenAI:
 )
 async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""
-    if not request.stream:
-        return reply_of(await client.chat.completions.create(**arguments(request)))
-    streamed = StreamedReply()
-    async for chunk in await client.chat.completions.create(**arguments(request), stream=True):
-        streamed.add(chunk)
-    return streamed.reply()
+    return await asked_async(request, client)
 
 
 @provider_adapter(
@@ -58,6 +53,21 @@ async def openai_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> 
 )
 def openai_sync(request: ProviderRequest, client: openai.OpenAI) -> Reply:
     """Ask once through the SDK; it retries as it likes."""
+    return asked(request, client)
+
+
+async def asked_async(request: ProviderRequest, client: openai.AsyncOpenAI) -> Reply:
+    """Ask through the SDK, whichever provider its client is for."""
+    if not request.stream:
+        return reply_of(await client.chat.completions.create(**arguments(request)))
+    streamed = StreamedReply()
+    async for chunk in await client.chat.completions.create(**arguments(request), stream=True):
+        streamed.add(chunk)
+    return streamed.reply()
+
+
+def asked(request: ProviderRequest, client: openai.OpenAI) -> Reply:
+    """Ask through the SDK, whichever provider its client is for."""
     if not request.stream:
         return reply_of(client.chat.completions.create(**arguments(request)))
     streamed = StreamedReply()

@@ -20,13 +20,7 @@ import httpx2
 import stamina
 
 from harness.subjects.binding import provider_adapter
-from harness.subjects.clients.plain_chat import (
-    StreamedText,
-    body_of,
-    headers_of,
-    reply_of,
-    url_of,
-)
+from harness.subjects.clients.plain_httpx2 import asked, asked_async, async_client, sync_client
 from harness.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
 __all__ = ["stamina_async", "stamina_sync"]
@@ -34,18 +28,10 @@ __all__ = ["stamina_async", "stamina_sync"]
 _DISTRIBUTIONS = ("httpx2", "stamina", "tenacity")
 
 
-def _async_client(request: ProviderRequest) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=headers_of(request), timeout=request.timeout_s)
-
-
-def _sync_client(request: ProviderRequest) -> httpx2.Client:
-    return httpx2.Client(headers=headers_of(request), timeout=request.timeout_s)
-
-
 @provider_adapter(
     id="stamina",
     title="httpx2 with stamina's @retry, async",
-    open=_async_client,
+    open=async_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
     dialect=OPENAI_ALIKE,
@@ -53,24 +39,13 @@ def _sync_client(request: ProviderRequest) -> httpx2.Client:
 @stamina.retry(on=httpx2.HTTPError)
 async def stamina_async(request: ProviderRequest, client: httpx2.AsyncClient) -> Reply:
     """Ask the provider; the decorator asks again."""
-    if not request.stream:
-        answer = await client.post(url_of(request), json=body_of(request))
-        answer.raise_for_status()
-        return reply_of(answer.json())
-    streamed = StreamedText()
-    async with client.stream("POST", url_of(request), json=body_of(request)) as response:
-        response.raise_for_status()
-        async for line in response.aiter_lines():
-            streamed.add(line)
-            if streamed.done:
-                break
-    return streamed.reply()
+    return await asked_async(request, client)
 
 
 @provider_adapter(
     id="stamina-sync",
     title="httpx2 with stamina's @retry, blocking",
-    open=_sync_client,
+    open=sync_client,
     warm_in_place=True,
     distributions=_DISTRIBUTIONS,
     dialect=OPENAI_ALIKE,
@@ -78,15 +53,4 @@ async def stamina_async(request: ProviderRequest, client: httpx2.AsyncClient) ->
 @stamina.retry(on=httpx2.HTTPError)
 def stamina_sync(request: ProviderRequest, client: httpx2.Client) -> Reply:
     """Ask the provider; the decorator asks again."""
-    if not request.stream:
-        answer = client.post(url_of(request), json=body_of(request))
-        answer.raise_for_status()
-        return reply_of(answer.json())
-    streamed = StreamedText()
-    with client.stream("POST", url_of(request), json=body_of(request)) as response:
-        response.raise_for_status()
-        for line in response.iter_lines():
-            streamed.add(line)
-            if streamed.done:
-                break
-    return streamed.reply()
+    return asked(request, client)

@@ -172,10 +172,9 @@ def _tell_written(imported: list[Imported], output: str, *, aside: bool) -> None
         for written in one.scenarios:
             path = Path(output, f"{written.slug}.yaml")
             click.echo(f"{path}: {written.scenario.title}", err=aside)
-    for dialect in sorted({_dialect_of(it) for one in imported for it in one.scenarios}):
-        client = _client_of(dialect)
-        if client is not None:
-            click.echo(f"next: faultclock run {output} --subject {client}", err=aside)
+    dialects = {_dialect_of(written) for one in imported for written in one.scenarios}
+    for client in sorted({_client_of(dialect) for dialect in dialects} - {""}):
+        click.echo(f"next: faultclock run {output} --subject {client}", err=aside)
 
 
 def _dialect_of(written: Written) -> str:
@@ -184,8 +183,8 @@ def _dialect_of(written: Written) -> str:
     return written.scenario.provider.dialect or DEFAULT_DIALECT
 
 
-def _client_of(dialect: str) -> str | None:
-    """Return a shipped client that speaks `dialect`, rather one that is installed."""
+def _client_of(dialect: str) -> str:
+    """Return a shipped client that speaks `dialect`, rather one that is installed; "" for none."""
     from harness.subjects.ports import OPENAI_ALIKE
     from harness.subjects.registry import catalog
 
@@ -193,7 +192,7 @@ def _client_of(dialect: str) -> str | None:
     speak.sort(key=lambda item: (item.role != "provider_adapter", not item.available))
     if speak:
         return speak[0].id
-    return "openai-async" if dialect in OPENAI_ALIKE else None
+    return "openai-async" if dialect in OPENAI_ALIKE else ""
 
 
 def _report(imported: list[Imported], output: str) -> dict[str, Any]:

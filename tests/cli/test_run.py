@@ -233,3 +233,22 @@ def test_a_crash_point_of_a_sweep_is_run_again_by_its_command(tmp_path: Path) ->
     (run,) = json.loads((tmp_path / "one.json").read_text())["runs"]
     assert run["crash_point"] == swept["crash_point"] is not None
     assert run["trace_digest"] == swept["trace_digest"]
+
+
+def test_what_cannot_be_played_for_a_subject_is_told_in_every_output(tmp_path: Path) -> None:
+    """Selected by its folder and passed over: nobody is to take it for a pass."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, dialect in (("plain", ""), ("foreign", "provider: {dialect: anthropic-messages}\n")):
+        text = f"id: own/{name}\ntitle: A {name} one\nwhy: To see it.\n{dialect}"
+        (folder / f"{name}.yaml").write_text(text)
+    outputs = ("--json", "report.json", "--html", "report.html")
+    done = process(tmp_path, "run", "mine", "--subject", "reference", *outputs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    because = "it is in the dialect anthropic-messages, and the subject speaks openai-chat"
+    assert "passed over, not run: 1 scenario" in done.stdout
+    assert f"own/foreign: {because}" in done.stdout
+    (passed_over,) = json.loads((tmp_path / "report.json").read_text())["passed_over"]
+    assert passed_over["scenario"] == "own/foreign"
+    assert passed_over["because"].startswith(because)
+    assert because in (tmp_path / "report.html").read_text()

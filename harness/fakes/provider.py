@@ -129,6 +129,7 @@ class FakeProvider:
         state: of the run, when its subject has several lives; it is changed in place.
         observant: also record what requests tell the model, and what answers ask it for.
         id: of a fallback, which is then told by each fact about it; empty for the first provider.
+        streams: what is left to chance is drawn from; None: from the seed.
 
     Raises:
         UnknownNameError: the script names a dialect or payload that does not exist.
@@ -145,6 +146,7 @@ class FakeProvider:
         state: ProviderState | None = None,
         observant: bool = False,
         id: str = "",
+        streams: Streams | None = None,
     ) -> None:
         self._dialect = dialect_named(script.dialect or DEFAULT_DIALECT)
         self._payloads = {**payloads, **script.payloads}
@@ -153,7 +155,7 @@ class FakeProvider:
         self._seed = seed
         self._wall_epoch_ns = wall_epoch_ns
         self._state = state or ProviderState()
-        self._door = Doorkeeper(script, Streams(seed), id or "first", self._state.memory)
+        self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
         #: What tells the facts of a fallback from those of the first provider.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}

@@ -16,6 +16,7 @@ from harness.model.scenario import FallbackProvider, Scenario
 from harness.sim.net.fates import ConnectFate, ResolveFate
 
 if TYPE_CHECKING:
+    from harness.sim.streams import Streams
     from harness.sim.world import World
 
 __all__ = ["FakeProviders", "ProvidersState"]
@@ -49,6 +50,7 @@ class FakeProviders:
         payloads: error bodies by name, of the dialect that all of them speak.
         seed: of the run.
         state: of the run; it is changed in place.
+        streams: what is left to chance is drawn from; None: from the seed.
 
     Raises:
         UnknownNameError, InputError: a script cannot be played; see FakeProvider.
@@ -60,9 +62,15 @@ class FakeProviders:
         payloads: Mapping[str, ErrorPayload],
         seed: int,
         state: ProvidersState,
+        streams: Streams | None = None,
     ) -> None:
         self._first = FakeProvider(
-            scenario.provider, payloads, seed, state=state.first, observant=True
+            scenario.provider,
+            payloads,
+            seed,
+            state=state.first,
+            observant=True,
+            streams=streams,
         )
         self._fallbacks = {
             script.host_name: FakeProvider(
@@ -72,6 +80,7 @@ class FakeProviders:
                 state=state.fallbacks[script.id],
                 observant=True,
                 id=script.id,
+                streams=streams,
             )
             for script in scenario.fallbacks
         }

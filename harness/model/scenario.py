@@ -25,7 +25,9 @@ from harness.model.provider_limits import Overload, Pace, ProviderLimits, Refusa
 from harness.model.services_script import HookScript, QueueScript, TelemetryScript
 from harness.model.session_script import SessionScript
 from harness.model.store_script import StoreScript
+from harness.model.tape import BLANK, Tape
 from harness.model.tool_script import ToolScript
+from harness.model.vary import Settle, Vary
 from harness.model.workflow_script import WorkflowScript
 
 __all__ = [
@@ -100,7 +102,7 @@ class ProviderScript(SparseValue):
     """The fake provider: its dialect, its good answer, and what goes wrong."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"replies", "endpoint", "payloads", "limits", "overload", "pace"}
+        {"replies", "endpoint", "payloads", "limits", "overload", "pace", "jitter"}
     )
 
     dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
@@ -120,6 +122,8 @@ class ProviderScript(SparseValue):
     assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""
     latency: DurationNs = 10 * MILLISECOND_NS
     """One-way network delay."""
+    jitter: DurationNs = 0
+    """Each delivery takes up to this much longer; what was sent first still arrives first."""
     think_time: DurationNs = 100 * MILLISECOND_NS
     """Delay between the last request byte and the first answer byte."""
     chunk_interval: DurationNs = 20 * MILLISECOND_NS
@@ -249,6 +253,9 @@ class Scenario(SparseValue):
             "crashes",
             "crash_everywhere",
             "models",
+            "vary",
+            "settle",
+            "tape",
         }
         | RUNTIME_ONLY
     )
@@ -297,6 +304,12 @@ class Scenario(SparseValue):
     """Whether it is run once more for each event of its own trace, with a crash right after it."""
     tasks: tuple[Task, ...] = (Task(id="ask"),)
     limits: Limits = Limits()
+    vary: Vary | None = None
+    """What `faultclock explore` may change; a run of what it came to has none."""
+    settle: Settle | None = None
+    """By when everything has to have come to an end; None: before the limit of virtual time."""
+    tape: Tape = BLANK
+    """Choices that every run of it plays, such as the order in which a failure was found."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     seeds: int = Field(default=1, ge=1, le=1_000)
     """How many consecutive seeds are run; rules about distributions need several."""
@@ -360,11 +373,15 @@ class Scenario(SparseValue):
             raise ValueError(
                 f"fallback {fallback.id!r}: the latency is the whole network's, given at provider"
             )
+        if fallback.jitter not in (0, self.provider.jitter):
+            raise ValueError(
+                f"fallback {fallback.id!r}: the jitter is the whole network's, given at provider"
+            )
 
     def _only_what_the_role_has(self) -> None:
         others: frozenset[str] = frozenset()
         if self.role == "provider_adapter":
-            others = self.SPARSE - {"variant", "matrix", "models"}
+            others = self.SPARSE - {"variant", "matrix", "models", "vary", "settle", "tape"}
         elif self.role != "runtime":
             others = RUNTIME_ONLY
         for name in sorted(others):

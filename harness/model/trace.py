@@ -20,6 +20,7 @@ from harness.model._base import SparseValue, Value
 from harness.model.error_model import RetryPolicy
 from harness.model.foreign_map import ForeignLog
 from harness.model.scenario import Scenario
+from harness.model.tape import BLANK, Tape
 
 __all__ = [
     "FORMAT",
@@ -97,13 +98,15 @@ class SubjectInfo(Value):
 class TraceHeader(SparseValue):
     """The first line: everything that is needed to run it again."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"foreign", "time_base", "epoch_ns"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"foreign", "time_base", "epoch_ns", "tape"})
 
     format: int = FORMAT
     scenario: Scenario
     scenario_digest: str
     subject: SubjectInfo
     seed: int
+    tape: Tape = BLANK
+    """The choices of this run that are not what it would do by itself; see `model.tape`."""
     versions: dict[str, str] = {}
     """Versions of Faultclock, Python and the libraries that shape a trace."""
     foreign: ForeignLog | None = None

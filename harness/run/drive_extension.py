@@ -22,6 +22,7 @@ from harness.errors import InputError
 from harness.model.duration import SECOND_NS
 from harness.model.port_values import Slot
 from harness.model.scenario import Scenario, Task
+from harness.model.tape import PLAIN, Chance
 from harness.run.calls import SETTLE_NS
 from harness.run.cancels import Cancels
 from harness.run.happened import Happened
@@ -43,7 +44,9 @@ PHASES = ("init", "activate", "deactivate", "dispose")
 _ARGUMENTS = {"phase": {"fixture", "config"}, "slot": {"fixture", "config", "version", "data"}}
 
 
-def simulate_extension(scenario: Scenario, binding: Binding, seed: int) -> Happened:
+def simulate_extension(
+    scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN
+) -> Happened:
     """Ask the extension for each task in turn, and return what happened.
 
     Raises:
@@ -57,7 +60,7 @@ def simulate_extension(scenario: Scenario, binding: Binding, seed: int) -> Happe
         driver = _Driver(kernel, cancels, binding, scenario)
         return driver.run_async if binding.style == "async" else driver.run_blocking
 
-    return in_one_world(scenario, binding, seed, make_main)
+    return in_one_world(scenario, binding, seed, chance, make_main)
 
 
 def _check(task: Task) -> None:

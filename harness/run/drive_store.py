@@ -18,12 +18,13 @@ from pathlib import Path
 from harness.model.disk_script import DiskEdit, DiskScript
 from harness.model.mishap import CrashRule
 from harness.model.scenario import Scenario
+from harness.model.tape import BLANK, PLAIN, Chance, Tape
 from harness.model.trace import EndingReason
 from harness.run.happened import Happened, reason_of
 from harness.run.isolate import Died, Hung, run_isolated
 from harness.run.moments import Watch
 from harness.run.store_program import StoreProgram
-from harness.run.worlds import has_lives, limits_of, seed_of_life
+from harness.run.worlds import choices_of, has_lives, limits_of, seed_of_life
 from harness.sim.disk import Disk, PlannedCrash
 from harness.sim.disk_state import DiskState
 from harness.sim.recorder import Fact, Recorder, WatchedRecorder
@@ -59,6 +60,7 @@ class StoreRun:
 
     disk: DiskState
     store_id: str
+    tape: Tape = BLANK
     facts: list[Fact] = field(default_factory=list)
     now_ns: int = 0
     life: int = 1
@@ -77,6 +79,7 @@ def simulate_store(
     scenario: Scenario,
     binding: Binding,
     seed: int,
+    chance: Chance = PLAIN,
 ) -> Happened:
     """Run a store through all its lives, each in a process of its own unless it is `inline`."""
     script = scenario.disk or DiskScript()
@@ -85,20 +88,31 @@ def simulate_store(
     try:
         while run.ending is None:
             if binding.inline or not has_lives(scenario):
-                run = _live(scenario, binding, seed, run, folder)
+                run = _live(scenario, binding, seed, chance, run, folder)
             else:
-                run = _live_apart(scenario, binding, seed, run, folder)
+                run = _live_apart(scenario, binding, seed, chance, run, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Happened(facts=run.facts, ending=run.ending, detail=run.detail, ended_at_ns=run.now_ns)
+    return Happened(
+        facts=run.facts,
+        ending=run.ending,
+        detail=run.detail,
+        ended_at_ns=run.now_ns,
+        tape=run.tape,
+    )
 
 
 def _live_apart(
-    scenario: Scenario, binding: Binding, seed: int, run: StoreRun, folder: Path
+    scenario: Scenario,
+    binding: Binding,
+    seed: int,
+    chance: Chance,
+    run: StoreRun,
+    folder: Path,
 ) -> StoreRun:
     limit_s = scenario.limits.wall_time / 1e9 * _LIFE_SHARE
     outcome = run_isolated(
-        lambda: _live(scenario, binding, seed, run, folder), wall_limit_s=limit_s
+        lambda: _live(scenario, binding, seed, chance, run, folder), wall_limit_s=limit_s
     )
     if isinstance(outcome, Hung):
         return replace(run, ending="watchdog", detail=outcome.detail)
@@ -114,7 +128,13 @@ class _Life:
     """One process of the store: its world, its disk, and how it is killed."""
 
     def __init__(
-        self, scenario: Scenario, binding: Binding, seed: int, run: StoreRun, folder: Path
+        self,
+        scenario: Scenario,
+        binding: Binding,
+        seed: int,
+        chance: Chance,
+        run: StoreRun,
+        folder: Path,
     ) -> None:
         self.run = run
         self.crash = next(iter(scenario.crashes[run.crashes :]), None)
@@ -132,6 +152,7 @@ class _Life:
             recorder=recorder,
             life=run.life,
             start_ns=run.now_ns,
+            choices=choices_of(scenario, seed, chance, run.life),
         )
         self.kernel = self.world.kernel
         planned = None
@@ -175,8 +196,15 @@ class _Life:
             self.kernel.record("harness", "call.crashed", call=call, life=life)
 
 
-def _live(scenario: Scenario, binding: Binding, seed: int, run: StoreRun, folder: Path) -> StoreRun:
-    life = _Life(scenario, binding, seed, run, folder)
+def _live(
+    scenario: Scenario,
+    binding: Binding,
+    seed: int,
+    chance: Chance,
+    run: StoreRun,
+    folder: Path,
+) -> StoreRun:
+    life = _Life(scenario, binding, seed, chance, run, folder)
     kernel, disk = life.kernel, life.disk
     if run.life == 1:
         kernel.record("harness", "run.started")
@@ -202,6 +230,7 @@ def _live(scenario: Scenario, binding: Binding, seed: int, run: StoreRun, folder
         run.ending, run.detail = reason_of(ending)
         _seal(scenario, life)
     run.facts += kernel.recorder.events
+    run.tape = run.tape.joined(life.world.choices.noted())
     return run
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from harness.errors import InputError
 from harness.model.duration import SECOND_NS
 from harness.model.scenario import Scenario, Task
+from harness.model.tape import PLAIN, Chance
 from harness.run.calls import SETTLE_NS
 from harness.run.cancels import Cancels
 from harness.run.happened import Happened
@@ -39,7 +40,9 @@ FIXTURE = "$fixture"
 _TIMEOUT_DEFAULT = Task.model_fields["timeout"].default
 
 
-def simulate_tool(scenario: Scenario, binding: Binding, seed: int) -> Happened:
+def simulate_tool(
+    scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN
+) -> Happened:
     """Execute the tool once for each task and copy, and return what happened.
 
     Raises:
@@ -53,7 +56,7 @@ def simulate_tool(scenario: Scenario, binding: Binding, seed: int) -> Happened:
         driver = _Driver(kernel, cancels, binding, scenario)
         return driver.run_async if binding.style == "async" else driver.run_blocking
 
-    return in_one_world(scenario, binding, seed, make_main)
+    return in_one_world(scenario, binding, seed, chance, make_main)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import harness
 from harness.errors import InputError
 from harness.fakes.provider import FakeProvider
 from harness.model.scenario import Role, Scenario, scenario_digest
+from harness.model.tape import BLANK, PLAIN, SCENARIO_STREAMS, Chance, Tape
 from harness.model.trace import (
     EndingReason,
     Trace,
@@ -31,7 +32,7 @@ from harness.run.drive_tool import simulate_tool
 from harness.run.happened import Happened, reason_of
 from harness.run.lives import live
 from harness.run.spoken import payloads_of, spoken
-from harness.run.worlds import limits_of
+from harness.run.worlds import choices_of, limits_of
 from harness.sim.world import World
 from harness.subjects.binding import Binding
 
@@ -41,18 +42,19 @@ __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
 _SHAPING = ("h11", "simpy")
 
 
-def execute(scenario: Scenario, binding: Binding, seed: int) -> Trace:
+def execute(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Trace:
     """Run `binding` through `scenario` in a fresh world and return the sealed trace.
 
     Args:
         seed: of everything random in the run, 0 to 2**32 - 1.
+        chance: choices that are played or explored; the trace's tape says what became of them.
     """
     scenario = spoken(scenario, binding)
-    happened = simulate(scenario, binding, seed)
-    return sealed(trace_header(scenario, binding, seed), happened)
+    happened = simulate(scenario, binding, seed, chance)
+    return sealed(trace_header(scenario, binding, seed), happened, chance.tape)
 
 
-def simulate(scenario: Scenario, binding: Binding, seed: int) -> Happened:
+def simulate(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Happened:
     """Do what `execute` does, up to the sealing: all that an isolated child has to do.
 
     All lives of a runtime share this process.
@@ -64,12 +66,23 @@ def simulate(scenario: Scenario, binding: Binding, seed: int) -> Happened:
         raise InputError(
             f"{scenario.id} is for role {scenario.role}, and {binding.id} is a {binding.role}"
         )
-    return _SIMULATE[binding.role](spoken(scenario, binding), binding, seed)
+    return _SIMULATE[binding.role](spoken(scenario, binding), binding, seed, chance)
 
 
-def _simulate_adapter(scenario: Scenario, binding: Binding, seed: int) -> Happened:
-    world = World(seed=seed, limits=limits_of(scenario), latency_ns=scenario.provider.latency)
-    provider = FakeProvider(scenario.provider, payloads_of(scenario.provider), seed=seed)
+def _simulate_adapter(scenario: Scenario, binding: Binding, seed: int, chance: Chance) -> Happened:
+    world = World(
+        seed=seed,
+        limits=limits_of(scenario),
+        latency_ns=scenario.provider.latency,
+        jitter_ns=scenario.provider.jitter,
+        choices=choices_of(scenario, seed, chance),
+    )
+    provider = FakeProvider(
+        scenario.provider,
+        payloads_of(scenario.provider),
+        seed=seed,
+        streams=world.choices.streams,
+    )
     provider.mount(world)
     world.kernel.record("harness", "run.started")
     make_main = async_main if binding.style == "async" else sync_main
@@ -81,6 +94,7 @@ def _simulate_adapter(scenario: Scenario, binding: Binding, seed: int) -> Happen
         ending=reason,
         detail=detail,
         ended_at_ns=world.kernel.now_ns,
+        tape=world.choices.noted(),
     )
 
 
@@ -94,8 +108,16 @@ _SIMULATE: Mapping[Role, Callable[..., Happened]] = {
 }
 
 
-def sealed(header: TraceHeader, happened: Happened) -> Trace:
-    """Return the trace of what happened."""
+def sealed(header: TraceHeader, happened: Happened, played: Tape = BLANK) -> Trace:
+    """Return the trace of what happened.
+
+    Args:
+        played: the tape that the run was given. What it says of the scenario has shaped that
+            already, and stays on the trace's tape; of the rest only what was chosen does.
+    """
+    tape = played.about(SCENARIO_STREAMS).joined(happened.tape)
+    if not tape.is_blank:
+        header = header.model_copy(update={"tape": tape})
     events = tuple(TraceEvent(*fact) for fact in happened.facts)
     return seal(header, events, happened.ending, happened.detail, happened.ended_at_ns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.model.tape import BLANK, Tape
 from harness.model.trace import EndingReason
 from harness.sim.kernel import Ending
 from harness.sim.recorder import Fact
@@ -19,12 +20,14 @@ class Happened:
     Attributes:
         facts: in the order in which they happened.
         ended_at_ns: virtual time of the end.
+        tape: what was chosen and a blank tape would not have chosen.
     """
 
     facts: list[Fact]
     ending: EndingReason
     detail: tuple[str, ...]
     ended_at_ns: int
+    tape: Tape = BLANK
 
 
 def reason_of(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:

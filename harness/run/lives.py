@@ -19,6 +19,7 @@ from typing import Protocol
 
 from harness.model.mishap import CrashRule
 from harness.model.scenario import Scenario
+from harness.model.tape import BLANK, PLAIN, Chance, Tape
 from harness.run.agenda import Agenda, check_tasks
 from harness.run.happened import Happened, reason_of
 from harness.run.host import RecordingHost
@@ -26,7 +27,7 @@ from harness.run.mishaps import Mishaps, MishapsState
 from harness.run.program import Program
 from harness.run.surroundings import Fakes, FakesState, session_of
 from harness.run.turns import AsyncDriver, SyncDriver
-from harness.run.worlds import limits_of, seed_of_life
+from harness.run.worlds import choices_of, limits_of, seed_of_life
 from harness.sim.recorder import Fact, Recorder
 from harness.sim.world import World
 from harness.subjects.binding import Binding
@@ -70,6 +71,7 @@ class LifeOver:
         progress: at its end.
         crash: id of the rule that killed the process.
         restarts: a fresh one was asked for.
+        tape: what was chosen in it; see `Happened`.
         happened: how the run ended with it, without its facts; None if another life comes.
     """
 
@@ -77,6 +79,7 @@ class LifeOver:
     progress: Progress
     crash: str | None = None
     restarts: bool = False
+    tape: Tape = BLANK
     happened: Happened | None = None
 
 
@@ -101,6 +104,7 @@ def live(
     scenario: Scenario,
     binding: Binding,
     seed: int,
+    chance: Chance = PLAIN,
     *,
     run_life: Callable[[Life], LifeOver] = inline,
 ) -> Happened:
@@ -115,12 +119,14 @@ def live(
     check_tasks(scenario)
     progress = Progress.initial(scenario)
     facts: list[Fact] = []
+    tape = BLANK
     while True:
-        life = partial(_live_once, scenario, binding, seed, progress)
+        life = partial(_live_once, scenario, binding, seed, chance, progress)
         over = run_life(life)
         facts += over.facts
+        tape = tape.joined(over.tape)
         if over.happened is not None:
-            return replace(over.happened, facts=facts)
+            return replace(over.happened, facts=facts, tape=tape)
         progress = _next_life(scenario, over, facts)
 
 
@@ -128,6 +134,7 @@ def _live_once(
     scenario: Scenario,
     binding: Binding,
     seed: int,
+    chance: Chance,
     progress: Progress,
     leave: Leave,
 ) -> LifeOver:
@@ -140,7 +147,7 @@ def _live_once(
         kill=lambda rule: kill(rule),
         cancel=lambda rule: driver.cancel(rule),
     )
-    world = _world(scenario, seed, progress, mishaps.recorder(progress.facts))
+    world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     fakes = Fakes(scenario, world, binding.style, progress.fakes, seed)
     resume = progress.life > 1 or session_of(scenario).resume
     surroundings = fakes.surroundings(RecordingHost(world.kernel), resume=resume)
@@ -154,7 +161,14 @@ def _live_once(
         _note(progress, world)
         # Copies: what the killed code does from here on must not reach them.
         left: Progress = pickle.loads(pickle.dumps(progress))  # noqa: S301 - our own
-        killed.append(LifeOver(facts=list(world.recorder.events), progress=left, crash=rule.id))
+        killed.append(
+            LifeOver(
+                facts=list(world.recorder.events),
+                progress=left,
+                crash=rule.id,
+                tape=world.choices.noted(),
+            )
+        )
         leave(killed[0])
         world.kernel.crash()
 
@@ -164,7 +178,12 @@ def _live_once(
     fakes.end_life()
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
-        return LifeOver(facts=world.recorder.events, progress=progress, restarts=True)
+        return LifeOver(
+            facts=world.recorder.events,
+            progress=progress,
+            restarts=True,
+            tape=world.choices.noted(),
+        )
     fakes.seal()
     mishaps.seal(world.kernel)
     _note(progress, world)
@@ -172,18 +191,27 @@ def _live_once(
     if reason == "completed" and progress.escapes:
         reason, detail = "escape", progress.escapes
     happened = Happened(facts=[], ending=reason, detail=detail, ended_at_ns=world.kernel.now_ns)
-    return LifeOver(facts=world.recorder.events, progress=progress, happened=happened)
+    return LifeOver(
+        facts=world.recorder.events,
+        progress=progress,
+        happened=happened,
+        tape=world.choices.noted(),
+    )
 
 
-def _world(scenario: Scenario, seed: int, progress: Progress, recorder: Recorder) -> World:
+def _world(
+    scenario: Scenario, seed: int, chance: Chance, progress: Progress, recorder: Recorder
+) -> World:
     return World(
         seed=seed_of_life(seed, progress.life),
         limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
+        jitter_ns=scenario.provider.jitter,
         recorder=recorder,
         life=progress.life,
         start_ns=progress.now_ns,
         connections=progress.connections,
+        choices=choices_of(scenario, seed, chance, progress.life),
     )
 
 

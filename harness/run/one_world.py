@@ -11,10 +11,11 @@ from typing import Any
 
 from harness.fakes.provider import FakeProvider
 from harness.model.scenario import ProviderScript, Scenario
+from harness.model.tape import Chance
 from harness.run.cancels import Cancels
 from harness.run.happened import Happened, reason_of
 from harness.run.spoken import payloads_of
-from harness.run.worlds import limits_of
+from harness.run.worlds import choices_of, limits_of
 from harness.sim.kernel import Kernel
 from harness.sim.world import World
 from harness.subjects.binding import Binding
@@ -28,6 +29,7 @@ def in_one_world(
     scenario: Scenario,
     binding: Binding,
     seed: int,
+    chance: Chance,
     make_main: Callable[[Kernel, Cancels], Callable[[], Any]],
 ) -> Happened:
     """Run what `make_main` makes, and return what happened."""
@@ -36,11 +38,13 @@ def in_one_world(
         seed=seed,
         limits=limits_of(scenario),
         latency_ns=scenario.provider.latency,
+        jitter_ns=scenario.provider.jitter,
         recorder=cancels.recorder(),
+        choices=choices_of(scenario, seed, chance),
     )
     cancels.arm(world.kernel)
     script = service_script(scenario.provider, binding)
-    service = FakeProvider(script, payloads_of(script), seed=seed)
+    service = FakeProvider(script, payloads_of(script), seed=seed, streams=world.choices.streams)
     service.mount(world)
     world.kernel.record("harness", "run.started")
     ending = world.run(make_main(world.kernel, cancels))
@@ -52,6 +56,7 @@ def in_one_world(
         ending=reason,
         detail=detail,
         ended_at_ns=world.kernel.now_ns,
+        tape=world.choices.noted(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from harness.model.tape import Chance
 from harness.model.trace import Trace, trace_lines
 from harness.run.suite import run_one
 from harness.subjects.binding import Binding
@@ -35,7 +36,10 @@ class ReplayResult:
 def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> ReplayResult:
     """Run the scenario and seed of `recorded` again with `binding`, and compare."""
     scenario = recorded.header.scenario
-    observed = run_one(scenario, binding, recorded.header.seed, isolate=isolate)
+    header = recorded.header
+    observed = run_one(
+        scenario, binding, header.seed, isolate=isolate, chance=Chance(tape=header.tape)
+    )
     return compare(recorded, observed)
 
 

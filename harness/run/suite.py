@@ -20,6 +20,7 @@ from harness.load.matrix import Crossing
 from harness.model.error_model import ErrorModel
 from harness.model.finding import CrossingReport, Finding, PassedOver, Report, RunReport
 from harness.model.scenario import Scenario
+from harness.model.tape import PLAIN, Chance
 from harness.model.trace import Trace
 from harness.oracle.judge import Judge, judge_seeds
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
@@ -153,28 +154,36 @@ def run_one(
     *,
     isolate: bool,
     wall_limit_s: float | None = None,
+    chance: Chance = PLAIN,
 ) -> Trace:
     """Run once, isolated or inline; a child that hangs or dies becomes a trace that says so.
 
     Each life of an isolated runtime has a process of its own.
+
+    Args:
+        chance: choices that are played or explored; the trace's tape says what became of them.
     """
     # Here, since a child opens no file of ours.
     scenario = spoken(scenario, binding)
     if not isolate:
-        return execute(scenario, binding, seed)
+        return execute(scenario, binding, seed, chance)
     limit_s = wall_limit_s if wall_limit_s is not None else scenario.limits.wall_time / _NS
     outcome: Happened | Hung | Died
     if binding.role == "runtime" and has_lives(scenario):
-        outcome = _live_isolated(scenario, binding, seed, limit_s)
+        outcome = _live_isolated(scenario, binding, seed, chance, limit_s)
     else:
-        outcome = run_contained(lambda: simulate(scenario, binding, seed), wall_limit_s=limit_s)
+        outcome = run_contained(
+            lambda: simulate(scenario, binding, seed, chance), wall_limit_s=limit_s
+        )
     # The header and the digest are made here: every page that a child touches is copied first.
     header = trace_header(scenario, binding, seed)
+    if isinstance(outcome, Hung | Died) and not chance.tape.is_blank:
+        header = header.model_copy(update={"tape": chance.tape})
     if isinstance(outcome, Hung):
         return seal(header, (), "watchdog", tuple(outcome.detail), 0)
     if isinstance(outcome, Died):
         return seal(header, (), "harness_error", tuple(outcome.detail), 0)
-    return sealed(header, outcome)
+    return sealed(header, outcome, chance.tape)
 
 
 class _LifeLostError(Exception):
@@ -189,6 +198,7 @@ def _live_isolated(
     scenario: Scenario,
     binding: Binding,
     seed: int,
+    chance: Chance,
     limit_s: float,
 ) -> Happened | Hung | Died:
     """Do what `live` does, with a forked child for each life, all within one time limit."""
@@ -206,7 +216,7 @@ def _live_isolated(
         return outcome
 
     try:
-        return live(scenario, binding, seed, run_life=run_life)
+        return live(scenario, binding, seed, chance, run_life=run_life)
     except _LifeLostError as lost:
         return lost.outcome
 

@@ -99,7 +99,11 @@ class Fakes:
         life = kernel.life
         self._scenario = scenario
         self._providers = FakeProviders(
-            scenario, payloads_of(scenario.provider), seed, state.providers
+            scenario,
+            payloads_of(scenario.provider),
+            seed,
+            state.providers,
+            world.choices.streams,
         )
         self._providers.mount(world)
         store = scenario.store or StoreScript()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from harness.model.scenario import Scenario
+from harness.model.tape import Chance
+from harness.sim.choices import Choices
 from harness.sim.kernel import Limits
 
-__all__ = ["has_lives", "limits_of", "seed_of_life"]
+__all__ = ["choices_of", "has_lives", "limits_of", "seed_of_life"]
 
 
 def limits_of(scenario: Scenario) -> Limits:
@@ -17,6 +19,14 @@ def limits_of(scenario: Scenario) -> Limits:
         events_max=scenario.limits.events,
         events_per_instant_max=scenario.limits.events_per_instant,
     )
+
+
+def choices_of(scenario: Scenario, seed: int, chance: Chance, life: int = 1) -> Choices:
+    """Return the choices of one life of a run; `seed` is that of the run.
+
+    What the scenario's own tape says holds, where the run's says nothing.
+    """
+    return Choices(seed, scenario.tape.joined(chance.tape), chance.schedule, life=life)
 
 
 def has_lives(scenario: Scenario) -> bool:

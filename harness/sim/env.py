@@ -75,6 +75,8 @@ class SimEnvironment(simpy.Environment):
 
     Attributes:
         ready: what is due now, in order. The loop appends to it directly.
+        ahead: how many of them, from the first, were put before all others; only whoever explores
+            the order counts them down.
     """
 
     _now: int
@@ -82,6 +84,7 @@ class SimEnvironment(simpy.Environment):
     def __init__(self, start_ns: int = 0) -> None:
         super().__init__(start_ns)
         self.ready: deque[Entry] = deque()
+        self.ahead = 0
         self._urgent: deque[Entry] = deque()
 
     def schedule(self, event: Entry, priority: EventPriority = NORMAL, delay: float = 0) -> None:
@@ -97,14 +100,19 @@ class SimEnvironment(simpy.Environment):
             self.ready.append(event)
         else:
             if not self._urgent:
-                self.ready.appendleft(_URGENT_MARK)
+                self.put_ahead(_URGENT_MARK)
             self._urgent.append(event)
+
+    def put_ahead(self, entry: Entry) -> None:
+        """Let `entry` come before everything else that is due."""
+        self.ready.appendleft(entry)
+        self.ahead += 1
 
     def take_urgent(self) -> Entry:
         """Return the next urgent event; the kernel calls this when it meets the mark."""
         event = self._urgent.popleft()
         if self._urgent:
-            self.ready.appendleft(_URGENT_MARK)
+            self.put_ahead(_URGENT_MARK)
         return event
 
     def advance(self, until_ns: int) -> bool:
@@ -141,6 +149,7 @@ class SimEnvironment(simpy.Environment):
         """Forget everything that is scheduled."""
         self._queue.clear()
         self.ready.clear()
+        self.ahead = 0
         self._urgent.clear()
 
     # ------------------------------------------------------------------ SimPy's own stepping

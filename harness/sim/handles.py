@@ -120,8 +120,10 @@ class SimFuture(asyncio.Future[Any]):
 class SimTask(asyncio.Task[Any]):
     """A task whose hash is the same in every process."""
 
-    __slots__ = ("_number",)
+    __slots__ = ("_lane", "_number")
     _number: int
+    #: Its name in the order of what is due; see `order`.
+    _lane: str
 
     def __init__(
         self,

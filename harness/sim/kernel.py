@@ -13,6 +13,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.errors import InternalError
@@ -30,6 +31,7 @@ from harness.sim.waits import describe_waits
 
 if TYPE_CHECKING:
     from harness.sim.loop import SimLoop
+    from harness.sim.order import Order
 
 __all__ = ["TIMED_OUT", "Call", "Ending", "EndingReason", "Kernel", "Limits", "Wake", "current"]
 
@@ -49,10 +51,12 @@ class Kernel(Ledger):
         epoch_ns: wall-clock time of virtual time 0.
         life: 1-based number of the subject's process in this run.
         start_ns: virtual time at which that process starts.
+        order: decides what comes next of all that is due; None is first in, first out.
 
     Attributes:
         actors: simulated threads in the order of their start; the first is the main one.
         loops: open event loops in the order of their creation.
+        loops_made: how many there were so far.
         parts: what other parts of the world keep here, by name; it lives as long as the kernel.
         ending: set as soon as the run is over; from then on every wait raises SimKilled.
         in_event: a callback of the world itself is running.
@@ -69,11 +73,14 @@ class Kernel(Ledger):
         epoch_ns: int = WALL_EPOCH_NS,
         life: int = 1,
         start_ns: int = 0,
+        order: Order | None = None,
     ) -> None:
         super().__init__(recorder, seed, epoch_ns, life=life, start_ns=start_ns)
         self.limits = limits or Limits()
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}
+        self.loops_made = 0
+        self.order = order
         self.parts: dict[str, Any] = {}
         self.ending: Ending | None = None
         self.in_event = False
@@ -102,7 +109,7 @@ class Kernel(Ledger):
     def call_next(self, function: Callable[..., object], *args: Any) -> Call:
         """Call `function(*args)` before anything else that is due; it must not block."""
         call = Call(function, args)
-        self.env.ready.appendleft(call)
+        self.env.put_ahead(call)
         return call
 
     def process(self, generator: Generator[Any, Any, Any]) -> SimProcess:
@@ -219,7 +226,7 @@ class Kernel(Ledger):
         env = self.env
         ready = env.ready
         advance = env.advance
-        popleft = ready.popleft
+        take = ready.popleft if self.order is None else partial(self.order.take, env)
         until_ns = self.limits.virtual_ns_max
         while True:
             if self.ending is not None:
@@ -229,9 +236,9 @@ class Kernel(Ledger):
             try:
                 for count in range(base + 1, self._budget_end() + 1):
                     if ready:
-                        event = popleft()
+                        event = take()
                     elif advance(until_ns):
-                        event = popleft()
+                        event = take()
                         self._instant_ns = env._now
                         self._instant_events = count
                     else:
@@ -249,7 +256,7 @@ class Kernel(Ledger):
                         elif owner.runner is None:
                             owner.backlog.append(event)
                         else:
-                            ready.appendleft(event)
+                            env.put_ahead(event)
                             target = owner.runner
                             break
                     elif kind is Wake:
@@ -308,7 +315,7 @@ class Kernel(Ledger):
             if not wake.done:
                 wake.done = True
                 wake.value = TIMED_OUT
-                self.env.ready.appendleft(wake)
+                self.env.put_ahead(wake)
             return True
         self.in_event = True
         try:

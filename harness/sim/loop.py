@@ -53,6 +53,7 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
             inside a coroutine, and while the loop does not run.
         backlog: callbacks that came due meanwhile.
         hash_numbers: of its tasks and futures.
+        number: 1-based, in the order in which loops were made in its world.
     """
 
     # What the base class has, and typeshed leaves out.
@@ -84,6 +85,8 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         self._clock_resolution = 1 / SECOND_NS
         self._future_class: type[asyncio.Future[Any]] = asyncio.Future
         self._enqueue = kernel.env.ready.append
+        kernel.loops_made += 1
+        self.number = kernel.loops_made
         kernel.loops[self] = None
 
     # ------------------------------------------------------------------ time and callbacks
@@ -119,7 +122,7 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
     def call_next(self, callback: Callback, *args: Any) -> SimHandle:
         """Call back before anything else that is due, outside of any call of the harness."""
         handle = new_handle(callback, args, self, Context())
-        self.env.ready.appendleft(handle)
+        self.env.put_ahead(handle)
         return handle
 
     def call_later(  # type: ignore[override]
@@ -231,6 +234,7 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         """Put callbacks that came due while nobody ran the loop back, before everything else."""
         if self.backlog:
             self.env.ready.extendleft(reversed(self.backlog))
+            self.env.ahead += len(self.backlog)
             self.backlog.clear()
 
     def _write_to_self(self) -> None:

@@ -11,6 +11,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from harness.model.trace import WALL_EPOCH_NS
+from harness.sim.choices import Choices
 from harness.sim.escapes import SimKilled
 from harness.sim.interrupts import interruptible
 from harness.sim.kernel import Ending, Kernel, Limits
@@ -41,11 +42,13 @@ class World:
             goes on where the last one ended.
         start_ns: virtual time at which it goes on.
         connections: how many were opened before it.
+        choices: what is left to chance; None: as a blank tape has it.
 
     Attributes:
         recorder: the facts.
         kernel: time and threads.
         network: names, listeners and connections.
+        choices: what was left to chance.
     """
 
     def __init__(
@@ -60,12 +63,25 @@ class World:
         life: int = 1,
         start_ns: int = 0,
         connections: int = 0,
+        choices: Choices | None = None,
     ) -> None:
         self.recorder = recorder or Recorder()
+        self.choices = choices or Choices(seed, life=life)
         self.kernel = Kernel(
-            self.recorder, seed, limits, epoch_ns=epoch_ns, life=life, start_ns=start_ns
+            self.recorder,
+            seed,
+            limits,
+            epoch_ns=epoch_ns,
+            life=life,
+            start_ns=start_ns,
+            order=self.choices.order,
         )
-        self.network = Network(self.kernel, latency_ns=latency_ns, jitter_ns=jitter_ns)
+        self.network = Network(
+            self.kernel,
+            latency_ns=latency_ns,
+            jitter_ns=jitter_ns,
+            streams=self.choices.streams,
+        )
         self.network.connections_made = connections
 
     def run(self, subject: Subject) -> Ending:

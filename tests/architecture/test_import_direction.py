@@ -25,6 +25,8 @@ ROOMS: dict[str, set[str]] = {
     "oracle": {"errors", "model"},
     "render": {"errors", "model"},
     "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
+    "history": {"errors", "model"},
+    "explore": {"errors", "model", "load", "subjects", "oracle", "run"},
     # The real world beside the simulated one: what stands on sockets, above what is run.
     "live": {"errors", "model", "load", "sim", "fakes", "subjects", "run"},
     "cli": {
@@ -38,6 +40,8 @@ ROOMS: dict[str, set[str]] = {
         "subjects",
         "oracle",
         "run",
+        "explore",
+        "history",
         "live",
         "render",
     },
@@ -54,6 +58,7 @@ LIBRARIES: dict[str, set[str]] = {
     "sim": {"simpy", "time_machine"},
     "fakes": {"h11"},
     "oracle": {"jsonschema"},
+    "explore": {"hypothesis", "ruamel"},
     "subjects": {"h11", "jsonschema", "referencing"},
     "render": {"jinja2", "junitparser", "markupsafe"},
     "cli": {"click", "rich"},

@@ -113,6 +113,11 @@ class Endpoint:
         return f"<Endpoint {self.connection_id} {side} of {self.hostname}>"
 
     @property
+    def lane(self) -> str:
+        """What arrives here keeps its order: the name of that order."""
+        return f"{self.connection_id}/{'client' if self.is_subject else 'server'}"
+
+    @property
     def error(self) -> OSError | None:
         """The reset that hit this side, as a new exception, or None."""
         return _os_error(self._reset_errno) if self._reset_errno else None
@@ -224,7 +229,7 @@ class Endpoint:
 
     def _transmit(self, deliver: Callable[..., None], *args: object) -> None:
         """Let `deliver(*args)` happen one latency from now, never before what was sent earlier."""
-        at_ns = self.kernel.now_ns + self._network.one_way_ns()
+        at_ns = self.kernel.now_ns + self._network.one_way_ns(self.peer.lane)
         self._last_arrival_ns = at_ns = max(at_ns, self._last_arrival_ns)
         self.kernel.call_at(at_ns, deliver, *args)
 

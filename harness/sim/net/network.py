@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import ipaddress
 import os
-import random
 import socket
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -34,6 +33,7 @@ from harness.sim.net.fates import (
     ResolveFate,
     Unreachable,
 )
+from harness.sim.streams import Streams
 
 if TYPE_CHECKING:
     from harness.sim.net.sockets import SimSocket
@@ -107,6 +107,11 @@ class Attempt:
         self.done = False
         self._call: Call | None = None
 
+    @property
+    def lane(self) -> str:
+        """The name of the order in which its parts happen."""
+        return f"{self.connection_id}/connect"
+
     def abandon(self) -> None:
         """Give up before the outcome: the subject's own deadline, a cancellation, a close."""
         if not self.done and self._kernel.ending is None:
@@ -139,8 +144,9 @@ class Network:
     Args:
         kernel: whose clock and recorder it uses.
         latency_ns: one way, 0 or more.
-        jitter_ns: each delivery takes up to this much longer, drawn from the kernel's seed;
-            the order within a connection is kept.
+        jitter_ns: each delivery takes up to this much longer; the order within a connection is
+            kept.
+        streams: what that is drawn from; None: the kernel's seed draws it.
 
     Attributes:
         policy: decides lookups and attempts; None lets everything through.
@@ -149,14 +155,20 @@ class Network:
     """
 
     def __init__(
-        self, kernel: Kernel, *, latency_ns: int = DEFAULT_LATENCY_NS, jitter_ns: int = 0
+        self,
+        kernel: Kernel,
+        *,
+        latency_ns: int = DEFAULT_LATENCY_NS,
+        jitter_ns: int = 0,
+        streams: Streams | None = None,
     ) -> None:
         self.kernel = kernel
         self.policy: ConnectPolicy | None = None
         self.descriptors: WeakValueDictionary[int, SimSocket] = WeakValueDictionary()
         self.latency_ns = latency_ns
         self.jitter_ns = jitter_ns
-        self._random = random.Random(f"network-{kernel.seed}")
+        self._streams = streams or Streams(kernel.seed)
+        self._deliveries: dict[str, int] = {}
         self._address_of: dict[str, str] = {}
         self._name_of: dict[str, str] = {}
         self._services: dict[tuple[str | None, int | None], Service] = {}
@@ -165,11 +177,18 @@ class Network:
         self._ephemeral_port = 40_000
         kernel.parts[_PART] = self
 
-    def one_way_ns(self) -> int:
-        """Return how long the next delivery takes."""
+    def one_way_ns(self, lane: str) -> int:
+        """Return how long the next delivery takes.
+
+        Args:
+            lane: of the endpoint that it goes to, such as `c1/client`.
+        """
         if not self.jitter_ns:
             return self.latency_ns
-        return self.latency_ns + self._random.randrange(self.jitter_ns + 1)
+        number = self._deliveries.get(lane, 0)
+        self._deliveries[lane] = number + 1
+        longer_ns = self._streams.below(f"latency/{lane}", number, self.jitter_ns + 1)
+        return self.latency_ns + longer_ns
 
     def new_descriptor(self, sock: SimSocket) -> int:
         """Return a fresh descriptor number that stands for `sock` while it lives."""
@@ -308,7 +327,7 @@ class Network:
         if isinstance(fate, Accept) and self._service_for(host, port) is None:
             fate = Refuse()
         attempt = Attempt(kernel, connection_id, on_done)
-        round_trip_ns = self.one_way_ns() + self.one_way_ns()
+        round_trip_ns = self.one_way_ns(attempt.lane) + self.one_way_ns(attempt.lane)
         fail = partial(self._fail, connection_id, call)
         match fate:
             case Accept():

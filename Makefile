@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+SOAK ?= 10000
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -24,7 +25,7 @@ MODELS := relavium afk kode-sdk error-matrix
 CENSUS := openai-async azure-openai httpx2-tenacity
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types tests bench lock clean FORCE
+.PHONY: help demo test check format lint types tests soak bench lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -68,7 +69,10 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 	$(BIN)/python -m pytest -n $(JOBS) -q
 	$(VENV2)/bin/python -m pytest -q tests/clients_openai2
 
-bench: $(VENV)/.bench ## measure: loop, scenario runs, determinism
+soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
+	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
+
+bench: $(VENV)/.bench ## measure: loop, scenario runs, ordering rules
 	@set -eu; for script in benchmarks/*.py; do \
 	  case "$$script" in */_*) continue ;; esac; \
 	  echo "==> $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \

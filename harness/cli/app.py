@@ -20,19 +20,21 @@ __all__ = ["app"]
 #: Name to module and to the line in the list; the modules are imported when called.
 _COMMANDS = {
     "run": ("run", "Run scenarios against a subject and judge what it did."),
+    "explore": ("explore", "Find failures that come and go, and the smallest run of each."),
     "judge": ("judge", "Judge stored traces, or the event logs of other systems."),
     "serve": ("serve", "Serve a scenario's provider to a program of any language, in real time."),
     "census": ("census", "Set what real clients do about the same failures side by side."),
     "list": ("listing", "List what is shipped, from scenarios to the APIs that can be spoken."),
     "validate": ("validate", "Check scenario, error model, map and trace files."),
     "replay": ("replay", "Run a stored trace again and compare every event."),
+    "history": ("history", "Tell what was run before: verdict flips, flaky subjects."),
     "schema": ("schema", "Print the JSON Schema of a file format, for editors."),
     "import": ("import_", "Turn recordings (cassettes, HAR files) into scenarios."),
     "record": ("record", "Record what a Python program and its providers say, as a scenario."),
     "doctor": ("doctor", "Check this installation, or how a subject is bound."),
 }
 #: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
-_SIMULATING = frozenset({"run", "replay", "doctor", "census"})
+_SIMULATING = frozenset({"run", "explore", "replay", "doctor", "census"})
 
 _EPILOG = """\
 \b

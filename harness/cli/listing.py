@@ -151,6 +151,7 @@ def _subjects(_: str) -> list[Entry]:
             "extra": entry.extra,
             "cannot": list(entry.cannot),
             "fails": entry.fails,
+            "found_by": entry.found_by,
         }
         for entry in catalog()
     ]
@@ -243,7 +244,10 @@ def _subject_note(entry: Entry) -> str:
         # An extra of ours brings all that is missing, and in versions that go together.
         way = f": pip install 'faultclock[{entry['extra']}]'" if entry["extra"] else ""
         return f"{entry['title']} (not installed{way})"
-    return f"{entry['title']} (fails {entry['fails']})" if entry["fails"] else str(entry["title"])
+    if not entry["fails"]:
+        return str(entry["title"])
+    when = " when explored" if entry["found_by"] == "explore" else ""
+    return f"{entry['title']} (fails {entry['fails']}{when})"
 
 
 def _show_checks(entries: list[Entry]) -> Iterable[str]:

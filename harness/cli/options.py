@@ -14,6 +14,7 @@ __all__ = [
     "inline_option",
     "model_option",
     "parse_readings",
+    "parse_seconds",
     "readings_option",
     "require_subject",
     "wall_limit_option",
@@ -60,7 +61,7 @@ def wall_limit_option(function: FunctionT) -> FunctionT:
     """Add `--wall-limit`."""
     return click.option(
         "--wall-limit",
-        callback=_seconds,
+        callback=parse_seconds,
         metavar="DURATION",
         help="End a run that really hangs after this much real time, such as 30s. The default is "
         "the scenario's own limit.",
@@ -102,7 +103,7 @@ def require_subject(spec: str | None) -> str:
     return spec
 
 
-def _seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+def parse_seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
     """Return a text such as `30s` as seconds, for the real clock."""
     if value is None:
         return None

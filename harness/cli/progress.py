@@ -46,8 +46,11 @@ class Advance(Protocol):
 
 
 @contextmanager
-def bar(total: int, *, quiet: bool) -> Iterator[Advance]:
-    """Yield what to call after each of `total` runs; nothing is drawn if `quiet`."""
+def bar(total: int | None, *, quiet: bool, doing: str = "running") -> Iterator[Advance]:
+    """Yield what to call after each of `total` runs (None: nobody knows how many there will be).
+
+    Nothing is drawn if `quiet`.
+    """
     if quiet or not sys.stderr.isatty():
         yield _undrawn
         return
@@ -63,13 +66,14 @@ def bar(total: int, *, quiet: bool) -> Iterator[Advance]:
         transient=True,
     )
     with shown:
-        task = shown.add_task("running", total=total)
+        task = shown.add_task(doing, total=total)
         drawn_s = 0.0
-        planned = total
+        added = 0
 
         def advance(doing: str, *, unplanned: int = 0) -> None:
-            nonlocal drawn_s, planned
-            planned += unplanned
+            nonlocal drawn_s, added
+            added += unplanned
+            planned = None if total is None else total + added
             shown.update(task, advance=1, total=planned, description=doing)
             now_s = time.monotonic()
             if now_s - drawn_s >= _PERIOD_S:

@@ -1,50 +1,114 @@
-"""`faultclock replay`: run a stored trace again, and name the first fact that differs."""
+"""`faultclock replay`: run again what was run before, and say whether it is the same."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.exits import NONCONFORMING, OK
-from harness.cli.options import inline_option
+from harness.cli.options import (
+    inline_option,
+    parse_readings,
+    readings_option,
+    wall_limit_option,
+)
 from harness.errors import InputError
 
 if TYPE_CHECKING:
+    from harness.cli.outputs import Outputs
     from harness.model.trace import Trace
     from harness.run.replay import ReplayResult
 
-__all__ = ["command", "differences", "other_circumstances"]
-
-#: Where a header has the digest of a subject's file, which tells a person nothing.
-_SOURCE = "header.subject.source_digest"
+__all__ = ["command"]
 
 _EPILOG = """\
+WHAT is a trace file, a token (fc1.…), or the id of a finding in a report that was written with
+--json (F-… of `faultclock run`, f-… of `faultclock explore`).
+
+A trace is run again and compared byte by byte: identical, or the first event that differs. A token
+or a finding has no trace to be compared with: it is run twice, in processes of their own, and
+judged. A trace or a token names its subject; one from a file of yours needs --subject, since
+neither holds a path. A report knows its subject, its model and its scenario's file.
+
 \b
 Examples:
-  faultclock run rate-limits --subject openai-async --trace-dir traces
+  faultclock run rate-limits --subject openai-async --trace-dir traces --json report.json
   faultclock replay traces/rate-limits/retry-after-integer.seed-0.jsonl
+  faultclock replay F-3fa9c02e41 --report report.json
+  faultclock replay fc1.be1ahAFr… --subject my_adapter.py:subject
 
-The exit code is 0 when every byte is the same, and 1 when not. A trace names its subject; one
-from a file of yours needs --subject, since a trace holds no paths.
+\b
+Exit codes: 0 every byte is the same, and the subject conforms as far as it is judged; 1 something
+differs or fails; 2 wrong usage, or the scenario was changed since; 3 inconclusive.
 """
 
 
 @click.command(name="replay", epilog=_EPILOG)
-@click.argument("trace", metavar="TRACE")
+@click.argument("what", metavar="WHAT")
 @click.option(
-    "--subject", metavar="ID|FILE.py:NAME", help="Subject to run, in place of the trace's own."
+    "--subject", metavar="ID|FILE.py:NAME", help="Subject to run, in place of the one it names."
 )
+@click.option("--report", metavar="FILE", help="Report (JSON) that has the finding.")
+@click.option(
+    "--scenario", metavar="FILE", help="File of the scenario, where it is none that is shipped."
+)
+@click.option(
+    "--model",
+    metavar="ID|FILE",
+    help="Error model to judge by. The default is the report's own, or stud-cli.",
+)
+@readings_option
+@click.option("--trace-dir", metavar="DIR", help="Store the trace of this run below this folder.")
 @inline_option
-def command(trace: str, subject: str | None, inline: bool) -> int:
-    """Run a stored trace again: identical, or the first event that differs."""
+@wall_limit_option
+def command(
+    what: str,
+    subject: str | None,
+    report: str | None,
+    scenario: str | None,
+    model: str | None,
+    readings: tuple[str, ...],
+    trace_dir: str | None,
+    inline: bool,
+    wall_limit: float | None,
+) -> int:
+    """Run a stored trace, a token or a report's finding again."""
+    from harness.cli.outputs import Outputs
+    from harness.model.token import is_token
+
+    outputs = Outputs(trace_dir=trace_dir)
+    outputs.check()
+    token = is_token(what) and not Path(what).exists()
+    if report is None and not token:
+        only = (("--scenario", scenario), ("--model", model), ("--reading", readings))
+        for name, value in only:
+            if value:
+                raise click.UsageError(f"{name} goes with a token or a finding, and not a trace")
+        return _trace(what, subject, outputs, inline=inline)
+    if inline:
+        raise click.UsageError("--inline goes with a trace: a token is run in two processes")
+    from harness.cli.replay_at import Wanted, of_finding, of_token, replay_at
+
+    wanted = of_token(what) if report is None else of_finding(what, report)
+    given = Wanted(
+        coordinates=wanted.coordinates,
+        subject=subject or wanted.subject,
+        scenario=scenario or wanted.scenario,
+        model=model or wanted.model,
+        readings=parse_readings(readings) or (wanted.readings if model is None else {}),
+    )
+    return replay_at(given, outputs, wall_limit_s=wall_limit)
+
+
+def _trace(path: str, subject: str | None, outputs: Outputs, *, inline: bool) -> int:
     from harness.load.trace_file import read_trace
 
-    recorded = read_trace(trace)
+    recorded = read_trace(path)
     if recorded.header.time_base == "wall":
         raise InputError(
-            f"{trace} was recorded in real time, which nobody can have again",
+            f"{path} was recorded in real time, which nobody can have again",
             hint="judge it: faultclock judge",
         )
     spec = subject or _own_subject(recorded)
@@ -55,6 +119,8 @@ def command(trace: str, subject: str | None, inline: bool) -> int:
     binding = prepare(spec)
     result = replay(recorded, binding, isolate=not inline)
     _tell(recorded, result)
+    if (store := outputs.trace_writer()) is not None:
+        click.echo(f"  written: {store(result.trace)}")
     return OK if result.identical else NONCONFORMING
 
 
@@ -70,6 +136,8 @@ def _own_subject(trace: Trace) -> str:
 
 def _tell(recorded: Trace, result: ReplayResult) -> None:
     header = recorded.header
+    from harness.run.compare import differences, other_circumstances
+
     what = f"{header.scenario.id}, seed {header.seed}, {header.subject.id}"
     if result.identical:
         events = recorded.footer.events
@@ -80,51 +148,3 @@ def _tell(recorded: Trace, result: ReplayResult) -> None:
         click.echo(f"  {line}")
     for line in () if result.line_number == 1 else other_circumstances(recorded, result.trace):
         click.echo(f"  {line}")
-
-
-def other_circumstances(recorded: Trace, observed: Trace) -> list[str]:
-    """Return what the headers of two traces differ in: often the cause of all the rest."""
-    from harness.model.trace import header_line
-
-    was, now = (_flat(json.loads(header_line(trace.header))) for trace in (recorded, observed))
-    told = []
-    for key in sorted(was.keys() | now.keys()):
-        before, after = was.get(key, "absent"), now.get(key, "absent")
-        if before == after:
-            continue
-        if key == _SOURCE:
-            told.append("the subject's file is not the one that was recorded")
-        else:
-            told.append(f"{key.removeprefix('header.')}: recorded {before}, observed {after}")
-    return told
-
-
-def differences(recorded: str | None, observed: str | None) -> list[str]:
-    """Return the fields in which two trace lines differ, one text each."""
-    if recorded is None or observed is None:
-        only, line = ("observed", observed) if recorded is None else ("recorded", recorded)
-        return [f"only the {only} trace has it: {(line or '').rstrip()}"]
-    event = json.loads(recorded)
-    before, after = _flat(event), _flat(json.loads(observed))
-    told = []
-    if "kind" in event:
-        told.append(f"event {event['seq']}: {event['actor']} {event['kind']}")
-    for key in sorted(before.keys() | after.keys()):
-        was, now = before.get(key, "absent"), after.get(key, "absent")
-        if was != now:
-            told.append(f"{key}: recorded {was}, observed {now}")
-    return told
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, str]:
-    """Return the leaves of a JSON value by dotted path, as JSON texts."""
-    if isinstance(value, dict) and value:
-        pairs = [(str(key), item) for key, item in value.items()]
-    elif isinstance(value, list) and value:
-        pairs = [(str(index), item) for index, item in enumerate(value)]
-    else:
-        return {prefix: json.dumps(value)}
-    flat: dict[str, str] = {}
-    for key, item in pairs:
-        flat |= _flat(item, f"{prefix}.{key}" if prefix else key)
-    return flat

@@ -19,7 +19,8 @@ from harness.cli.options import (
 from harness.cli.outputs import Outputs
 
 if TYPE_CHECKING:
-    from harness.model.finding import Report
+    from harness.cli.kept import KeptRuns
+    from harness.model.finding import Report, RunReport
     from harness.run.suite import SuiteRequest
 
 __all__ = ["command"]
@@ -36,6 +37,7 @@ Examples:
   faultclock run my/scenario.yaml --subject my_adapter.py:subject --seeds 50
   faultclock run --subject reference --json - | jq .totals
   faultclock run --subject openai-stud --reading cut-answers=unmapped
+  faultclock run --subject my_adapter.py:subject --history verdicts.sqlite
 
 \b
 Exit codes: 0 all conform, 1 something fails, 2 wrong usage, 3 nothing fails
@@ -85,6 +87,11 @@ but something is inconclusive. A warning (a SHOULD) does not change the code.
 @click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
 @click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
 @click.option("--trace-dir", metavar="DIR", help="Store each trace below this folder.")
+@click.option(
+    "--history",
+    metavar="FILE",
+    help="Add the verdicts to this history, for `faultclock history`.",
+)
 @inline_option
 @click.option(
     "--jobs",
@@ -108,6 +115,7 @@ def command(
     json: str | None,
     junit: str | None,
     trace_dir: str | None,
+    history: str | None,
     inline: bool,
     jobs: int | None,
     wall_limit: float | None,
@@ -120,6 +128,7 @@ def command(
     """
     outputs = Outputs(html=html, json=json, junit=junit, trace_dir=trace_dir)
     outputs.check()
+    kept = _kept(history)
     with outputs.keeping_stdout():
         request = _request(
             scenarios,
@@ -136,11 +145,24 @@ def command(
             wall_limit_s=wall_limit,
         )
         started_s = time.perf_counter()
-        report = _run(request, outputs, quiet)
+        report = _run(request, outputs, kept, quiet)
 
     from harness.cli.closing import closed
 
-    return closed(report, outputs, started_s=started_s, quiet=quiet)
+    code = closed(report, outputs, started_s=started_s, quiet=quiet)
+    if kept is not None:
+        number = kept.write(request)
+        click.echo(f"  kept: session {number} of {history}", err=outputs.takes_stdout)
+    return code
+
+
+def _kept(path: str | None) -> KeptRuns | None:
+    if path is None:
+        return None
+    # Imported here: a run that nobody keeps needs no database.
+    from harness.cli.kept import KeptRuns
+
+    return KeptRuns(path)
 
 
 def _request(
@@ -186,12 +208,19 @@ def _request(
     )
 
 
-def _run(request: SuiteRequest, outputs: Outputs, quiet: bool) -> Report:
+def _run(request: SuiteRequest, outputs: Outputs, kept: KeptRuns | None, quiet: bool) -> Report:
     from harness.cli.progress import progress
     from harness.run.suite import run_suite
 
     total = sum(
         item.seeds if request.seeds is None else request.seeds for item in request.scenarios
     )
-    with progress(total, quiet=quiet) as on_run:
-        return run_suite(request, on_run=on_run, on_trace=outputs.trace_writer())
+    with progress(total, quiet=quiet) as advance:
+        if kept is None:
+            return run_suite(request, on_run=advance, on_trace=outputs.trace_writer())
+
+        def on_run(run: RunReport) -> None:
+            advance(run)
+            kept.on_run(run)
+
+        return run_suite(request, on_run=on_run, on_trace=kept.on_trace(outputs.trace_writer()))

@@ -77,8 +77,7 @@ def _checked(path: str) -> str:
     """Load the file, and return what it is."""
     from harness.load.error_model import check_error_model
     from harness.load.foreign_map import is_foreign_map
-    from harness.load.matrix import expand
-    from harness.load.scenario import checked_scenario
+    from harness.load.scenario import checked_scenario, checked_variants
     from harness.load.trace_file import read_trace
     from harness.load.yaml_file import read_document
 
@@ -98,7 +97,7 @@ def _checked(path: str) -> str:
     told = f"scenario {scenario.id}{_for_models(scenario)}"
     if scenario.matrix is None:
         return told
-    _, crossing = expand(document, scenario)
+    _, crossing = checked_variants(document, scenario)
     return f"{told}, {crossing.run} of {crossing.cells} combinations"
 
 

@@ -4,7 +4,7 @@
 them on an executor and folds what they came to: `fingerprint` tells which failures are the same,
 `coverage` what was reached. Of each failure `shrink` looks for the smallest run, over the
 `reductions` of its scenario, `divergence` sets it beside the nearest run that passes, and
-`artefacts` writes what a person takes away.
+`artefacts` writes what a person takes away: `followup` does all three.
 
 Nothing here depends on the time of day, on the number of workers or on who finishes first.
 """

@@ -32,6 +32,11 @@ def check_servable(scenario: Scenario) -> None:
             " tools, people, stores and disks are there in the simulation alone",
             hint=_SIMULATE,
         )
+    if scenario.provider.jitter:
+        raise InputError(
+            f"{scenario.id}: the jitter cannot be served: this machine delivers when it does",
+            hint=_SIMULATE,
+        )
     for rule in scenario.provider.faults:
         match rule.then:
             case DnsFailure():

@@ -20,6 +20,7 @@ from harness.load.matrix import Crossing, expand
 from harness.load.payloads import dialect_names, load_payloads
 from harness.load.resources import scenarios_root
 from harness.load.scenario_names import unknown_names
+from harness.load.vary import explored_wrongly
 from harness.load.wording import did_you_mean
 from harness.load.yaml_file import Document, read_document
 from harness.model.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
@@ -27,6 +28,7 @@ from harness.model.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
 __all__ = [
     "LoadedScenario",
     "checked_scenario",
+    "checked_variants",
     "find_scenarios",
     "load_scenario",
     "scenario_files",
@@ -78,13 +80,29 @@ def checked_scenario(document: Document) -> Scenario:
     scenario = document.validate(Scenario)
     problems = [
         *_misplaced(document, scenario),
-        *_unknown_payloads(document, scenario),
         *_made_up_variant(document, scenario),
-        *unknown_names(document, scenario),
+        *_names_nothing(document, scenario),
     ]
+    if not problems and scenario.matrix is None:
+        problems = [*explored_wrongly(document, (scenario,), _names_nothing)]
     if problems:
         raise SourceError(tuple(problems))
     return scenario
+
+
+def checked_variants(
+    document: Document, scenario: Scenario
+) -> tuple[tuple[Scenario, ...], Crossing]:
+    """Return the scenarios that a document with a matrix stands for, in its order.
+
+    Raises:
+        SourceError: a combination is no scenario, or one of them cannot be explored as it says.
+    """
+    variants, crossing = expand(document, scenario)
+    problems = tuple(explored_wrongly(document, variants, _names_nothing))
+    if problems:
+        raise SourceError(problems)
+    return variants, crossing
 
 
 def find_scenarios(selectors: tuple[str, ...] = ()) -> tuple[LoadedScenario, ...]:
@@ -154,6 +172,12 @@ def _made_up_variant(document: Document, scenario: Scenario) -> Iterator[Problem
             "`variant` is given to what a matrix or a crash sweep makes of a scenario",
             "leave it out; the id tells scenarios apart",
         )
+
+
+def _names_nothing(document: Document, scenario: Scenario) -> Iterator[Problem]:
+    """Yield a problem for each name that leads nowhere."""
+    yield from _unknown_payloads(document, scenario)
+    yield from unknown_names(document, scenario)
 
 
 def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Problem]:
@@ -248,7 +272,7 @@ def _loaded(path: str) -> LoadedScenario:
     scenario = checked_scenario(document)
     if scenario.matrix is None:
         return LoadedScenario(path=path, scenario=scenario)
-    variants, crossing = expand(document, scenario)
+    variants, crossing = checked_variants(document, scenario)
     return LoadedScenario(path=path, scenario=scenario, variants=variants, crossing=crossing)
 
 

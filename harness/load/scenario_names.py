@@ -18,7 +18,7 @@ from harness.model.trigger import EventTrigger
 
 __all__ = ["unknown_names"]
 
-_COMMON = {"variant", "matrix", "models"}
+_COMMON = {"variant", "matrix", "models", "vary", "settle", "tape"}
 #: Role to the sections that mean something for it, beside those that every scenario has.
 _SECTIONS: dict[Role, set[str]] = {
     "provider_adapter": _COMMON,

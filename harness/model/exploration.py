@@ -77,9 +77,13 @@ class Unsteady(Value):
     differs_at: int | None
     """1-based line of the trace that differs first; None where one of the runs did not end."""
     was: str = ""
+    """That line of the first run; empty where it has none."""
     now: str = ""
+    difference: tuple[str, ...] = ()
+    """What differs in that line, in words, one a line."""
     leaks: tuple[str, ...] = ()
-    """What the traces say of real clocks, sockets, threads and the like that got in."""
+    """What the traces say of real clocks, sockets, threads and the like that got in, and of what
+    one run drew or read more often than the other."""
 
 
 class Tried(SparseValue):
@@ -166,6 +170,11 @@ class Divergence(Value):
     """Place in `rows` of the first that differs (0-based)."""
     cut: int = 0
     """How many rows after these are left out."""
+    by_time: bool = False
+    """Whether both have the same events in the same order, and only when they happen differs."""
+    times_part: int | None = None
+    """`seq` of the event before the first that differs from which on the times are not the same;
+    None where they are."""
 
 
 class FailureGroup(Value):
@@ -179,11 +188,17 @@ class FailureGroup(Value):
     runs: int
     first: int
     """Number of the first run that showed it."""
+    elsewhere: tuple[str, ...] = ()
+    """Other scenarios whose runs showed it."""
     coordinates: Coordinates
     """Of that run."""
     token: str
     """The same, as a text that can be typed."""
+    again: str = ""
+    """The command that makes that run again."""
     shrunk: Shrunk | None = None
+    script: str = ""
+    """The file of the smallest scenario, as it was written."""
     files: tuple[str, ...] = ()
     """What was written for it: scenario, pytest file, trace; relative to the report."""
     command: str = ""

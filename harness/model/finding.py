@@ -81,7 +81,7 @@ class OrderStep(Value):
 class Finding(SparseValue):
     """The verdict of one check on one run (or on one group of seeds), with its evidence."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"order", "document", "paraphrased"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"order", "document", "paraphrased", "id"})
 
     check: str
     verdict: Verdict
@@ -107,6 +107,8 @@ class Finding(SparseValue):
     """Whether the sentence is in our words, because the page is known by what cites it."""
     order: tuple[OrderStep, ...] = ()
     """For a violated order: what was expected beside what was observed, step by step."""
+    id: str = ""
+    """Of a finding in a report that is not green: leads to its run again, with `replay`."""
 
 
 class WaitMark(SparseValue):
@@ -181,7 +183,7 @@ class Judgement(Value):
 class RunReport(SparseValue):
     """One scenario, one seed, one subject: judged."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"time_base"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"time_base", "token"})
 
     scenario: str
     title: str
@@ -205,6 +207,8 @@ class RunReport(SparseValue):
     """Name of the stored trace, relative to the report."""
     replay: str
     """The command that runs exactly this again."""
+    token: str = ""
+    """All that leads to this run, as a text that can be typed; only of a run that is not green."""
     findings: tuple[Finding, ...] = ()
     calls: tuple[CallReport, ...] = ()
     waits: tuple[WaitMark, ...] = ()

@@ -15,7 +15,7 @@ Names of streams:
     latency/<connection>/<side>, pace/..., overload/...
                              number: a draw of that stream, from 0; what is drawn instead
 
-`harness.sim.streams` and `harness.sim.order` say what the last three are made of.
+`harness.sim.streams` and `harness.sim.lanes` say what the last three are made of.
 """
 
 from __future__ import annotations

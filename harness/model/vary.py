@@ -7,9 +7,9 @@ on it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from harness.model._base import Value
 from harness.model.duration import SECOND_NS, DurationNs, parse_duration
@@ -58,7 +58,23 @@ class AnyOf(Value):
     any_of: tuple[Any, ...] = Field(min_length=1)
 
 
-Variation = Span | AnyOf
+def _kind_of(value: object) -> str | None:
+    """Return which of the two a value is meant to be, so that a mistake is told of that one."""
+    if isinstance(value, (Span, AnyOf)):
+        return type(value).__name__
+    if not isinstance(value, dict):
+        return None
+    return AnyOf.__name__ if "any_of" in value else Span.__name__
+
+
+Variation = Annotated[
+    Annotated[Span, Tag("Span")] | Annotated[AnyOf, Tag("AnyOf")],
+    Discriminator(
+        _kind_of,
+        custom_error_type="variation",
+        custom_error_message="give a range, as {from: …, to: …}, or a list, as {any_of: […]}",
+    ),
+]
 
 
 class Vary(Value):

@@ -20,6 +20,6 @@ For whole turns (`turn_checks` gathers their checks):
     redo        what failed is tried again as its policy says, for tools, stores and stages alike
 
 and one file for each group of checks: classification, backoff, jitter, ordering, wrapping,
-swallow, audience, evidence. No clock, no file, no import of the world or of a subject: a trace
-that was recorded elsewhere is judged in the same way. No check knows an error model by name.
+swallow, audience, liveness, evidence. No clock, no file, no import of the world or of a subject: a
+trace that was recorded elsewhere is judged in the same way. No check knows an error model by name.
 """

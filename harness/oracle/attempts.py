@@ -24,7 +24,7 @@ from harness.oracle.ending import Ending, content_arrived, ending_of
 from harness.oracle.facts import Draft, Facts, read_facts
 from harness.oracle.hosts import Places, places_of, with_nodes
 from harness.oracle.requests import Attempt, Request, in_requests
-from harness.oracle.stops import first_stops
+from harness.oracle.stops import first_stops, stopped_ns
 from harness.oracle.wall import timing_of
 
 __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
@@ -139,6 +139,7 @@ def _call(
         attempts,
         end=end,
         stop=stop,
+        stop_ns=None if stop is None else stopped_ns(trace, start, stop),
         exited=_exit(left),
         unwatched=left is not None,
         staged=facts.staged.get(id_, ()),

@@ -77,7 +77,7 @@ def _judge_dismissals(case: Case, rules: CancellationRules, outcome: Outcome) ->
         dismissed = payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
         if call is None or not dismissed or not call.is_turn or call.stop is not event:
             continue
-        due_ns = event.at_ns + rules.within + 2 * case.trace.header.scenario.provider.latency
+        due_ns = event.at_ns + rules.within + _round_trip_ns(case)
         outcome.looked_at(*requirements)
         fault = None if call.crashed else _turn_fault(case, call, event, rules.turn, due_ns)
         if fault is None:
@@ -134,7 +134,13 @@ def _due_ns(case: Case, cancel: TraceEvent) -> int:
     """Return by when a turn that is cancelled has to have ended."""
     rules = case.model.cancellation
     within_ns = 0 if rules is None else rules.within
-    return cancel.at_ns + within_ns + 2 * case.trace.header.scenario.provider.latency
+    return cancel.at_ns + within_ns + _round_trip_ns(case)
+
+
+def _round_trip_ns(case: Case) -> int:
+    """Return how long the network takes at most, there and back."""
+    network = case.trace.header.scenario.provider
+    return 2 * (network.latency + network.jitter)
 
 
 def _is_done(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> bool:

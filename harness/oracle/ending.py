@@ -43,7 +43,8 @@ def ending_of(
     """Return how the attempt of `draft` ended.
 
     Args:
-        latency_ns: one-way delay of the network; tells which delivery carried an error event.
+        latency_ns: one-way delay of the network; tells which delivery carried an error event,
+            where none says itself when it was sent.
         given_up: whether the subject went on without it, or its call is over.
         reaction_ns: how long a reader that has all it wants may take to close the connection.
     """
@@ -63,9 +64,16 @@ def content_arrived(draft: Draft, latency_ns: int) -> bool:
     pieces = [
         event
         for event in draft.delivered
-        if error is None or event.at_ns < error.at_ns + latency_ns
+        if error is None or _sent_ns(event, latency_ns) < error.at_ns
     ]
     return len(pieces) > _PIECES_WITHOUT_CONTENT
+
+
+def _sent_ns(delivery: TraceEvent, latency_ns: int) -> int:
+    """Return when the provider had sent what a delivery brought."""
+    # Where deliveries do not all take equally long, each says it.
+    sent_ns = delivery.payload.get("sent_ns")
+    return delivery.at_ns - latency_ns if sent_ns is None else int(sent_ns)
 
 
 def _unanswered(draft: Draft, *, given_up: bool) -> Ending:
@@ -117,6 +125,10 @@ def _arrived(draft: Draft, latency_ns: int) -> bool:
     off, ended = draft.broken_off, draft.exchange_ended
     if off is None or ended is None or off.kind != "net.closed":
         return True
+    last = draft.delivered[-1]
+    if "sent_ns" in last.payload:
+        # All of it goes out before the exchange is over, and the last part at that instant.
+        return _sent_ns(last, latency_ns) >= ended.at_ns
     return off.at_ns >= ended.at_ns + latency_ns
 
 
@@ -149,9 +161,10 @@ def _left(draft: Draft, reaction_ns: int) -> bool:
 def _stream_error(
     draft: Draft, error: TraceEvent, response: TraceEvent, latency_ns: int, reaction_ns: int
 ) -> Ending:
-    arrival_ns = error.at_ns + latency_ns
     last = draft.delivered[-1]
-    arrived = next((event for event in draft.delivered if event.at_ns >= arrival_ns), None)
+    arrived = next(
+        (event for event in draft.delivered if _sent_ns(event, latency_ns) >= error.at_ns), None
+    )
     if arrived is None and draft.broken_off is not None:
         # It never arrived: the subject saw the connection end first.
         off = draft.broken_off

@@ -18,6 +18,7 @@ from harness.oracle import (
     evidence,
     extension_role,
     jitter,
+    liveness,
     ordering,
     store_role,
     swallow,
@@ -58,13 +59,16 @@ CHECKS: tuple[Check, ...] = (
     *store_role.CHECKS,
     *tool_role.CHECKS,
     *extension_role.CHECKS,
+    *liveness.CHECKS,
     *evidence.CHECKS,
 )
 
 #: First parts of the ids of checks on what is asked of a model provider, and who asks one.
 _OF_A_PROVIDER = ("amplification", "classification", "backoff", "swallow", "wrapping")
 _ASKING_ROLES = ("provider_adapter", "runtime")
-_OF_EVIDENCE = "evidence."
+#: Checks that judge by every model, whatever its sentences: whether a run proves anything is no
+#: affair of the document, and by when it has to settle is the scenario's.
+_WITHOUT_A_SENTENCE = ("evidence.", liveness.SETTLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +82,12 @@ class CheckInfo:
 
 
 def checks_of(model: ErrorModel) -> tuple[Check, ...]:
-    """Return the checks that judge by `model`: those that its sentences name, and the evidence."""
+    """Return the checks that judge by `model`: those that its sentences name, and the others."""
     named = {name for requirement in model.requirements for name in requirement.checks}
     return tuple(
         check
         for check in (*CHECKS, *ordering.checks(model), *audience.checks(model))
-        # Whether a run proves anything is no affair of the document.
-        if check.id in named or check.id.startswith(_OF_EVIDENCE)
+        if check.id in named or check.id.startswith(_WITHOUT_A_SENTENCE)
     )
 
 

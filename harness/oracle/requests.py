@@ -121,6 +121,7 @@ def in_requests(
     worked: Sequence[TraceEvent] = (),
     exited: TraceEvent | None = None,
     unwatched: bool = False,
+    stop_ns: int | None = None,
 ) -> tuple[Request, ...]:
     """Return the requests of a call, with their attempts numbered anew.
 
@@ -132,7 +133,10 @@ def in_requests(
         worked: what was done about the tools that the model asked for during the call.
         exited: the end of the process that made the call, where nobody told how the call ended.
         unwatched: whether nobody told how it ended.
+        stop_ns: when it was stopped; None: at `stop`.
     """
+    if stop is not None and stop_ns is None:
+        stop_ns = stop.at_ns
     if not several:
         if end is None and unwatched:
             return _untold(call, attempts, exited)
@@ -151,7 +155,7 @@ def in_requests(
     for number, group in enumerate(groups, 1):
         began = group[0].start.seq
         after = following[number - 1] if number < len(groups) else None
-        request = _request(call, number, group, end, stop, staged, after)
+        request = _request(call, number, group, end, stop, stop_ns, staged, after)
         anew = number > 1 and _begins_anew(groups[number - 2][-1], group[0], worked)
         gated = any(since < seq < began for seq in gates)
         found.append(replace(request, begins_stage=gated or anew))
@@ -230,10 +234,10 @@ def _same_body(one: Attempt, other: Attempt) -> bool:
     return body is not None and body == other.asked.payload.get("body_sha256")
 
 
-def _as_cut(attempt: Attempt, stop: TraceEvent) -> Attempt:
-    """Return the attempt as not ended where it was closed because of `stop`."""
+def _as_cut(attempt: Attempt, stop_ns: int | None) -> Attempt:
+    """Return the attempt as not ended where it was closed because its work was stopped."""
     own = attempt.signal is not None and attempt.signal.kind in ("deadline", "connect_timeout")
-    if own and (attempt.known_ns is None or attempt.known_ns >= stop.at_ns):
+    if own and (attempt.known_ns is None or attempt.known_ns >= (stop_ns or 0)):
         return replace(
             attempt,
             outcome="open",
@@ -251,6 +255,7 @@ def _request(
     attempts: tuple[Attempt, ...],
     end: TraceEvent | None,
     stop: TraceEvent | None,
+    stop_ns: int | None,
     staged: Sequence[TraceEvent],
     after: TraceEvent | None,
 ) -> Request:
@@ -264,7 +269,7 @@ def _request(
             outcome, known_by = "returned", end
     elif stop is not None and stop.seq > final.start.seq:
         outcome = "cut"
-        attempts = (*attempts[:-1], _as_cut(final, stop))
+        attempts = (*attempts[:-1], _as_cut(final, stop_ns))
     elif took_over is not None:
         outcome, known_by = "given_up", took_over
     elif after is not None and final.failed:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from harness.model.trace import Trace, TraceEvent
 from harness.oracle.facts import Facts
 
-__all__ = ["first_stops", "is_stop", "killed_by"]
+__all__ = ["first_stops", "is_stop", "killed_by", "stopped_ns"]
 
 
 def is_stop(event: TraceEvent) -> bool:
@@ -53,10 +53,25 @@ def _hits(stop: TraceEvent, call: str, start: TraceEvent, end: TraceEvent | None
     return stop.kind != "interaction.answered" or str(stop.payload.get("call")) == call
 
 
+def stopped_ns(trace: Trace, start: TraceEvent, stop: TraceEvent) -> int:
+    """Return when the work of a call was stopped.
+
+    Where its time was used up that is not when it ended: it may have had to say so first.
+    """
+    limit_ns = _limit_ns(trace, start)
+    return stop.at_ns if limit_ns is None else min(stop.at_ns, limit_ns)
+
+
 def _limit(trace: Trace, start: TraceEvent, end: TraceEvent | None) -> Iterator[TraceEvent]:
     """Yield the end of a call that had used up the time that a turn may take."""
+    limit_ns = _limit_ns(trace, start)
+    if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
+        yield end
+
+
+def _limit_ns(trace: Trace, start: TraceEvent) -> int | None:
+    """Return the virtual time at which a call has used up what a turn may take; None for none."""
     session = trace.header.scenario.session
     limit_ns = None if session is None else session.budgets.wall_time
     turn = start.payload.get("do", "call") in ("call", "turn")
-    if limit_ns is not None and turn and end is not None and end.at_ns >= start.at_ns + limit_ns:
-        yield end
+    return start.at_ns + limit_ns if limit_ns is not None and turn else None

@@ -96,6 +96,8 @@ def cannot_tell(check_id: str, model: ErrorModel, trace: Trace) -> str:
         return "the run was in the real world: there was no simulation that could leak"
     if check_id == "backoff.jitter":
         return "the run was in real time, which spreads all waits: it needs the virtual clock"
+    if check_id == "liveness.settles":
+        return "it bounds a time, and the run was in real time: it needs the virtual clock"
     if check_id.startswith(_ORDERING):
         rule = next(rule for rule in model.ordering if rule.id == check_id[len(_ORDERING) :])
         return _of_order(rule, model, trace)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 from harness.errors import InternalError, SourceError
 from harness.load.scenario import checked_scenario
+from harness.load.scenario_file import scenario_text
 from harness.load.yaml_file import BYTES_MAX, parse_document
 from harness.model.scenario import Scenario
 from harness.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording, Spot
@@ -21,7 +22,6 @@ from harness.recordings.formats import read_recording
 from harness.recordings.outcome import Hearing, Outcome, outcome_of
 from harness.recordings.payloads import BODY_CHARS_MAX
 from harness.recordings.providers import Place, is_local, place_of
-from harness.recordings.scenario_file import scenario_text
 from harness.recordings.script import Options, Script, script_of
 from harness.recordings.scrub import Scrubber
 from harness.recordings.sessions import Placed, Session, sessions_of

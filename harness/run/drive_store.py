@@ -168,6 +168,23 @@ class _Life:
         )
         self.program = StoreProgram(self.kernel, binding, scenario, run, folder)
 
+    async def run_async(self) -> None:
+        """Live, with an async store."""
+        self._begin()
+        await self.program.run_async()
+
+    def run_blocking(self) -> None:
+        """Live, with a blocking store."""
+        self._begin()
+        self.program.run_blocking()
+
+    def _begin(self) -> None:
+        # In the world, since a crash may come right after either of these.
+        life = self.run.life
+        if life == 1:
+            self.kernel.record("harness", "run.started")
+        self.kernel.record("harness", "process.started", life=life, resume=life > 1, call=None)
+
     def kill_now(self) -> None:
         """Kill the process, wherever it is."""
         if self.killed is None and self.kernel.ending is None:
@@ -206,24 +223,19 @@ def _live(
 ) -> StoreRun:
     life = _Life(scenario, binding, seed, chance, run, folder)
     kernel, disk = life.kernel, life.disk
-    if run.life == 1:
-        kernel.record("harness", "run.started")
     edited = [edit for edit in _edits(scenario) if edit.before_life == run.life]
     for edit in edited:
         _edit(disk, edit)
     if run.crashed or edited:
         _write_folder(folder, run.disk, kernel.wall_ns)
-    kernel.record("harness", "process.started", life=run.life, resume=run.life > 1, call=None)
     if life.crash is not None and life.crash.at is not None and life.crash.at >= run.now_ns:
         kernel.call_at(life.crash.at, life.kill_now)
-    program = life.program
-    main = program.run_async if binding.style == "async" else program.run_blocking
-    ending = life.world.run(main)
+    ending = life.world.run(life.run_async if binding.style == "async" else life.run_blocking)
     run.crashed = life.killed is not None
     if not run.crashed:
         disk.check()
     run.now_ns = kernel.now_ns
-    goes_on = run.crashed or (ending.reason == "completed" and program.restarts)
+    goes_on = run.crashed or (ending.reason == "completed" and life.program.restarts)
     if goes_on:
         _go_on(run, life)
     else:

@@ -32,6 +32,7 @@ __all__ = [
     "Died",
     "Hung",
     "ensure_hash_seed",
+    "fork_process",
     "leave",
     "run_contained",
     "run_isolated",
@@ -88,9 +89,8 @@ def run_isolated(function: Callable[[], T], *, wall_limit_s: float) -> T | Hung 
     """
     result_read, result_write = os.pipe()
     dump_read, dump_write = os.pipe()
-    _flush()
     parent = os.getpid()
-    child = _fork()
+    child = fork_process()
     if child == 0:
         end_with(parent)
         os.close(result_read)
@@ -221,7 +221,10 @@ def _outcome(function: Callable[[], object]) -> bytes:
 # ---------------------------------------------------------------------- the parent's side
 
 
-def _fork() -> int:
+def fork_process() -> int:
+    """Fork as `os.fork` does, and without its warning of threads."""
+    # What is not written yet would be written twice.
+    _flush()
     if sys.version_info < (3, 12):
         return os.fork()
     with warnings.catch_warnings():

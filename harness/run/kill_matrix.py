@@ -17,11 +17,12 @@ def check_entries(model: ErrorModel) -> tuple[CheckEntry, ...]:
     """Return every check that judges by `model`, with the shipped miniatures that fail it.
 
     A miniature fails its check by one model: by another, it may be right. By a model of
-    somebody's own, those of all models are named. The level is None for a check of the evidence
-    itself, which no sentence asks for.
+    somebody's own, those of all models are named. One that only exploration finds is named by
+    none: whoever runs it sees it pass. The level is None for a check that no sentence asks
+    for: of the evidence itself, and of what a scenario wants settled.
     """
     fails: dict[str, list[str]] = {}
-    entries = [entry for entry in catalog() if entry.fails is not None]
+    entries = [entry for entry in catalog() if entry.fails and entry.found_by == "run"]
     own = [entry for entry in entries if entry.model == model.id] or entries
     for entry in own:
         fails.setdefault(str(entry.fails), []).append(entry.id)

@@ -1,36 +1,45 @@
-"""Runs a stored trace again and says whether every byte is the same."""
+"""Runs again what was run before: a stored trace, or what coordinates lead to.
+
+A trace holds its scenario, so it can be compared byte by byte with what happens now. Coordinates
+hold only the scenario's id and digest, so they are run twice, in processes of their own, and the
+two are compared.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
+from harness.errors import InputError
+from harness.model.exploration import Coordinates
+from harness.model.scenario import Scenario, scenario_digest
 from harness.model.tape import Chance
-from harness.model.trace import Trace, trace_lines
-from harness.run.suite import run_one
+from harness.model.trace import Trace
+from harness.model.varied import varied
+from harness.run.compare import ReplayResult, compare
+from harness.run.expand import cell_of, crash_after
+from harness.run.suite import of_role, run_one
 from harness.subjects.binding import Binding
 
-__all__ = ["ReplayResult", "compare", "replay"]
+__all__ = ["ReplayResult", "Replayed", "compare", "replay", "replay_at", "scenario_at"]
+
+_CRASH = re.compile(r"(?:^|, )crash after event ([0-9]+)$")
+#: A digest is shown by its first digits.
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayResult:
-    """What a replay found.
+class Replayed:
+    """What came of coordinates.
 
     Attributes:
-        identical: every line is the same, byte for byte.
-        line_number: 1-based number of the first line that differs; None when identical. Line 1
-            is the header: another version of Python, of the subject's libraries or of its file.
-        recorded: that line as stored, or None where the stored trace is shorter.
-        observed: that line as seen now, or None where this run is shorter.
-        trace: the trace of this run.
+        trace: of the first run.
+        result: what the second one differs in.
     """
 
-    identical: bool
-    line_number: int | None
-    recorded: str | None
-    observed: str | None
     trace: Trace
+    result: ReplayResult
 
 
 def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> ReplayResult:
@@ -43,21 +52,74 @@ def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> Replay
     return compare(recorded, observed)
 
 
-def compare(recorded: Trace, observed: Trace) -> ReplayResult:
-    """Return the first line in which two traces differ.
+def replay_at(
+    scenario: Scenario,
+    binding: Binding,
+    coordinates: Coordinates,
+    *,
+    wall_limit_s: float | None = None,
+) -> Replayed:
+    """Make the run at `coordinates` twice, each in a process of its own.
 
-    A difference in the events is reported before one in the header: it is what a person looks
-    for. The header's line is named when all events agree.
+    Args:
+        scenario: as `scenario_at` returns it.
+
+    Raises:
+        InputError: the tape says something of the scenario that it does not declare, or the
+            subject is for another role.
     """
-    pairs = list(enumerate(zip_longest(trace_lines(recorded), trace_lines(observed)), start=1))
-    differing = [(number, pair) for number, pair in pairs if pair[0] != pair[1]]
-    if not differing:
-        return ReplayResult(
-            identical=True, line_number=None, recorded=None, observed=None, trace=observed
+    if not of_role(scenario, binding):
+        raise InputError(
+            f"{scenario.id} is a scenario for role {scenario.role}, and the subject"
+            f" {binding.id} is a {binding.role}"
         )
-    last = max(len(recorded.events), len(observed.events)) + 1
-    events = [item for item in differing if 1 < item[0] <= last]
-    number, (was, now) = (events or differing)[0]
-    return ReplayResult(
-        identical=False, line_number=number, recorded=was, observed=now, trace=observed
+    tape = coordinates.tape
+    try:
+        concrete = varied(scenario, tape)
+    except ValueError as error:
+        raise InputError(f"the tape is not one of {scenario.id}: {error}") from None
+    first, second = (
+        run_one(
+            concrete,
+            binding,
+            coordinates.seed,
+            isolate=True,
+            wall_limit_s=wall_limit_s,
+            chance=Chance(tape=tape),
+        )
+        for _ in range(2)
     )
+    return Replayed(trace=first, result=compare(first, second))
+
+
+def scenario_at(runnable: Sequence[Scenario], coordinates: Coordinates) -> Scenario:
+    """Return the scenario that coordinates are of, as it is written.
+
+    Args:
+        runnable: what its file stands for.
+
+    Raises:
+        InputError: the file has another scenario, no such variant, or was changed since.
+    """
+    wanted = coordinates.scenario
+    if all(scenario.id != wanted for scenario in runnable):
+        raise InputError(f"the file holds {runnable[0].id}, and {wanted} is to be run")
+    variant = coordinates.variant
+    crash = _CRASH.search(variant or "")
+    cell = variant if crash is None else cell_of(variant)
+    written = next((item for item in runnable if item.variant == cell), None)
+    if written is None:
+        raise InputError(
+            f"{wanted} has no variant {cell!r}" if cell else f"{wanted} is to be run as it is",
+            hint="its matrix was changed since: give the file as it was with --scenario FILE",
+        )
+    run = written if crash is None else crash_after(written, int(crash[1]))
+    # A crash that was asked for by hand is part of what was run, and one of a sweep is not.
+    digests = [scenario_digest(item) for item in (written, run)]
+    if coordinates.scenario_digest not in digests:
+        raise InputError(
+            f"{wanted} was changed since: its digest was"
+            f" {coordinates.scenario_digest[:_DIGITS]}, and is {digests[0][:_DIGITS]}",
+            hint="give the file as it was with --scenario FILE",
+        )
+    return run

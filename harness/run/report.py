@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import harness
 from harness.model.error_model import ErrorModel, Requirement
+from harness.model.exploration import Coordinates
 from harness.model.finding import (
     CrossingReport,
     Finding,
@@ -21,12 +23,17 @@ from harness.model.finding import (
     verdict_of,
 )
 from harness.model.scenario import Scenario
+from harness.model.token import token_of
 from harness.model.trace import SubjectInfo, Trace
 from harness.run.expand import crash_event, variant_of
 from harness.run.kill_matrix import check_entries
 from harness.run.timeline import timeline
 
 __all__ = ["assemble", "replay_command", "run_report"]
+
+#: What is told of in full, and can be asked for by its id.
+_TELLING = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+_ID_DIGITS = 10
 
 
 def replay_command(
@@ -58,9 +65,19 @@ def replay_command(
 
 
 def run_report(
-    trace: Trace, judgement: Judgement, *, replay: str, trace_file: str | None
+    trace: Trace,
+    judgement: Judgement,
+    *,
+    replay: str,
+    trace_file: str | None,
+    coordinates: Callable[[], Coordinates] | None = None,
 ) -> RunReport:
-    """Return the report of one run."""
+    """Return the report of one run.
+
+    Args:
+        coordinates: tells what leads to the run again; asked where it is not green. None: a stored
+            trace is judged, which can itself be run again, or a log, which cannot.
+    """
     scenario = trace.header.scenario
     crash_point = crash_event(scenario)
     verdict = verdict_of(judgement.findings)
@@ -68,6 +85,8 @@ def run_report(
     if crash_point is not None and verdict is Verdict.PASS:
         # A sweep has hundreds of these, all alike: their events are in the traces.
         marks, cut = (), len(trace.events)
+    telling = any(finding.verdict in _TELLING for finding in judgement.findings)
+    token = token_of(coordinates()) if telling and coordinates is not None else ""
     ends = [call.ended_ns for call in judgement.calls if call.ended_ns is not None]
     return RunReport(
         scenario=scenario.id,
@@ -86,7 +105,8 @@ def run_report(
         trace_digest=trace.footer.digest,
         trace_file=trace_file,
         replay=replay,
-        findings=judgement.findings,
+        token=token,
+        findings=_with_ids(judgement.findings, trace) if trace.is_virtual else judgement.findings,
         calls=judgement.calls,
         waits=judgement.waits,
         timeline=marks,
@@ -125,12 +145,39 @@ def assemble(
     )
 
 
+def _with_ids(findings: tuple[Finding, ...], trace: Trace) -> tuple[Finding, ...]:
+    """Return `findings` with an id for each that is not green.
+
+    It follows from which run it was and from what was found, so a report that is made again has
+    the same, also with another version of the subject.
+    """
+    header = trace.header
+    run = (
+        header.scenario.id,
+        header.scenario.variant,
+        header.subject.id,
+        header.seed,
+        header.tape.model_dump_json(),
+    )
+    counted: Counter[tuple[str, str | None, str | None]] = Counter()
+    named = []
+    for finding in findings:
+        if finding.verdict in _TELLING:
+            key = (finding.check, finding.requirement, finding.call)
+            counted[key] += 1
+            text = repr((*run, *key, counted[key]))
+            digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+            finding = finding.model_copy(update={"id": f"F-{digest[:_ID_DIGITS]}"})
+        named.append(finding)
+    return tuple(named)
+
+
 def _cited(judgement: Judgement) -> frozenset[int]:
     """Return the `seq` of every event that proves something that is not a pass."""
     return frozenset(
         seq
         for finding in judgement.findings
-        if finding.verdict in (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+        if finding.verdict in _TELLING
         for seq in finding.events
     )
 

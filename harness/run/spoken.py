@@ -1,5 +1,8 @@
 """In which dialect a scenario is played: the one that it names, or the one that its subject speaks.
 
+What `settle` says of the faults is made true here, too, and what only explorers read is left out:
+a run is one of what is written, whether it is the only one or the first of many.
+
 A scenario about rate limits is about any provider that has them. What it leaves open is filled in
 here, before anything runs, so that a trace says what was spoken and where. An error has the status
 that its provider gives it: a wrong key is a 401 here and a 400 there. Only where that makes a rate
@@ -15,6 +18,7 @@ from harness.load.payloads import load_dialect, load_payloads
 from harness.model.fault import HttpError, OkWithErrorBody, StreamError
 from harness.model.payload import ErrorPayload
 from harness.model.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript, Scenario
+from harness.model.settled import settled
 from harness.subjects.binding import Binding
 
 __all__ = ["cannot_be_said", "payloads_of", "spoken"]
@@ -22,6 +26,8 @@ __all__ = ["cannot_be_said", "payloads_of", "spoken"]
 
 def spoken(scenario: Scenario, binding: Binding) -> Scenario:
     """Return `scenario` in the dialect that `binding` speaks, where it names none itself.
+
+    Its faults end where it says that they do, and it has no `vary`.
 
     Raises:
         InputError: it cannot be played for this subject; see `cannot_be_said`.
@@ -32,6 +38,9 @@ def spoken(scenario: Scenario, binding: Binding) -> Scenario:
             f"{scenario.id} is no scenario for {binding.id}: {reason}",
             hint="choose another subject, or take the dialect out of the scenario",
         )
+    if scenario.vary is not None:
+        scenario = scenario.model_copy(update={"vary": None})
+    scenario = settled(scenario)
     provider = _filled(scenario.provider, binding, is_first=True)
     fallbacks = tuple(_filled(item, binding, is_first=False) for item in scenario.fallbacks)
     if provider is scenario.provider and fallbacks == scenario.fallbacks:

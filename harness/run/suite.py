@@ -6,37 +6,45 @@ the same request gives the same report.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from harness.errors import InputError
 from harness.load.matrix import Crossing
 from harness.model.error_model import ErrorModel
+from harness.model.exploration import Coordinates
 from harness.model.finding import CrossingReport, Finding, PassedOver, Report, RunReport
-from harness.model.scenario import Scenario
+from harness.model.scenario import Scenario, scenario_digest
 from harness.model.tape import PLAIN, Chance
 from harness.model.trace import Trace
-from harness.oracle.judge import Judge, judge_seeds
+from harness.oracle.judge import Judge
 from harness.run.execute import execute, seal, sealed, simulate, trace_header
 from harness.run.expand import cell_of, crash_after, crash_points, without_crashes
 from harness.run.happened import Happened
 from harness.run.isolate import Died, Hung, leave, run_contained
-from harness.run.lifeline import end_with
 from harness.run.lives import Life, LifeOver, live
+from harness.run.prepare import prepare
 from harness.run.report import assemble, replay_command, run_report
 from harness.run.spoken import spoken
+from harness.run.twice import Done, Twice
+from harness.run.workers import Shared, Workers, in_order
 from harness.run.worlds import has_lives
 from harness.subjects.binding import Binding
 
-__all__ = ["SuiteRequest", "of_role", "run_one", "run_suite"]
+__all__ = ["SuiteRequest", "lost_run", "of_role", "run_one", "run_suite"]
 
 _NS = 1_000_000_000
+#: Runs that a worker is given at once.
+_CHUNK = 4
+#: What is known of a run whose worker did not live to tell.
+_LOST = "the process that made this run died, and died again when it made nothing else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +67,10 @@ class SuiteRequest:
             the id itself.
         crossings: what the matrices among the scenarios come to.
         passed_over: what was selected and cannot be played for this subject.
+        confirm: make every run that fails once more, in a process of its own (in this one where
+            `isolate` is False): what is not the same twice is nobody's failure.
+        executor: makes an executor of somebody else's, whose workers load the subject themselves;
+            None: processes that are forked from this one.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -76,6 +88,8 @@ class SuiteRequest:
     selectors: Mapping[str, str] = field(default_factory=dict)
     crossings: tuple[Crossing, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    confirm: bool = True
+    executor: Callable[[], Executor] | None = None
 
 
 def run_suite(
@@ -103,23 +117,29 @@ def run_suite(
                 f" {request.binding.id} is a {request.binding.role}",
                 hint="choose scenarios and subject of one role",
             )
-    judge = Judge(request.model)
     runs: list[RunReport] = []
     seeds_findings: list[Finding] = []
-    for _, of_scenario in groupby(_traces(request), key=lambda pair: pair[0].position):
-        # Runs that differ in nothing but the seed; what a sweep makes of them is no such thing.
-        group: list[Trace] = []
-        for case, trace in of_scenario:
-            stored = on_trace(trace) if on_trace is not None else None
-            judgement = judge.judge(trace)
-            replay = _replay(request, trace)
-            runs.append(run_report(trace, judgement, replay=replay, trace_file=stored))
-            if on_run is not None:
-                on_run(runs[-1])
-            if case.crash is None:
-                group.append(trace)
-        if len(group) > 1:
-            seeds_findings += judge_seeds(request.model, tuple(group))
+    with closing(_Bench(request)) as bench:
+        for _, of_scenario in groupby(_all_done(request, bench), key=_position):
+            # Runs that differ in nothing but the seed; what a sweep makes of them is no such thing.
+            group: list[Done[_Case]] = []
+            for done in of_scenario:
+                stored = on_trace(done.trace) if on_trace is not None else None
+                replay = _replay(request, done.trace)
+                runs.append(
+                    run_report(
+                        done.trace,
+                        done.judgement,
+                        replay=replay,
+                        trace_file=stored,
+                        coordinates=partial(_coordinates, request, done),
+                    )
+                )
+                if on_run is not None:
+                    on_run(runs[-1])
+                if done.case.crash is None:
+                    group.append(done)
+            seeds_findings += bench.twice.over_seeds(group)
     return assemble(
         model=request.model,
         readings=request.readings,
@@ -186,6 +206,14 @@ def run_one(
     return sealed(header, outcome, chance.tape)
 
 
+def lost_run(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Trace:
+    """Return the trace of a run that kills the process that makes it: all that there is of it."""
+    header = trace_header(spoken(scenario, binding), binding, seed)
+    if not chance.tape.is_blank:
+        header = header.model_copy(update={"tape": chance.tape})
+    return seal(header, (), "harness_error", (_LOST,), 0)
+
+
 class _LifeLostError(Exception):
     """The process of a life hung or died, and not because of a crash that was planned."""
 
@@ -239,6 +267,19 @@ def _replay(request: SuiteRequest, trace: Trace) -> str:
     )
 
 
+def _coordinates(request: SuiteRequest, done: Done[_Case]) -> Coordinates:
+    header = done.trace.header
+    written = request.scenarios[done.case.position]
+    return Coordinates(
+        scenario=written.id,
+        scenario_digest=scenario_digest(written),
+        variant=header.scenario.variant,
+        subject=header.subject.id,
+        seed=header.seed,
+        tape=header.tape,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Case:
     """One run that is to be made.
@@ -254,67 +295,114 @@ class _Case:
     crash: int | None = None
 
 
-#: What forked workers inherit while a suite runs.
-_SHARED: SuiteRequest | None = None
+def _position(done: Done[_Case]) -> int:
+    return done.case.position
 
 
-def _traces(request: SuiteRequest) -> Iterator[tuple[_Case, Trace]]:
+class _Bench:
+    """Where the runs of a request are made: in each process by something of its own."""
+
+    def __init__(self, request: SuiteRequest) -> None:
+        self.request = request
+        self._of: tuple[int, Twice[_Case]] | None = None
+
+    @property
+    def twice(self) -> Twice[_Case]:
+        """What makes the runs of this process."""
+        if self._of is None or self._of[0] != os.getpid():
+            self._of = (os.getpid(), _twice(self.request))
+        return self._of[1]
+
+    def lost(self, case: _Case) -> Done[_Case]:
+        """Return what stands for a run that kills the process that makes it."""
+        scenario = _scenario(self.request, case)
+        trace = lost_run(scenario, self.request.binding, case.seed)
+        return Done(case, trace, Judge(self.request.model).judge(trace))
+
+    def close(self) -> None:
+        """End what this process has for second runs."""
+        if self._of is not None:
+            self._of[1].close()
+
+
+def _done_there(shared: Shared[_Bench], cases: tuple[_Case, ...]) -> list[Done[_Case]]:
+    """Do one chunk; in a worker."""
+    return [shared.get().twice(case) for case in cases]
+
+
+def _made_anew(sent: Mapping[str, Any], subject_spec: str) -> _Bench:
+    """Return what a worker needs that was not forked from us; in that worker."""
+    return _Bench(SuiteRequest(**sent, binding=prepare(subject_spec)))
+
+
+def _recipe(request: SuiteRequest) -> Callable[[], _Bench]:
+    own = ("binding", "executor", "jobs")
+    names = (item.name for item in fields(SuiteRequest) if item.name not in own)
+    sent = {name: getattr(request, name) for name in names}
+    return partial(_made_anew, sent, request.subject_spec)
+
+
+def _all_done(request: SuiteRequest, bench: _Bench) -> Iterator[Done[_Case]]:
     cases = [
         _Case(position, seed)
         for position, scenario in enumerate(request.scenarios)
         for seed in _seeds(request, scenario)
     ]
     sweeps = request.sweep and any(scenario.crash_everywhere for scenario in request.scenarios)
-    if request.jobs <= 1 or (len(cases) == 1 and not sweeps):
-        yield from _with_sweeps(request, cases, partial(map, partial(_run, request)))
-        return
-    # Workers inherit the warmed subject through fork: nothing is pickled on the way in but the
-    # case, and user subjects are often not importable by name.
-    global _SHARED
-    _SHARED = request
-    context = multiprocessing.get_context("fork")
-    try:
-        with ProcessPoolExecutor(
-            request.jobs, mp_context=context, initializer=end_with, initargs=(os.getpid(),)
-        ) as pool:
-            run = partial(pool.map, _run_shared, chunksize=4)
-            yield from _with_sweeps(request, cases, run)
-    finally:
-        _SHARED = None
+    jobs = 1 if len(cases) == 1 and not sweeps else request.jobs
+    shared = Shared(bench, _recipe(request) if request.executor is not None else None)
+    with closing(shared), Workers(jobs, request.executor) as workers:
+
+        def run(cases: list[_Case]) -> Iterator[Done[_Case]]:
+            size = _CHUNK if workers.ahead > 1 else 1
+            return in_order(
+                workers, partial(_done_there, shared), cases, size=size, lost=bench.lost
+            )
+
+        yield from _with_sweeps(request, cases, run)
 
 
 def _with_sweeps(
     request: SuiteRequest,
     cases: list[_Case],
-    run: Callable[[list[_Case]], Iterator[Trace]],
-) -> Iterator[tuple[_Case, Trace]]:
-    """Yield each case with its trace, and what a sweep makes of it right behind it."""
-    for case, trace in zip(cases, run(cases), strict=True):
-        yield case, trace
+    run: Callable[[list[_Case]], Iterator[Done[_Case]]],
+) -> Iterator[Done[_Case]]:
+    """Yield each run, and what a sweep makes of it right behind it."""
+    for case, done in zip(cases, run(cases), strict=True):
+        yield done
         scenario = request.scenarios[case.position]
         if not (request.sweep and scenario.crash_everywhere):
             continue
         if scenario.crashes:
-            (trace,) = run([replace(case, crash=0)])
-        swept = [replace(case, crash=seq) for seq in crash_points(trace)]
-        yield from zip(swept, run(swept), strict=True)
+            (done,) = run([replace(case, crash=0)])
+        yield from run([replace(case, crash=seq) for seq in crash_points(done.trace)])
 
 
-def _run_shared(case: _Case) -> Trace:
-    assert _SHARED is not None
-    return _run(_SHARED, case)
+def _twice(request: SuiteRequest) -> Twice[_Case]:
+    """Return what makes the runs of one process."""
+    inline = request.binding.inline or not request.isolate
+    again = partial(_run, request, isolate=request.isolate)
+    return Twice(
+        model=request.model,
+        run=partial(_run, request, isolate=not inline),
+        again=again if request.confirm else None,
+        beside=request.isolate,
+        from_now=inline,
+    )
 
 
-def _run(request: SuiteRequest, case: _Case) -> Trace:
-    scenario = request.scenarios[case.position]
-    if case.crash == 0:
-        scenario = without_crashes(scenario)
-    elif case.crash is not None:
-        scenario = crash_after(scenario, case.crash)
+def _run(request: SuiteRequest, case: _Case, *, isolate: bool) -> Trace:
     return run_one(
-        scenario,
+        _scenario(request, case),
         request.binding,
         case.seed,
-        isolate=request.isolate and not request.binding.inline,
+        isolate=isolate,
         wall_limit_s=request.wall_limit_s,
     )
+
+
+def _scenario(request: SuiteRequest, case: _Case) -> Scenario:
+    scenario = request.scenarios[case.position]
+    if case.crash is None:
+        return scenario
+    return crash_after(scenario, case.crash) if case.crash else without_crashes(scenario)

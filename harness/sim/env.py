@@ -11,9 +11,9 @@ This is the only file that imports SimPy. It runs nothing by itself: the kernel 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import simpy
 from simpy.core import EmptySchedule
@@ -24,6 +24,7 @@ __all__ = [
     "URGENT_PRIORITY",
     "Call",
     "Entry",
+    "Ready",
     "SimEnvironment",
     "SimEvent",
     "SimProcess",
@@ -57,6 +58,32 @@ class Call:
         self.args = ()
 
 
+class Ready(Protocol):
+    """What is due now: a deque, or what decides between lanes."""
+
+    def append(self, entry: Entry, /) -> None:
+        """Put an entry behind what is due."""
+        ...
+
+    def appendleft(self, entry: Entry, /) -> None:
+        """Put an entry before what is due."""
+        ...
+
+    def extendleft(self, entries: Iterable[Entry], /) -> None:
+        """Put each entry before what is due, and before the last one."""
+        ...
+
+    def popleft(self) -> Entry:
+        """Take out what comes next."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
 class UrgentMark:
     """Stands at the head of the ready entries while urgent events wait; see `take_urgent`."""
 
@@ -72,19 +99,17 @@ class SimEnvironment(simpy.Environment):
 
     Args:
         start_ns: where its time starts.
+        ready: what holds what is due now; None: a plain queue, first in, first out.
 
     Attributes:
         ready: what is due now, in order. The loop appends to it directly.
-        ahead: how many of them, from the first, were put before all others; only whoever explores
-            the order counts them down.
     """
 
     _now: int
 
-    def __init__(self, start_ns: int = 0) -> None:
+    def __init__(self, start_ns: int = 0, ready: Ready | None = None) -> None:
         super().__init__(start_ns)
-        self.ready: deque[Entry] = deque()
-        self.ahead = 0
+        self.ready: Ready = deque() if ready is None else ready
         self._urgent: deque[Entry] = deque()
 
     def schedule(self, event: Entry, priority: EventPriority = NORMAL, delay: float = 0) -> None:
@@ -106,7 +131,6 @@ class SimEnvironment(simpy.Environment):
     def put_ahead(self, entry: Entry) -> None:
         """Let `entry` come before everything else that is due."""
         self.ready.appendleft(entry)
-        self.ahead += 1
 
     def take_urgent(self) -> Entry:
         """Return the next urgent event; the kernel calls this when it meets the mark."""
@@ -149,7 +173,6 @@ class SimEnvironment(simpy.Environment):
         """Forget everything that is scheduled."""
         self._queue.clear()
         self.ready.clear()
-        self.ahead = 0
         self._urgent.clear()
 
     # ------------------------------------------------------------------ SimPy's own stepping

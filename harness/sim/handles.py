@@ -21,6 +21,7 @@ from harness.sim.clock import monotonic_seconds
 from harness.sim.escapes import SimEscape, SimKilled
 
 if TYPE_CHECKING:
+    from harness.sim.lanes import Lane
     from harness.sim.loop import SimLoop
 
 __all__ = ["SimFuture", "SimHandle", "SimTask", "SimTimerHandle", "new_handle"]
@@ -122,8 +123,8 @@ class SimTask(asyncio.Task[Any]):
 
     __slots__ = ("_lane", "_number")
     _number: int
-    #: Its name in the order of what is due; see `order`.
-    _lane: str
+    #: What keeps the order of its steps; see `lanes`.
+    _lane: Lane
 
     def __init__(
         self,

@@ -11,9 +11,8 @@ The kernel knows no network, no HTTP and no asyncio beyond what a handle is.
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextvars import Context, copy_context
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.errors import InternalError
@@ -22,11 +21,11 @@ from harness.sim.actors import SIMULATED, TIMED_OUT, Actor, Deadline, Wake, curr
 from harness.sim.clock import FOREVER_NS, SECOND_NS
 from harness.sim.context import CALL_ID, current_call
 from harness.sim.ending import Ending, EndingReason, Limits
-from harness.sim.env import Call, SimProcess, UrgentMark, run_callbacks
+from harness.sim.env import Call, UrgentMark, run_callbacks
 from harness.sim.escapes import SimEscape, SimKilled
 from harness.sim.handles import SimHandle, SimTimerHandle
-from harness.sim.ledger import Ledger
 from harness.sim.recorder import Recorder
+from harness.sim.scheduler import Scheduler
 from harness.sim.waits import describe_waits
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _KILLS_MAX = 100
 _INTERRUPT_POLL_S = 0.05
 
 
-class Kernel(Ledger):
+class Kernel(Scheduler):
     """Virtual time, simulated threads, the queue and its limits, for one run.
 
     Args:
@@ -51,7 +50,7 @@ class Kernel(Ledger):
         epoch_ns: wall-clock time of virtual time 0.
         life: 1-based number of the subject's process in this run.
         start_ns: virtual time at which that process starts.
-        order: decides what comes next of all that is due; None is first in, first out.
+        order: holds what is due and says what comes next; None is first in, first out.
 
     Attributes:
         actors: simulated threads in the order of their start; the first is the main one.
@@ -75,12 +74,11 @@ class Kernel(Ledger):
         start_ns: int = 0,
         order: Order | None = None,
     ) -> None:
-        super().__init__(recorder, seed, epoch_ns, life=life, start_ns=start_ns)
+        super().__init__(recorder, seed, epoch_ns, life=life, start_ns=start_ns, ready=order)
         self.limits = limits or Limits()
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}
         self.loops_made = 0
-        self.order = order
         self.parts: dict[str, Any] = {}
         self.ending: Ending | None = None
         self.in_event = False
@@ -91,30 +89,6 @@ class Kernel(Ledger):
         self._instant_ns = 0
         self._instant_events = 0
         self._context = Context()
-
-    # ------------------------------------------------------------------ scheduling
-
-    def call_after(self, delay_ns: int, function: Callable[..., object], *args: Any) -> Call:
-        """Call `function(*args)` after a delay; it must not block."""
-        call = Call(function, args)
-        self.env.schedule_at(call, self.env._now + delay_ns)
-        return call
-
-    def call_at(self, at_ns: int, function: Callable[..., object], *args: Any) -> Call:
-        """Call `function(*args)` at a virtual time; it must not block."""
-        call = Call(function, args)
-        self.env.schedule_at(call, at_ns)
-        return call
-
-    def call_next(self, function: Callable[..., object], *args: Any) -> Call:
-        """Call `function(*args)` before anything else that is due; it must not block."""
-        call = Call(function, args)
-        self.env.put_ahead(call)
-        return call
-
-    def process(self, generator: Generator[Any, Any, Any]) -> SimProcess:
-        """Start a SimPy process. If it fails and nobody waits for it, the run ends."""
-        return self.env.start(generator)
 
     # ------------------------------------------------------------------ waiting
 
@@ -226,7 +200,7 @@ class Kernel(Ledger):
         env = self.env
         ready = env.ready
         advance = env.advance
-        take = ready.popleft if self.order is None else partial(self.order.take, env)
+        popleft = ready.popleft
         until_ns = self.limits.virtual_ns_max
         while True:
             if self.ending is not None:
@@ -236,9 +210,9 @@ class Kernel(Ledger):
             try:
                 for count in range(base + 1, self._budget_end() + 1):
                     if ready:
-                        event = take()
+                        event = popleft()
                     elif advance(until_ns):
-                        event = take()
+                        event = popleft()
                         self._instant_ns = env._now
                         self._instant_events = count
                     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from harness.sim.env import SimEnvironment
+from harness.sim.env import Ready, SimEnvironment
 from harness.sim.recorder import Recorder
 
 __all__ = ["Ledger"]
@@ -38,8 +38,9 @@ class Ledger:
         *,
         life: int = 1,
         start_ns: int = 0,
+        ready: Ready | None = None,
     ) -> None:
-        self.env = env = SimEnvironment(start_ns)
+        self.env = env = SimEnvironment(start_ns, ready)
         self.life = life
         self.recorder = recorder or Recorder()
         if self.recorder.now_ns is None:

@@ -234,7 +234,6 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         """Put callbacks that came due while nobody ran the loop back, before everything else."""
         if self.backlog:
             self.env.ready.extendleft(reversed(self.backlog))
-            self.env.ahead += len(self.backlog)
             self.backlog.clear()
 
     def _write_to_self(self) -> None:

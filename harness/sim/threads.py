@@ -20,16 +20,45 @@ from harness.sim.context import CALL_ID, current_call
 from harness.sim.escapes import SimEscape, SimKilled, refuse
 from harness.sim.kernel import Kernel
 
-__all__ = ["make_is_alive", "make_join", "make_start"]
+__all__ = ["make_hash", "make_init", "make_is_alive", "make_join", "make_start"]
 
 Function = Callable[..., Any]
 
 #: Where a Thread keeps its actor once it was started in a world.
 _ATTRIBUTE = "_faultclock_actor"
+#: Where one that was made in a world keeps its number, and where the world counts them.
+_NUMBER = "_faultclock_number"
+_NUMBERS = "_faultclock_threads"
 
 
 def _actor_of(thread: threading.Thread) -> Actor | None:
     return thread.__dict__.get(_ATTRIBUTE)
+
+
+def make_init(original: Function) -> Function:
+    """Return a `Thread.__init__` that numbers what is made in a world."""
+
+    def __init__(self: threading.Thread, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        here = current()
+        if here is not None:
+            counts = here[0].touched
+            self.__dict__[_NUMBER] = counts[_NUMBERS] = counts.get(_NUMBERS, 0) + 1
+        original(self, *args, **kwargs)
+
+    return __init__
+
+
+def make_hash(original: Function) -> Function:
+    """Return a `Thread.__hash__` that is the same in every process for threads of the world.
+
+    An executor that is shut down joins its threads in the order of a set.
+    """
+
+    def __hash__(self: threading.Thread) -> int:  # noqa: N807 - it becomes that method
+        number = self.__dict__.get(_NUMBER)
+        return int(original(self)) if number is None else int(number)
+
+    return __hash__
 
 
 def make_start(original: Function) -> Function:

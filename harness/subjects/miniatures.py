@@ -17,7 +17,8 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar
+from weakref import WeakKeyDictionary
 
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.chat_exchange import ChatExchange
@@ -44,6 +45,7 @@ class Miniature:
         model: id of the error model by which it fails it.
         shown_by: id of the scenario that shows it, where that is told here.
         origin: the public bug that it has, as `owner/name#number`.
+        found_by: whether the scenario shows it as it is written, or only to who explores it.
     """
 
     binding: Binding
@@ -51,6 +53,7 @@ class Miniature:
     model: str = "stud-cli"
     shown_by: str | None = None
     origin: str | None = None
+    found_by: Literal["run", "explore"] = "run"
 
 
 MINIATURES: dict[str, Miniature] = {}
@@ -326,6 +329,30 @@ async def _pause_is_the_end(request: ProviderRequest) -> Reply:
     except AttemptError as failure:
         await asyncio.sleep(call.next_wait_s(failure))
     return await converse(request, call)
+
+
+# What it remembers of an outage that is over.
+
+
+#: For how many seconds each call waits before it begins, by the loop that they share.
+_COOL_DOWN_S: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
+
+
+class _Cooling(StudCall):
+    def next_wait_s(self, failure: AttemptError) -> float:
+        loop = asyncio.get_running_loop()
+        _COOL_DOWN_S[loop] = 2 * _COOL_DOWN_S.get(loop, 0.25)
+        return super().next_wait_s(failure)
+
+
+@miniature(
+    "cool-down-only-grows",
+    "Doubles the cool-down of all its calls at each failure, and never takes it back",
+    fails="liveness.settles",
+)
+async def _cool_down_only_grows(request: ProviderRequest) -> Reply:
+    await asyncio.sleep(_COOL_DOWN_S.get(asyncio.get_running_loop(), 0.0))
+    return await converse(request, _Cooling(request))
 
 
 # What the evidence checks are for.

@@ -48,6 +48,7 @@ class SubjectEntry:
         model: id of the error model that it is right by, or made to fail by.
         shown_by: id of the scenario that shows a miniature, where it says so itself.
         origin: the public bug that a miniature has.
+        found_by: whether that scenario shows it as it is written, or only to who explores it.
         dialect: the API that it speaks.
         extra: of the distribution that installs what it needs.
         cannot: what a client does in the real world and not in the simulated one.
@@ -63,6 +64,7 @@ class SubjectEntry:
     model: str = "stud-cli"
     shown_by: str | None = None
     origin: str | None = None
+    found_by: Literal["run", "explore"] = "run"
     dialect: str = "openai-chat"
     extra: str | None = None
     cannot: tuple[str, ...] = ()
@@ -76,6 +78,7 @@ _MINIATURES = {
     "harness.subjects.store_miniatures": "STORE_MINIATURES",
     "harness.subjects.runtime_miniatures": "RUNTIME_MINIATURES",
     "harness.subjects.agent_miniatures": "AGENT_MINIATURES",
+    "harness.subjects.race_miniatures": "RACE_MINIATURES",
 }
 _MINIATURE_PREFIX = "mini-"
 
@@ -120,6 +123,7 @@ def catalog() -> tuple[SubjectEntry, ...]:
             model=item.model,
             shown_by=item.shown_by,
             origin=item.origin,
+            found_by=item.found_by,
         )
         for id_, item in _miniatures().items()
     )

@@ -58,7 +58,7 @@ LIBRARIES: dict[str, set[str]] = {
     "sim": {"simpy", "time_machine"},
     "fakes": {"h11"},
     "oracle": {"jsonschema"},
-    "explore": {"hypothesis", "ruamel"},
+    "explore": {"hypothesis", "pydantic"},
     "subjects": {"h11", "jsonschema", "referencing"},
     "render": {"jinja2", "junitparser", "markupsafe"},
     "cli": {"click", "rich"},

@@ -43,6 +43,14 @@ def test_only_a_provider_can_be_served() -> None:
         check_servable(scenario(role="runtime"))
 
 
+def test_a_jitter_cannot_be_served() -> None:
+    """What is judged by it would not be what the client saw."""
+    even = scenario()
+    provider = even.provider.model_copy(update={"jitter": 1})
+    with pytest.raises(InputError, match="the jitter cannot be served"):
+        check_servable(even.model_copy(update={"provider": provider}))
+
+
 def test_a_base_url_has_the_path_of_the_real_one() -> None:
     """That of the scenario's own endpoint, or of the API."""
     served = scenario()

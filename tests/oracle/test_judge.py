@@ -159,8 +159,9 @@ def _by_check(model: ErrorModel, trace: Trace) -> dict[str, list[Finding]]:
     return found
 
 
-#: Planted as subjects in the tests of their roles, or as the logs of other systems.
-_ELSEWHERE = ("tool.", "store.", "extension.", "backoff.declared")
+#: Planted as subjects in the tests of their roles, as the logs of other systems, or in a file of
+#: their own because they judge what no sentence says.
+_ELSEWHERE = ("tool.", "store.", "extension.", "backoff.declared", "liveness.")
 
 
 def test_every_check_is_planted_below(model: ErrorModel) -> None:
@@ -260,8 +261,9 @@ def test_every_check_and_every_requirement_know_each_other(model: ErrorModel) ->
     for info in infos.values():
         assert info.says.endswith("."), info.id
         assert info.title, info.id
-        # Evidence is about the run, not about what a source document asks.
-        assert bool(info.requirements) != info.id.startswith("evidence."), info.id
+        # Evidence is about the run, and by when all settles is the scenario's word: neither is
+        # what a source document asks.
+        assert bool(info.requirements) != info.id.startswith(("evidence.", "liveness.")), info.id
 
 
 def test_calls_attempts_and_waits_are_marked_for_the_report(model: ErrorModel) -> None:

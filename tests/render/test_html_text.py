@@ -23,7 +23,7 @@ REPORTS = {
     "hostile": sample.hostile_report(),
 }
 PAGES = {name: html_report(report) for name, report in REPORTS.items()}
-VOID = {"meta", "br", "input", "link", "img", "hr"}
+VOID = {"meta", "br", "col", "input", "link", "img", "hr"}
 
 
 class Outline(HTMLParser):

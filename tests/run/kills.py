@@ -29,6 +29,7 @@ SHOWN_BY = {
     "mini-one-attempt-more": "rate-limits/six-failures-then-terminal",
     "mini-one-sided-jitter": "rate-limits/jitter-over-seeds",
     "mini-pause-is-the-end": "provider-limits/slow-model-in-time",
+    "mini-cool-down-only-grows": "provider-transient/outage-is-over",
     "mini-retries-400": "provider-transient/context-length-exceeded",
     "mini-retries-after-the-end": "provider-transient/statuses-without-a-rule",
     "mini-sleeps-short": "rate-limits/retry-after-integer",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from harness.run import drive_store
+from harness.run.expand import crash_after
 from harness.subjects.bind_store import session_store
 from harness.subjects.reference_store import FileStore, reference_store, reference_store_async
 from tests.run.store_runs import Memory, drive, facts, outcomes, scenario, write
@@ -27,6 +28,21 @@ def test_a_store_is_asked_in_the_order_of_the_tasks(store: Any) -> None:
     assert wrote["value_sha256"] == answer["value_sha256"]
     assert read["session"] == "alpha"
     assert [item["op"] for item in facts(trace, "disk.acted")] == [f"d{n}" for n in range(1, 8)]
+
+
+@pytest.mark.parametrize("store", [reference_store, reference_store_async], ids=lambda b: b.id)
+@pytest.mark.parametrize("seq", [1, 2, 3])
+def test_a_process_may_die_before_it_was_asked_anything(store: Any, seq: int) -> None:
+    """Right after the run began, its process started, or its first call did."""
+    trace = drive(store, crash_after(scenario(write("first", 1)), seq))
+    assert trace.footer.ending == "completed"
+    assert [item["life"] for item in facts(trace, "process.started")][-1] == 2
+    (crash,) = trace.of_kind("process.crashed")
+    # What the disk makes of it comes first, and nothing else does.
+    assert {event.kind for event in trace.events[seq : crash.seq - 1]} == {
+        "disk.survived",
+        "fault.fired",
+    }
 
 
 @pytest.mark.parametrize("inline", [True, False], ids=["inline", "apart"])

@@ -8,8 +8,10 @@ import pytest
 
 from harness.errors import HarnessError, InputError
 from harness.load.payloads import load_dialect
+from harness.model.duration import SECOND_NS
 from harness.model.fault import HttpError
 from harness.model.scenario import Scenario
+from harness.model.vary import Settle, Vary
 from harness.run.spoken import cannot_be_said, payloads_of, spoken
 from harness.subjects.binding import Binding, provider_adapter
 
@@ -41,6 +43,24 @@ def test_it_is_done_once() -> None:
     """What is spoken already stays as it is."""
     played = spoken(scenario(), adapter())
     assert spoken(played, adapter()) is played
+
+
+def test_what_may_vary_is_left_out_and_faults_end_when_they_should() -> None:
+    """A run is one of what is written; what it says of other runs is no part of it."""
+    written = scenario(faults=[LIMITED])
+    vary = Vary.model_validate({"may_lack": ["f"]})
+    settle = Settle.model_validate({"faults_end": "10s"})
+    played = spoken(
+        written.model_copy(update={"vary": vary, "settle": settle}),
+        adapter(),
+    )
+    assert played.vary is None
+    assert played.settle == settle
+    assert [rule.when.until_time for rule in played.provider.faults] == [10 * SECOND_NS]
+    assert spoken(played, adapter()) is played
+    assert spoken(written.model_copy(update={"vary": vary}), adapter()) == spoken(
+        written, adapter()
+    )
 
 
 def test_a_place_of_the_scenarios_own_stays() -> None:

@@ -37,6 +37,7 @@ FAMILIES = {
     "tool-contract": 12,
     "extension-contract": 10,
     "session-store-contract": 10,
+    "exploration": 6,
     "shared": 18,
     "relavium": 40,
     "afk": 50,

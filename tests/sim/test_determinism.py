@@ -53,6 +53,9 @@ def synchronous():
     with ThreadPoolExecutor(7) as executor:
         for future in as_completed([executor.submit(work, n) for n in range(20)]):
             note("finished", error=str(future.exception()))
+    # As an executor that is shut down keeps the threads that it joins.
+    made = {threading.Thread(name=str(number)) for number in range(60)}
+    note("threads", order=[thread.name for thread in made])
 
 digest = hashlib.sha256()
 count = 0

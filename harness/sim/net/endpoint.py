@@ -158,7 +158,7 @@ class Endpoint:
             )
             self._transmit(self.peer._on_request_bytes, payload, call)
         else:
-            self._transmit(self.peer._on_data, payload)
+            self._transmit(self.peer._on_data, payload, self.kernel.now_ns)
         return len(payload)
 
     def read(self, limit: int) -> bytes | None:
@@ -237,13 +237,15 @@ class Endpoint:
         self.last_call_id = call
         self._on_data(data)
 
-    def _on_data(self, data: bytes) -> None:
+    def _on_data(self, data: bytes, sent_ns: int = 0) -> None:
         if self.closed or self._reset_errno:
             # Whoever sends to a closed socket is answered with a reset (RFC 9293, 3.10.7.1).
             self._transmit(self.peer._on_reset)
             return
         if self.is_subject:
-            self._record("net.delivered", bytes_count=len(data))
+            # Where each delivery takes as long as the next one, its own time says this, too.
+            told = {"sent_ns": sent_ns} if self._network.jitter_ns else {}
+            self._record("net.delivered", bytes_count=len(data), **told)
         if not self._deaf:
             self.rx += data
             self._notify()

@@ -23,6 +23,7 @@ from harness.sim.patches import (
     clocks,
     entropy,
     files,
+    in_order,
     listings,
     machine,
     processes,
@@ -60,12 +61,13 @@ def install() -> None:
 
 
 def install_late() -> None:
-    """Patch extension modules that were imported since; called at the start of each run."""
+    """Patch libraries that were imported since; called at the start of each run."""
     assert _installation is not None
-    for name in by_name.MODULES:
-        if name in sys.modules and name not in _late:
-            _late.add(name)
-            _installation.apply(by_name.patches_of(name))
+    for named in (by_name, in_order):
+        for name in named.MODULES:
+            if name in sys.modules and name not in _late:
+                _late.add(name)
+                _installation.apply(named.patches_of(name))
 
 
 def uninstall() -> None:

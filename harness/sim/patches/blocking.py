@@ -21,7 +21,7 @@ from harness.sim.executors import make_critical, make_future_hash, make_shutdown
 from harness.sim.locks import HybridLock, HybridRLock, HybridSimpleQueue
 from harness.sim.loop import new_event_loop
 from harness.sim.patches.registry import Patch, dispatching, named_like
-from harness.sim.threads import make_is_alive, make_join, make_start
+from harness.sim.threads import make_hash, make_init, make_is_alive, make_join, make_start
 
 __all__ = ["PATCHES"]
 
@@ -57,6 +57,8 @@ PATCHES: tuple[Patch, ...] = (
     Patch(threading, "RLock", _always(HybridRLock)),
     Patch(threading, "_CRLock", _always(HybridRLock)),
     Patch(queue, "SimpleQueue", _always(HybridSimpleQueue)),
+    Patch(threading.Thread, "__init__", make_init),
+    Patch(threading.Thread, "__hash__", make_hash),
     Patch(threading.Thread, "start", make_start),
     Patch(threading.Thread, "join", make_join),
     Patch(threading.Thread, "is_alive", make_is_alive),

@@ -66,6 +66,7 @@ class Agent(Services, ABC):
         super().__init__(surroundings)
         self.history: list[Message] = []
         self.turns = 0
+        self.turn: Turn | None = None
         self.running: asyncio.Task[RunResult] | None = None
         self._queue = asyncio.Lock()
 
@@ -79,15 +80,19 @@ class Agent(Services, ABC):
         async with self._queue:
             self.turns += 1
             turn = Turn(number=self.turns, text=text, started_s=time.monotonic(), messages=[])
+            self.turn = turn
             self.running = asyncio.ensure_future(self.whole_turn(turn))
             try:
                 return await self.running
             finally:
-                self.running = None
+                self.turn = self.running = None
 
     def cancel(self, scope: CancelScope, target: str | None) -> None:
         """Cancel the turn that runs; to cancel twice is to cancel once."""
-        if self.running is not None:
+        if self.turn is not None and not self.turn.begun:
+            # A task that is cancelled before its first step never takes one: it would have no end.
+            self.turn.cancelled = True
+        elif self.running is not None:
             self.running.cancel()
 
     async def close(self) -> None:
@@ -98,7 +103,10 @@ class Agent(Services, ABC):
     async def whole_turn(self, turn: Turn) -> RunResult:
         """Do the work of a turn and bring it to its one end."""
         try:
+            turn.begun = True
             self.turn_started(turn)
+            if turn.cancelled:
+                raise asyncio.CancelledError
             text = await self.in_time(turn, self.work(turn))
             end = Ended("degraded" if turn.degraded else "completed", None, "", text=text)
         except Ended as ended:

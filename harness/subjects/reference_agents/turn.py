@@ -70,6 +70,7 @@ class Turn:
         number: 1-based, within this process.
         steps: answers of the model; `executions`: of tools; `tokens`: as the provider counts.
         denials: denials of permission in a row.
+        begun: whether its work has begun; `cancelled`: whether it was cancelled before that.
     """
 
     number: int
@@ -81,3 +82,5 @@ class Turn:
     tokens: int = 0
     denials: int = 0
     degraded: bool = False
+    begun: bool = False
+    cancelled: bool = False

@@ -27,7 +27,7 @@ from harness.subjects.reference_runtime.stages import Workflow
 from harness.subjects.reference_runtime.telling import Telling
 from harness.subjects.reference_runtime.tools import ToolRunner
 
-__all__ = ["RUNTIME_MINIATURES", "OpenLock", "wrong"]
+__all__ = ["RUNTIME_MINIATURES", "OpenLock", "reference_with", "wrong"]
 
 RUNTIME_MINIATURES: dict[str, Miniature] = {}
 
@@ -62,14 +62,15 @@ def wrong(
 
     def register(part: _PartT) -> _PartT:
         bind = runtime(id=f"mini-runtime-{name}", title=title, declares=DECLARES, inline=True)
-        binding = bind(_with(part))
+        binding = bind(reference_with(part))
         RUNTIME_MINIATURES[binding.id] = Miniature(binding=binding, fails=fails, origin=origin)
         return part
 
     return register
 
 
-def _with(part: type[Any]) -> type[ReferenceRuntime]:
+def reference_with(part: type[Any]) -> type[ReferenceRuntime]:
+    """Return the reference runtime with `part` in the place of the part that it is made from."""
     made = part
     while not issubclass(made, ReferenceRuntime):
         name, owner = next((name, owner) for base, name, owner in _PLACES if issubclass(made, base))

@@ -1,0 +1,88 @@
+"""The pytest file of a failure: red as long as the failure is there, green once it is mended.
+
+It starts the command line in a process of its own and reads its JSON report. Both are interfaces
+that stay; and a simulated world has to be there before the subject's modules are imported, which
+in the process of a test is too late.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from harness.model.finding import Finding
+
+__all__ = ["pytest_text"]
+
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+
+_TEMPLATE = '''\
+"""One failure that exploring found: this fails as long as it is there.
+
+Run it where {command} can be: the scenario lies beside this file, and a subject that is a file is
+found from the folder in which pytest is started.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SCENARIO = Path(__file__).with_name({scenario!a})
+#: The check that fails, and the requirement of the model that it judges.
+FAILURE = {failure!a}
+OPTIONS = {options}
+
+
+def test_{name}() -> None:
+    """The subject does in this scenario what the error model says."""
+    command = [sys.executable, "-m", "harness.cli", "run", str(SCENARIO), *OPTIONS]
+    done = subprocess.run(
+        [*command, "--json", "-", "--quiet"], capture_output=True, text=True, check=False
+    )
+    # 0: it conforms; 1: something fails; 3: something proves nothing.
+    assert done.returncode in (0, 1, 3), done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    failing = [
+        f"{{finding['check']}}: expected {{finding['expected']}}, observed {{finding['observed']}}"
+        for finding in run["findings"]
+        if finding["verdict"] == "FAIL" and [finding["check"], finding["requirement"]] == FAILURE
+    ]
+    assert not failing, "\\n".join([*failing, "Look at it with: " + run["replay"]])
+    # Nothing failed because nothing happened would be no better.
+    assert run["ending"] == "completed", run["ending_detail"]
+    judged = [item for item in run["findings"] if item["requirement"] and item["judged"]]
+    assert judged, "the run proves nothing: no requirement of the model was judged"
+'''
+
+
+def pytest_text(
+    scenario_file: str,
+    finding: Finding,
+    *,
+    subject: str,
+    model: str,
+    readings: Mapping[str, str],
+) -> str:
+    """Return the text of a pytest file.
+
+    Args:
+        scenario_file: name of the scenario's file in the same folder.
+        finding: the failure, as the smallest run shows it.
+        subject: as the command line names it.
+        model: the same.
+        readings: interpretation switches that were chosen.
+    """
+    options = ["--subject", subject, "--model", model]
+    for switch, option in sorted(readings.items()):
+        options += ["--reading", f"{switch}={option}"]
+    lines = "".join(f"    {option!a},\n" for option in options)
+    return _TEMPLATE.format(
+        command="faultclock run",
+        scenario=scenario_file,
+        failure=[finding.check, finding.requirement],
+        options=f"[\n{lines}]",
+        name=_NO_NAME.sub("_", finding.check.lower()).strip("_") + "_holds",
+    )

@@ -1,0 +1,173 @@
+"""Lanes: who the things that are due belong to, and what each of these is called on a tape.
+
+A lane is a task, a thread, the patience of a thread, one direction of a connection, all other
+callbacks of one event loop, or the world itself. Within a lane the order is kept: transports rely
+on the order in which they ask their loop to call back, and a network keeps its own.
+
+A name is the same in every process. The first word says what kind of lane it is, so no two kinds
+can collide. What a subject calls its tasks is taken over where it is short and plain; addresses
+are taken out, since they differ in every process, and what is called the same is numbered in the
+order of its making.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.tasks
+import hashlib
+import re
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from harness.sim.actors import Deadline, Wake
+from harness.sim.env import Call, Entry
+from harness.sim.handles import SimHandle, SimTask, SimTimerHandle
+
+__all__ = ["Lane", "Lanes", "plain_name"]
+
+#: What runs coroutines, in C and in Python.
+_TASKS = (asyncio.Task, asyncio.tasks._PyTask)  # type: ignore[attr-defined]
+#: Addresses, and numbers that are as long as one: what `repr`, `id` and `hash` put into names.
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}|[0-9]{12,}")
+#: What a name may be made of. The tilde is left out: it begins a number or a digest of ours.
+_STRANGE = re.compile(r"[^ -}]")
+_NAME_MAX = 64
+_KEPT = 40
+_DIGITS = 8
+
+
+class Lane:
+    """One lane, and where it stands.
+
+    Attributes:
+        name: on a tape; empty until the code that made its task has come to rest, as a task may
+            get its name only then.
+        step: 0-based number of its next step.
+        head: its next entry; None while it has nothing to do.
+        seq: when that became due, among all entries.
+        rest: (seq, entry) of what is due after that.
+        base: what `Order` counts from, to tell how many went before the head.
+        due: that, and how many a tape lets go before it.
+        told: how many others a tape lets go before each step, by its number.
+        priority: where priorities decide.
+    """
+
+    __slots__ = ("base", "due", "head", "name", "priority", "rest", "seq", "step", "told")
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.step = 0
+        self.head: Entry | None = None
+        self.seq = 0
+        self.rest: deque[tuple[int, Entry]] = deque()
+        self.base = 0
+        self.due = 0
+        self.told: Mapping[int, int] | None = None
+        self.priority: float | None = None
+
+    def wait(self) -> None:
+        """Take from the tape how long the head has to wait."""
+        self.due = self.base if self.told is None else self.base + self.told.get(self.step, 0)
+
+
+class Lanes:
+    """The lanes of one world.
+
+    Args:
+        told: what a tape says of the steps of each lane, by its name.
+
+    Attributes:
+        unnamed: the lanes of new tasks, for `name_them`.
+    """
+
+    def __init__(self, told: Mapping[str, Mapping[int, int]]) -> None:
+        self._told = told
+        self._known: dict[tuple[str, Any], Lane] = {}
+        self._called: dict[str, int] = {}
+        self.unnamed: list[tuple[Lane, Any]] = []
+
+    def of(self, entry: Entry) -> Lane:
+        """Return the lane of an entry that is not cancelled."""
+        kind = entry.__class__
+        if kind is SimHandle or kind is SimTimerHandle:
+            try:
+                owner = entry._callback.__self__
+            except Exception:  # noqa: BLE001 - a subject's object may answer with anything
+                owner = None
+            # The commonest class first: this is done for every event.
+            if owner.__class__ is SimTask or isinstance(owner, _TASKS):
+                task: Any = owner
+                try:
+                    lane: Lane = task._lane
+                except AttributeError:
+                    lane = self._of_new_task(task)
+                # Who cancels a task is not the task: which of the two is first is a race.
+                if getattr(entry._callback, "__name__", "") != "cancel":
+                    return lane
+            return self._of("loop", entry._loop.number)
+        if kind is Wake:
+            return self._of("thread", entry.actor.number)
+        if kind is Deadline:
+            return self._of("deadline", entry.wake.actor.number)
+        if kind is Call:
+            name = getattr(getattr(entry.function, "__self__", None), "lane", None)
+            if isinstance(name, str):
+                return self._of("net", name)
+        return self._of("world", None)
+
+    def name_them(self) -> None:
+        """Name the lanes of new tasks, in the order of their making."""
+        for lane, task in self.unnamed:
+            name = self._unique(f"task/{_loop_number(task)}/{plain_name(_name_of(task))}")
+            lane.name = name
+            lane.told = self._told.get(name)
+            lane.wait()
+        self.unnamed.clear()
+
+    def _of(self, kind: str, which: Any) -> Lane:
+        key = (kind, which)
+        lane = self._known.get(key)
+        if lane is None:
+            name = kind if which is None else f"{kind}/{which}"
+            lane = self._known[key] = Lane(name)
+            lane.told = self._told.get(name)
+        return lane
+
+    def _of_new_task(self, task: Any) -> Lane:
+        lane = Lane()
+        try:
+            task._lane = lane
+        except AttributeError:
+            # A task of somebody else's making that cannot be marked goes with its loop's callbacks.
+            return self._of("loop", _loop_number(task))
+        self.unnamed.append((lane, task))
+        return lane
+
+    def _unique(self, name: str) -> str:
+        number = self._called.get(name, 0) + 1
+        self._called[name] = number
+        return name if number == 1 else f"{name}~{number}"
+
+
+def plain_name(name: str) -> str:
+    """Return a name without addresses: short printable ASCII, the same in every process.
+
+    What is too long or strange is cut, and told apart by a digest of the whole.
+    """
+    name = _ADDRESS.sub("#", name)
+    if len(name) <= _NAME_MAX and not _STRANGE.search(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{_STRANGE.sub('_', name[:_KEPT])}~{digest[:_DIGITS]}"
+
+
+def _name_of(task: Any) -> str:
+    try:
+        return str(task.get_name())
+    except Exception:  # noqa: BLE001 - a subject's own class may answer with anything
+        return ""
+
+
+def _loop_number(task: Any) -> int:
+    return getattr(getattr(task, "_loop", None), "number", 0)

@@ -1,0 +1,273 @@
+"""An exploration is the same whoever makes its runs, and none of them is lost or counted twice."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from itertools import count
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError
+from harness.explore.engine import ExploreRequest, Interrupted, explore
+from harness.explore.trial import rerun
+from harness.model.error_model import ErrorModel
+from harness.model.exploration import Exploration, Reached, Tried
+from harness.model.finding import Verdict
+from harness.model.scenario import scenario_digest
+from harness.model.token import coordinates_of
+from harness.subjects.binding import Binding
+from tests.explore.worlds import deadly, varying
+from tests.run.conftest import limited, small
+from tests.run.unsteady_subjects import binding_of, of_process_state
+
+RUNS = 10
+
+
+class Backwards(Executor):
+    """Holds four tasks, and finishes the newest first; the oldest come last of all.
+
+    Args:
+        total: how many tasks there will be.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.left = total
+        self.held: list[tuple[Future[Any], Any]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Do it now, and say so later."""
+        future: Future[Any] = Future()
+        self.held.append((future, fn(*args, **kwargs)))
+        self.left -= 1
+        while self.held and (len(self.held) == 4 or not self.left):
+            done, result = self.held.pop()
+            done.set_result(result)
+        return future
+
+
+class Kept:
+    """A ledger in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[tuple[Tried, Reached]]] = []
+
+    def done(
+        self, scenario: str, variant: str | None, digest: str
+    ) -> Sequence[tuple[Tried, Reached]]:
+        """Return what was recorded of one scenario; the digest has to be that of the test's."""
+        assert digest in {scenario_digest(item) for item in two_scenarios()}
+        return [
+            outcome
+            for batch in self.batches
+            for outcome in batch
+            if (outcome[0].scenario, outcome[0].variant) == (scenario, variant)
+        ]
+
+    def record(self, batch: Sequence[tuple[Tried, Reached]]) -> None:
+        """Keep a batch."""
+        self.batches.append(list(batch))
+
+    @property
+    def names(self) -> list[tuple[str, int]]:
+        """Which runs were recorded."""
+        return [(tried.scenario, tried.number) for batch in self.batches for tried, _ in batch]
+
+
+def two_scenarios() -> tuple[Any, ...]:
+    """Return two that a subject without patience fails in some runs."""
+    return (varying(), varying(id="tests/other", tasks=[{"id": "one"}, {"id": "two", "at": "1s"}]))
+
+
+def asked(model: ErrorModel, binding: Binding, **options: Any) -> ExploreRequest:
+    """Return a request of few runs."""
+    values: dict[str, Any] = {
+        "scenarios": two_scenarios(),
+        "binding": binding,
+        "subject_spec": binding.id,
+        "model": model,
+        "runs": RUNS,
+    }
+    return ExploreRequest(**(values | options))
+
+
+@pytest.fixture(scope="module")
+def hasty(bound: Callable[[str], Binding]) -> Binding:
+    """Return a subject that ignores Retry-After."""
+    return bound("mini-ignores-retry-after")
+
+
+@pytest.fixture(scope="module")
+def serial(model: ErrorModel, hasty: Binding) -> Exploration:
+    """Return what one worker found."""
+    return explore(asked(model, hasty))
+
+
+def test_failures_are_grouped_and_lead_back_to_their_first_run(
+    model: ErrorModel, hasty: Binding, serial: Exploration
+) -> None:
+    """The token of a group makes that run again, whatever the process."""
+    assert serial.complete
+    assert serial.runs == 2 * RUNS
+    (group, *_) = serial.groups
+    assert group.finding.check == "backoff.retry-after"
+    assert 1 < group.runs < serial.runs
+    assert group.elsewhere == ("tests/other",)
+    assert coordinates_of(group.token) == group.coordinates
+    trace = rerun(varying(), hasty, group.coordinates)
+    kept = Kept()
+    explore(asked(model, hasty, runs=group.first), ledger=kept)
+    (first,) = (
+        tried
+        for batch in kept.batches
+        for tried, _ in batch
+        if (tried.scenario, tried.number) == (group.scenario, group.first)
+    )
+    assert trace.footer.digest == first.trace_digest
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_the_size_of_a_chunk_changes_nothing(
+    model: ErrorModel, hasty: Binding, serial: Exploration, size: int
+) -> None:
+    """Two workers and chunks of any size find what one worker finds."""
+    assert explore(asked(model, hasty, workers=2, chunk=size)) == serial
+
+
+def test_the_order_in_which_runs_finish_changes_nothing(
+    model: ErrorModel, hasty: Binding, serial: Exploration
+) -> None:
+    """Not even if the first comes last."""
+    size = 3
+    chunks = -(-2 * RUNS // size)
+    request = asked(
+        model, hasty, workers=2, chunk=size, executor=lambda: Backwards(chunks), isolate=False
+    )
+    kept = Kept()
+    assert explore(request, ledger=kept) == serial
+    order = [name for name in kept.names if name[0] == "tests/varying"]
+    assert order != sorted(order)
+
+
+def test_workers_that_inherit_nothing_find_the_same(
+    model: ErrorModel, hasty: Binding, serial: Exploration
+) -> None:
+    """They load the subject by the name that it was given."""
+
+    def fresh() -> Executor:
+        return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+
+    assert explore(asked(model, hasty, executor=fresh)) == serial
+
+
+def test_a_time_limit_ends_with_a_whole_prefix(
+    model: ErrorModel, hasty: Binding, serial: Exploration
+) -> None:
+    """What began is finished, and no run is there whose forerunner is not."""
+    times = count()
+    request = asked(
+        model, hasty, time_s=2 * RUNS - 4, clock=lambda: float(next(times)), workers=2, chunk=3
+    )
+    kept = Kept()
+    cut = explore(request, ledger=kept)
+    assert not cut.complete
+    assert cut.runs == len(kept.names) == 2 * RUNS - 5
+    for scenario in two_scenarios():
+        numbers = sorted(number for name, number in kept.names if name == scenario.id)
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert cut.groups[0].coordinates == serial.groups[0].coordinates
+
+
+def test_without_a_number_of_runs_the_time_alone_ends_it(model: ErrorModel, hasty: Binding) -> None:
+    """Then it is complete: as many as fitted were asked for."""
+    times = count()
+    request = asked(model, hasty, runs=None, time_s=4, clock=lambda: float(next(times)))
+    exploration = explore(request)
+    assert exploration.complete
+    assert exploration.runs == 3
+
+
+def test_an_interrupted_exploration_is_kept_told_and_continued(
+    model: ErrorModel, hasty: Binding, serial: Exploration
+) -> None:
+    """Continued, it makes the runs that are missing, each once, and ends as if nothing had been."""
+    kept = Kept()
+    made = count(1)
+
+    def stop(_: Tried) -> None:
+        if next(made) == 9:
+            raise KeyboardInterrupt
+
+    request = asked(model, hasty, workers=2, chunk=2)
+    with pytest.raises(Interrupted) as stopped:
+        explore(request, ledger=kept, on_run=stop)
+    early = stopped.value.exploration
+    assert not early.complete
+    assert early.runs == len(kept.names) >= 9
+    before = len(kept.names)
+    assert explore(request, ledger=kept) == serial
+    assert len(kept.names) == len(set(kept.names)) == 2 * RUNS > before
+
+
+def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
+    model: ErrorModel,
+) -> None:
+    """It proves nothing, and costs no other run anything."""
+    scenario = small(
+        tasks=[{"id": "ask", "prompt": "live"}],
+        vary={"values": {"tasks.ask.prompt": {"any_of": ["die", "live long", "and prosper"]}}},
+    )
+    kept = Kept()
+    kept.done = lambda *_: ()  # type: ignore[method-assign]
+    request = asked(model, deadly, scenarios=(scenario,), workers=2, chunk=3, runs=12)
+    exploration = explore(request, ledger=kept)
+    tried = {item.number: item for batch in kept.batches for item, _ in batch}
+    assert sorted(tried) == list(range(1, 13))
+    died = [item for item in tried.values() if item.ending == "harness_error"]
+    assert 0 < len(died) < 12
+    assert all(item.verdict is Verdict.INCONCLUSIVE for item in died)
+    assert exploration.runs == 12
+    assert not exploration.groups
+
+
+def test_what_is_not_the_same_twice_is_no_failure_of_the_subject(model: ErrorModel) -> None:
+    """It is told apart, with what differs, and the exploration is not green."""
+    scenario = small(provider=limited(retry_after="2"))
+    counting = binding_of("counting", of_process_state(ends_at=99), inline=True)
+    request = asked(model, counting, scenarios=(scenario,), runs=4)
+    exploration = explore(request)
+    # Right the first time, and then each time a second later; the second process counts anew.
+    assert exploration.scenarios[0].totals["UNSTEADY"] == len(exploration.unsteady) == 3
+    assert not exploration.groups
+    assert exploration.verdict is Verdict.INCONCLUSIVE
+    assert exploration.unsteady[0].differs_at is not None
+
+
+def test_run_1_is_the_scenario_as_it_is_written(serial: Exploration) -> None:
+    """The exploration says what came of it, and which schedules were drawn for the others."""
+    (first, _) = serial.scenarios
+    assert first.as_written is Verdict.FAIL
+    assert sum(first.schedules.values()) == RUNS
+    assert first.schedules["tape"] >= 1
+    assert "backoff.retry-after" in serial.coverage.checks
+    assert "tests/varying#limited" in serial.coverage.faults
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scenarios": ()}, "no scenario"),
+        ({"runs": None}, "nothing ends"),
+        ({"scenarios": (small(), small())}, "selected twice"),
+        ({"scenarios": (small(role="runtime"),)}, "is for another role|for role runtime"),
+        ({"schedules": ()}, "no schedule"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(
+    model: ErrorModel, hasty: Binding, options: dict[str, Any], message: str
+) -> None:
+    """Before anything runs."""
+    with pytest.raises(InputError, match=message):
+        explore(asked(model, hasty, **options))

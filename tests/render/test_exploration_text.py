@@ -1,0 +1,73 @@
+"""What a terminal shows of an exploration."""
+
+from __future__ import annotations
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from harness.render.exploration_text import divergence_lines, exploration_lines
+from tests.render import sample_exploration as sample
+
+
+def lines_of(name: str, width: int = 96) -> list[str]:
+    """Return the lines about one of the samples."""
+    return list(exploration_lines(getattr(sample, f"{name}_exploration")(), width))
+
+
+def test_all_of_it_is_as_recorded(snapshot: SnapshotAssertion) -> None:
+    """A change of what people read is seen before it is shipped."""
+    assert "\n".join(lines_of("sample")) == snapshot
+
+
+@pytest.mark.parametrize("width", [80, 96, 100])
+def test_no_line_is_wider_than_the_terminal_but_a_command(width: int) -> None:
+    """What is copied must not be broken in two."""
+    wide = [line for line in lines_of("sample", width) if len(line) > width]
+    assert [line for line in wide if "faultclock " not in line] == []
+
+
+def test_the_first_difference_has_a_mark_and_is_told_in_full() -> None:
+    """Also where it does not fit into one line."""
+    long = "answers 401, invalid_api_key, and so on and on until the end of the column"
+    found = sample.parting()
+    row = found.rows[1].model_copy(update={"failing_text": long})
+    found = found.model_copy(update={"rows": (found.rows[0], row, *found.rows[2:])})
+    lines = divergence_lines(found, 80)
+    marks = [line[6] for line in lines[1:-1]]
+    assert marks.count("▶") == 1
+    assert marks[0] == " "
+    assert "≠" in marks
+    told = " ".join(line[8:].split(" │")[0].strip() for line in lines[2:5])
+    assert long in told
+    assert lines[-1].strip() == "▶ the first difference, ≠ further ones; 12 rows more"
+
+
+def test_hostile_text_reaches_no_terminal() -> None:
+    """Every line is free of control characters."""
+    text = "\n".join(lines_of("hostile"))
+    assert not {char for char in text if ord(char) < 32 and char != "\n"}
+    assert "\u202e" not in text
+    assert "\\x1b[31m" in text
+
+
+def test_an_exploration_without_failures_is_short() -> None:
+    """What was explored, what was reached, and the one sentence."""
+    lines = lines_of("passing")
+    assert lines[-1] == "✓ token-racer: no failure in 200 runs (seed 7)"
+    assert len(lines) < 12
+
+
+def test_an_exploration_without_runs_claims_nothing() -> None:
+    """It is no success."""
+    assert lines_of("empty")[-2:] == [
+        "? token-racer: nothing was proved in 0 runs (seed 7)",
+        "  ended before all runs that were asked for were made",
+    ]
+
+
+def test_of_many_failures_the_first_are_told_and_the_rest_is_counted() -> None:
+    """The reports have them all."""
+    many = sample.exploration(groups=tuple(sample.group(first=number) for number in range(1, 10)))
+    lines = list(exploration_lines(many))
+    assert sum(line.startswith("FAIL") for line in lines) == 6
+    assert "… and 3 more failures (--html shows all)" in lines

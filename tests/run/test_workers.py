@@ -1,0 +1,199 @@
+"""What is computed does not depend on who computes it, nor on who survives it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError, InternalError
+from harness.model.error_model import ErrorModel
+from harness.run.suite import SuiteRequest, run_suite
+from harness.run.workers import Serial, Shared, Workers, as_finished, in_order
+from harness.subjects.binding import Binding
+from tests.run.conftest import shipped
+
+ITEMS = tuple(range(23))
+
+
+def squares(items: tuple[int, ...]) -> list[int]:
+    """Do a chunk."""
+    return [item * item for item in items]
+
+
+def mortal(items: tuple[int, ...]) -> list[int]:
+    """Do a chunk; the number 13 kills whoever does it."""
+    if 13 in items:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return squares(items)
+
+
+def failing(items: tuple[int, ...]) -> list[int]:
+    """Do a chunk, but for one that has a 5."""
+    if 5 in items:
+        raise InputError("five")
+    return squares(items)
+
+
+def shared_value(shared: Shared[Any], items: tuple[int, ...]) -> list[object]:
+    """Return what the worker has."""
+    return [shared.get()] * len(items)
+
+
+def made_there() -> int:
+    """Make a value in a worker: one that tells which process made it."""
+    return os.getpid()
+
+
+def nothing(item: int) -> int:
+    """Stand for a result that nobody lived to tell."""
+    return -item
+
+
+def spawn() -> Executor:
+    """Return a worker that inherits nothing."""
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_items(jobs: int, size: int) -> None:
+    """However many do the work, in chunks of whatever size."""
+    with Workers(jobs) as workers:
+        found = tuple(in_order(workers, squares, ITEMS, size=size, lost=nothing))
+    assert found == tuple(squares(ITEMS))
+
+
+def test_the_items_are_read_no_further_than_there_are_workers() -> None:
+    """So whoever yields them may stop at any time, and nothing that was yielded is left undone."""
+    read: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in ITEMS:
+            read.append(item)
+            yield item
+
+    with Workers(2) as workers:
+        chunks = as_finished(workers, squares, items(), size=2, lost=nothing)
+        next(chunks)
+        assert len(read) <= workers.ahead * 2
+        left = [result for chunk in chunks for result in chunk.results]
+    assert len(left) == len(ITEMS) - 2
+
+
+def test_the_item_that_kills_its_worker_is_told_and_no_other_is_lost() -> None:
+    """All others are there once, those included that were in hand when it happened."""
+    with Workers(2) as workers:
+        found = tuple(in_order(workers, mortal, ITEMS, size=4, lost=nothing))
+    assert found == tuple(-13 if item == 13 else item * item for item in ITEMS)
+
+
+def test_what_a_task_raises_is_raised_where_its_result_is_read() -> None:
+    """An error of ours is no lost run."""
+    for jobs in (1, 2):
+        with pytest.raises(InputError, match="five"), Workers(jobs) as workers:
+            tuple(in_order(workers, failing, ITEMS, size=4, lost=nothing))
+
+
+def test_a_worker_that_was_forked_from_us_has_what_we_have() -> None:
+    """Even what cannot be pickled: nothing is sent but its name."""
+    shared = Shared(lambda: 7)
+    with Workers(2) as workers:
+        (found,) = in_order(workers, partial(_called, shared), (1,), size=1, lost=lambda _: 0)
+    assert found == 7
+    shared.close()
+
+
+def _called(shared: Shared[Callable[[], int]], items: tuple[int, ...]) -> list[int]:
+    return [shared.get()() for _ in items]
+
+
+def test_a_worker_that_was_not_makes_it_once() -> None:
+    """By the recipe, in its own process; a second chunk finds it made."""
+    shared = Shared(0, made_there)
+    with Workers(1, spawn) as workers:
+        found = set(in_order(workers, partial(shared_value, shared), (1, 2), size=1, lost=nothing))
+    shared.close()
+    assert len(found) == 1
+    assert found.isdisjoint({0, os.getpid()})
+
+
+def test_a_worker_with_another_hash_seed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets of strings would iterate in another order there."""
+    shared = Shared(0, made_there)
+    shared.close()
+    monkeypatch.setenv("PYTHONHASHSEED", "77")
+    with pytest.raises(InputError, match="another hash seed"):
+        shared.get()
+
+
+def test_what_nobody_has_and_nobody_can_make_is_an_error_of_ours() -> None:
+    """A value without a recipe is for workers that inherit it."""
+    shared = Shared(0)
+    shared.close()
+    with pytest.raises(InternalError, match="no recipe"):
+        shared.get()
+
+
+def test_a_recipe_that_cannot_be_sent_is_refused_at_once() -> None:
+    """And not in the middle of a thousand runs."""
+    with pytest.raises(InputError, match="cannot be sent"):
+        Shared(0, lambda: 1)
+
+
+def test_after_an_error_no_worker_is_left() -> None:
+    """They are in no terminal's foreground: nobody but us would end them."""
+    pids: set[int] = set()
+
+    def interrupted() -> None:
+        with Workers(2) as workers:
+            for chunk in as_finished(workers, _pids, ITEMS, size=1, lost=nothing):
+                pids.update(chunk.results)
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert pids
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def _pids(items: tuple[int, ...]) -> list[int]:
+    return [os.getpid() for _ in items]
+
+
+def test_the_serial_executor_lets_a_ctrl_c_through() -> None:
+    """It belongs to the person, and to no future."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Serial().submit(interrupted)
+
+
+def test_a_suite_on_fresh_processes_gives_the_same_report(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """They load and warm the subject themselves, by the name that it was given."""
+    request = SuiteRequest(
+        scenarios=shipped()[:3], binding=bound("reference"), subject_spec="reference", model=model
+    )
+    here = run_suite(request)
+    there = run_suite(
+        SuiteRequest(
+            scenarios=request.scenarios,
+            binding=request.binding,
+            subject_spec="reference",
+            model=model,
+            executor=spawn,
+        )
+    )
+    assert there == here

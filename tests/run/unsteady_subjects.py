@@ -1,0 +1,83 @@
+"""Subjects that are not the same twice, each because of something else that is not simulated.
+
+All of them wait too long after a Retry-After of 2 seconds, so that each of their runs fails by
+itself; how much too long is what nobody can have again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.subjects.binding import Binding, provider_adapter
+from harness.subjects.ports import ProviderRequest
+
+__all__ = ["binding_of", "of_a_file", "of_addresses", "of_c_entropy", "of_process_state"]
+
+#: Looked up here, where nothing watches: a subject's C extension has it from its own import.
+_GETRANDOM = ctypes.CDLL(None).getrandom
+
+
+def binding_of(id_: str, too_long_s: Callable[[], float], *, inline: bool = False) -> Binding:
+    """Return a subject that waits that much more than it is asked to."""
+
+    def asks(request: ProviderRequest) -> str:
+        status = 429
+        while status == 429:
+            connection = http.client.HTTPSConnection("api.openai.com")
+            body = {"model": request.model, "messages": list(request.messages), "stream": False}
+            headers = {"content-type": "application/json", "authorization": "Bearer key"}
+            connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+            answer = connection.getresponse()
+            status, text = answer.status, answer.read()
+            if status == 429:
+                time.sleep(2 + too_long_s())
+        return str(json.loads(text)["choices"][0]["message"]["content"])
+
+    return provider_adapter(id=id_, inline=inline)(asks)
+
+
+def of_c_entropy() -> float:
+    """Ask the system itself, as C code does."""
+    buffer = ctypes.create_string_buffer(4)
+    _GETRANDOM(buffer, 4, 0)
+    return 1 + int.from_bytes(buffer.raw, "big") / 1e9
+
+
+class _Thing:
+    """Has no hash of its own: its place in a set is where it lies in memory."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def of_addresses() -> float:
+    """Take the order of a set of objects for an order."""
+    order = "".join(f"{thing.number:02d}" for thing in {_Thing(number) for number in range(12)})
+    return 1 + int(order[:9]) / 1e9
+
+
+def of_a_file(path: Path) -> Callable[[], float]:
+    """Count in a file on the real disk."""
+
+    def too_long_s() -> float:
+        count = int(path.read_text("utf-8")) if path.exists() else 0
+        path.write_text(str(count + 1), "utf-8")
+        return 1.0 + count
+
+    return too_long_s
+
+
+def of_process_state(*, ends_at: int) -> Callable[[], float]:
+    """Count in the process, up to a number."""
+    counted = [0]
+
+    def too_long_s() -> float:
+        counted[0] = min(counted[0] + 1, ends_at)
+        return float(counted[0] - 1)
+
+    return too_long_s

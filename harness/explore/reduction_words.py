@@ -103,11 +103,15 @@ def _step(stream: str, number: int) -> str:
 def _lane(lane: str) -> str:
     """Return whom a lane belongs to."""
     kind, _, which = lane.partition("/")
-    if kind == "task":
+    if kind == "timer":
         loop, _, name = which.partition("/")
+        if not name:
+            return f"the timers of event loop {loop}"
         twin = _TWIN.fullmatch(name)
         words = (
-            f"the task {name}" if twin is None else f"the task {twin[1]} (number {twin[2]} of them)"
+            f"the timers of task {name}"
+            if twin is None
+            else f"the timers of task {twin[1]} (number {twin[2]} of them)"
         )
         return words if loop == "1" else f"{words} of event loop {loop}"
     if kind == "loop":

@@ -62,7 +62,7 @@ _COUNTING = frozenset(
 _PRESENCE, _ORDER, _DRAW, _VALUE, _SEED, _NAME = range(6)
 #: Streams whose name has the number of a task, a thread or a connection, in the order of making.
 _NUMBERED = re.compile(
-    r"(schedule/\d+/(?:task/\d+/\D*|thread/|deadline/|net/c)|latency/c)(\d{1,4})((?!\d).*)",
+    r"(schedule/\d+/(?:timer/\d+/\D*|thread/|deadline/|net/c)|latency/c)(\d{1,4})((?!\d).*)",
     re.DOTALL,
 )
 _SCHEDULE = "schedule/"

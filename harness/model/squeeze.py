@@ -22,9 +22,9 @@ _WORDS = (
     b"provider-limits/ provider-transient/ exploration/ rate-limits/retry-after- reference "
     b"latency/c1/client latency/c2/server pace/first/token/ overload/first lacks/ "
     b"vary/provider.faults. .when.attempts .delay vary/crashes. vary/cancels. "
-    b"schedule/2/task/1/Task-1\x00\x01 schedule/1/deadline/0\x00\x01 schedule/1/world\x00\x01 "
+    b"schedule/2/timer/1/Task-1\x00\x01 schedule/1/deadline/0\x00\x01 schedule/1/world\x00\x01 "
     b"schedule/1/net/c1/client\x01\x00\x01\x00\x01 2/connect\x01\x00\x01 schedule/1/thread/1\x01 "
-    b"schedule/1/loop/1\x01\x00\x01\x01\x01\x00\x02\x01\x01 schedule/1/task/1/Task-1\x01\x00\x01"
+    b"schedule/1/loop/1\x01\x00\x01\x01\x01\x00\x02\x01\x01 schedule/1/timer/1/Task-1\x01\x00\x01"
 )
 #: Probabilities have 16 bits, and never say that something is impossible.
 _ONE = 1 << 16

@@ -68,7 +68,10 @@ def new_handle(
 class SimTimerHandle(events.TimerHandle):
     """A callback that is due at a time."""
 
-    __slots__ = ()
+    __slots__ = ("_maker",)
+
+    #: The task that set it; None where none did, or where the order is not explored.
+    _maker: asyncio.Task[Any] | None
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class SimTimerHandle(events.TimerHandle):
         self._cancelled = False
         self._repr = None
         self._source_traceback = extract_stack() if loop._debug else None
+        self._maker = None
         # Comparing and hashing do with nanoseconds; only `when` must be seconds.
         self._when = at_ns
         self._scheduled = False
@@ -123,7 +127,7 @@ class SimTask(asyncio.Task[Any]):
 
     __slots__ = ("_lane", "_number")
     _number: int
-    #: What keeps the order of its steps; see `lanes`.
+    #: What keeps the order of its timers; see `lanes`.
     _lane: Lane
 
     def __init__(

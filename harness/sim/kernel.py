@@ -54,6 +54,7 @@ class Kernel(Scheduler):
 
     Attributes:
         actors: simulated threads in the order of their start; the first is the main one.
+        explored: whether the order of what is due is explored or played.
         loops: open event loops in the order of their creation.
         loops_made: how many there were so far.
         parts: what other parts of the world keep here, by name; it lives as long as the kernel.
@@ -75,6 +76,7 @@ class Kernel(Scheduler):
         order: Order | None = None,
     ) -> None:
         super().__init__(recorder, seed, epoch_ns, life=life, start_ns=start_ns, ready=order)
+        self.explored = order is not None
         self.limits = limits or Limits()
         self.actors: list[Actor] = []
         self.loops: dict[SimLoop, None] = {}

@@ -1,8 +1,12 @@
 """Lanes: who the things that are due belong to, and what each of these is called on a tape.
 
-A lane is a task, a thread, the patience of a thread, one direction of a connection, all other
-callbacks of one event loop, or the world itself. Within a lane the order is kept: transports rely
-on the order in which they ask their loop to call back, and a network keeps its own.
+A lane is a thread, the patience of a thread, one direction of a connection, all that one event
+loop was asked to call back soon, the timers that one task has set, or the world itself. Within a
+lane the order is kept. A network keeps its own; and a loop promises to call back "in the order in
+which they are registered" (Python documentation, asyncio, `loop.call_soon`), which holds for the
+steps of its tasks too, so code may rely on it. What it does not promise is the order of two timers
+that are due at one time ("undefined", `loop.call_later`), or what comes first of a timer, a packet
+and a thread.
 
 A name is the same in every process. The first word says what kind of lane it is, so no two kinds
 can collide. What a subject calls its tasks is taken over where it is short and plain; addresses
@@ -12,8 +16,6 @@ order of its making.
 
 from __future__ import annotations
 
-import asyncio
-import asyncio.tasks
 import hashlib
 import re
 from collections import deque
@@ -22,12 +24,10 @@ from typing import Any
 
 from harness.sim.actors import Deadline, Wake
 from harness.sim.env import Call, Entry
-from harness.sim.handles import SimHandle, SimTask, SimTimerHandle
+from harness.sim.handles import SimHandle, SimTimerHandle
 
 __all__ = ["Lane", "Lanes", "plain_name"]
 
-#: What runs coroutines, in C and in Python.
-_TASKS = (asyncio.Task, asyncio.tasks._PyTask)  # type: ignore[attr-defined]
 #: Addresses, and numbers that are as long as one: what `repr`, `id` and `hash` put into names.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}|[0-9]{12,}")
 #: What a name may be made of. The tilde is left out: it begins a number or a digest of ours.
@@ -41,8 +41,7 @@ class Lane:
     """One lane, and where it stands.
 
     Attributes:
-        name: on a tape; empty until the code that made its task has come to rest, as a task may
-            get its name only then.
+        name: on a tape; empty until the code that set its first timer has come to rest.
         step: 0-based number of its next step.
         head: its next entry; None while it has nothing to do.
         seq: when that became due, among all entries.
@@ -78,7 +77,7 @@ class Lanes:
         told: what a tape says of the steps of each lane, by its name.
 
     Attributes:
-        unnamed: the lanes of new tasks, for `name_them`.
+        unnamed: new lanes of tasks, for `name_them`.
     """
 
     def __init__(self, told: Mapping[str, Mapping[int, int]]) -> None:
@@ -90,22 +89,10 @@ class Lanes:
     def of(self, entry: Entry) -> Lane:
         """Return the lane of an entry that is not cancelled."""
         kind = entry.__class__
-        if kind is SimHandle or kind is SimTimerHandle:
-            try:
-                owner = entry._callback.__self__
-            except Exception:  # noqa: BLE001 - a subject's object may answer with anything
-                owner = None
-            # The commonest class first: this is done for every event.
-            if owner.__class__ is SimTask or isinstance(owner, _TASKS):
-                task: Any = owner
-                try:
-                    lane: Lane = task._lane
-                except AttributeError:
-                    lane = self._of_new_task(task)
-                # Who cancels a task is not the task: which of the two is first is a race.
-                if getattr(entry._callback, "__name__", "") != "cancel":
-                    return lane
+        if kind is SimHandle:
             return self._of("loop", entry._loop.number)
+        if kind is SimTimerHandle:
+            return self._of_timer(entry)
         if kind is Wake:
             return self._of("thread", entry.actor.number)
         if kind is Deadline:
@@ -116,10 +103,25 @@ class Lanes:
                 return self._of("net", name)
         return self._of("world", None)
 
+    def _of_timer(self, timer: SimTimerHandle) -> Lane:
+        number = timer._loop.number
+        soon = self._of("loop", number)
+        if soon.head is not None:
+            # A loop looks at its timers after what it has to do already: none can overtake that.
+            return soon
+        task: Any = timer._maker
+        if task is None:
+            return self._of("timer", number)
+        try:
+            lane: Lane = task._lane
+        except AttributeError:
+            lane = self._of_new_task(task)
+        return lane
+
     def name_them(self) -> None:
-        """Name the lanes of new tasks, in the order of their making."""
+        """Name the lanes of new tasks, in the order of their first timers."""
         for lane, task in self.unnamed:
-            name = self._unique(f"task/{_loop_number(task)}/{plain_name(_name_of(task))}")
+            name = self._unique(f"timer/{_loop_number(task)}/{plain_name(_name_of(task))}")
             lane.name = name
             lane.told = self._told.get(name)
             lane.wait()
@@ -139,8 +141,8 @@ class Lanes:
         try:
             task._lane = lane
         except AttributeError:
-            # A task of somebody else's making that cannot be marked goes with its loop's callbacks.
-            return self._of("loop", _loop_number(task))
+            # A task of somebody else's making that cannot be marked has no lane of its own.
+            return self._of("timer", _loop_number(task))
         self.unnamed.append((lane, task))
         return lane
 

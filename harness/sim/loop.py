@@ -156,6 +156,8 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         if self._closed or self._debug:
             self._check(callback, "call_at")
         handle = SimTimerHandle(at_ns, callback, args, self, context)
+        if self.kernel.explored:
+            handle._maker = asyncio.current_task(self)
         if at_ns < _NEVER_NS:
             self.env.schedule_at(handle, at_ns)
         return handle

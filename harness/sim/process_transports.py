@@ -268,7 +268,6 @@ class ProcessLoopMixin:
         child.watch(partial(_exited, loop, transport, child))
         try:
             await waiter
-            await _settled(loop)
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException:
@@ -276,18 +275,6 @@ class ProcessLoopMixin:
             await transport._wait()
             raise
         return transport
-
-
-async def _settled(loop: _Loop) -> None:
-    """Wait for the callbacks that the loop has by now, the protocol's `connection_made` being one.
-
-    The transport wakes its maker right after it has scheduled that one, and counts on an order in
-    which callbacks come before tasks. Where the order is explored, they need not.
-    """
-    reached = loop.create_future()
-    set_result = futures._set_result_unless_cancelled  # type: ignore[attr-defined]
-    loop.call_soon(set_result, reached, None)
-    await reached
 
 
 def _exited(loop: _Loop, transport: Any, child: Any) -> None:

@@ -1,6 +1,6 @@
 """Makes many runs twice, in two interpreters, and compares every byte.
 
-    python -m tests.soak [RUNS] [--seed N] [--subject ID]... [-o FOLDER]
+    python -m tests.soak [RUNS] [--first N] [--seed N] [--subject ID]... [-o FOLDER]
 
 The runs are a fixed mix: references of all roles, miniatures and the real clients that are
 installed, in scenarios of all families, as they are written and as an exploration would draw them,
@@ -89,10 +89,11 @@ class Tally:
         )
 
 
-def soak(runs: int, seed: int, subjects: tuple[str, ...], folder: Path) -> Tally:
+def soak(runs: int, seed: int, subjects: tuple[str, ...], folder: Path, *, first: int = 0) -> Tally:
     """Make `runs` double runs, telling of the progress, and return what they came to.
 
     Args:
+        first: number of the first one.
         subjects: ids of those to run; empty takes all.
         folder: where traces that differ are stored.
 
@@ -104,8 +105,8 @@ def soak(runs: int, seed: int, subjects: tuple[str, ...], folder: Path) -> Tally
     started_s = told_s = time.monotonic()
     try:
         _say(f"{runs:,} double runs, seed {seed}: two new interpreters for each {ROUND:,}")
-        for number, first in enumerate(range(0, runs, ROUND)):
-            numbers = range(first, min(first + ROUND, runs))
+        for number in range(first // ROUND, (first + runs - 1) // ROUND + 1):
+            numbers = range(max(first, number * ROUND), min(first + runs, (number + 1) * ROUND))
             with Pair(number, folder) as pair:
                 for both in pair.make(subjects or subjects_of(number), seed, numbers):
                     tally.add(both)
@@ -157,11 +158,13 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("runs", nargs="?", type=int, default=_RUNS, help="double runs to make")
     parser.add_argument("--seed", type=int, default=0, help="of the mix")
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--subject", action="append", default=[], metavar="ID|FILE.py:NAME")
     parser.add_argument("-o", "--output", default="reports/soak", help="folder for what differs")
     options = parser.parse_args(words)
     signal.signal(signal.SIGTERM, _stop)
-    tally = soak(options.runs, options.seed, tuple(options.subject), Path(options.output))
+    subjects, folder = tuple(options.subject), Path(options.output)
+    tally = soak(options.runs, options.seed, subjects, folder, first=options.first)
     return 1 if tally.differing else 0
 
 

@@ -1,7 +1,9 @@
-"""Sets of libraries whose members hash to their address, and which are gone through.
+"""Sets of libraries that are gone through, in an order that is another one in every process.
 
-anyio keeps the cancel scopes inside of a scope in a set, and cancels what is in them in its order:
-that is another one in every process. In the world they come in the order in which they were put in.
+anyio keeps the cancel scopes inside of a scope in a set, and cancels what is in them in its order,
+which is that of addresses: in the world they come in the order in which they were put in. botocore
+tells its features in the order of a set of texts, which is that of the hash seed: in the world they
+are sorted.
 """
 
 from __future__ import annotations
@@ -14,11 +16,6 @@ from harness.sim.actors import current
 from harness.sim.patches.registry import Patch, named_like
 
 __all__ = ["MODULES", "SetInOrder", "patches_of"]
-
-#: Module to class, and the attribute of its instances that is such a set.
-MODULES: dict[str, tuple[str, str]] = {
-    "anyio._backends._asyncio": ("CancelScope", "_child_scopes"),
-}
 
 
 class SetInOrder(dict[Any, None]):
@@ -41,15 +38,9 @@ class SetInOrder(dict[Any, None]):
         del self[item]
 
 
-def patches_of(module_name: str) -> Iterator[Patch]:
-    """Yield the patches of an imported module, where it is as we know it."""
-    class_name, attribute = MODULES[module_name]
-    owner = getattr(sys.modules[module_name], class_name, None)
-    if isinstance(owner, type):
-        yield Patch(owner, "__init__", _making(attribute))
+def _kept_in_order(attribute: str) -> Callable[[Any], Any]:
+    """Make an `__init__` after which that set is one of ours."""
 
-
-def _making(attribute: str) -> Callable[[Any], Any]:
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def replacement(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
@@ -60,3 +51,32 @@ def _making(attribute: str) -> Callable[[Any], Any]:
         return named_like(replacement, original)
 
     return make
+
+
+def _make_sorted_features(original: Callable[..., Any]) -> Callable[..., Any]:
+    def replacement(self: Any) -> Any:
+        parts = original(self)
+        if current() is None:
+            return parts
+        return [part._replace(name=",".join(sorted(part.name.split(",")))) for part in parts]
+
+    return named_like(replacement, original)
+
+
+#: Module to class, method, and how it is replaced.
+MODULES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
+    "anyio._backends._asyncio": ("CancelScope", "__init__", _kept_in_order("_child_scopes")),
+    "botocore.useragent": (
+        "UserAgentString",
+        "_build_feature_metadata",
+        _make_sorted_features,
+    ),
+}
+
+
+def patches_of(module_name: str) -> Iterator[Patch]:
+    """Yield the patches of an imported module, where it is as we know it."""
+    class_name, method, make = MODULES[module_name]
+    owner = getattr(sys.modules[module_name], class_name, None)
+    if isinstance(owner, type) and hasattr(owner, method):
+        yield Patch(owner, method, make)

@@ -23,6 +23,8 @@ MODELS := relavium afk kode-sdk error-matrix
 
 # Clients that are set side by side; more of them when more is installed.
 CENSUS := openai-async azure-openai httpx2-tenacity
+# What is explored: an agent that repeats an effect, but only after a crash at one certain moment.
+PLANTED := resume-finishes-the-batch
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format lint types tests soak bench lock clean FORCE
@@ -38,6 +40,7 @@ demo: $(VENV)/.demo ## run the headline scenarios against real clients and agent
 	@$(foreach model,$(MODELS),$(call judged_by,$(model)) &&) true
 	@echo "==> faultclock census $(CENSUS)"
 	@$(FAULTCLOCK) census $(CENSUS) --jobs $(JOBS) --quiet -o reports
+	@$(call explored,$(PLANTED))
 	@echo
 	@echo "The SDK as it ships does not follow the stud-cli document, and a small agent on top of it"
 	@echo "asks nobody and remembers nothing. The reports say where, sentence by sentence; the"
@@ -46,6 +49,9 @@ demo: $(VENV)/.demo ## run the headline scenarios against real clients and agent
 	@for subject in $(ADAPTERS) $(AGENTS); do echo "  reports/$$subject.html"; done
 	@echo "What three clients do about each of 107 failures, side by side, is in"
 	@echo "  reports/census.html"
+	@echo "A failure that comes and goes, the smallest run of it, and where it parts from one that"
+	@echo "passes, is in"
+	@echo "  reports/exploration.html"
 
 test: $(VENV)/.dev ## everything that must hold: ruff, mypy, pytest
 	@# The second environment is installed while mypy thinks.
@@ -96,6 +102,14 @@ define judged_by
   $(FAULTCLOCK) run shared --subject openai-agent --model "$(1)" --jobs $(JOBS) --quiet \
     --html "reports/openai-agent-by-$(1).html" || code=$$?; \
   test $$code -eq 1 || { echo "==> $(1): exit code $$code is a fault of ours" >&2; exit 1; }; }
+endef
+
+# A miniature with a planted bug, which is found: that is exit code 1.
+define explored
+{ echo "==> faultclock explore exploration/$(1) --subject mini-race-$(1)"; code=0; \
+  $(FAULTCLOCK) explore exploration/$(1) --subject "mini-race-$(1)" --runs 150 \
+    --workers $(JOBS) --quiet -o reports || code=$$?; \
+  test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
 endef
 
 # One subject against some families: the reports, and no other exit code than its own.

@@ -46,8 +46,15 @@ def shipped(role: Role = "provider_adapter") -> tuple[Scenario, ...]:
     return tuple(scenario for item in found for scenario in item.runnable)
 
 
+@cache
+def loaded_model(id_: str) -> ErrorModel:
+    """Return a shipped error model at its default readings, loaded once."""
+    return load_error_model(id_)
+
+
+@cache
 def shipped_scenario(id_: str) -> Scenario:
-    """Return one shipped scenario."""
+    """Return one shipped scenario, loaded once."""
     (found,) = find_scenarios((id_,))
     return found.scenario
 

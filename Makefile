@@ -78,7 +78,7 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
 
-bench: $(VENV)/.bench ## measure: loop, scenario runs, ordering rules
+bench: $(VENV)/.bench ## measure: loop, scenario runs, ordering rules, exploring
 	@set -eu; for script in benchmarks/*.py; do \
 	  case "$$script" in */_*) continue ;; esac; \
 	  echo "==> $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \

@@ -34,8 +34,8 @@ from harness.subjects.registry import SubjectEntry, catalog
 
 __all__ = ["PLANTED", "Search", "runs_to_find"]
 
-SEEDS = 10
-RUNS = 1_000
+SEEDS = 5
+RUNS = 300
 
 #: The miniatures that no scenario shows as it is written.
 PLANTED = tuple(entry for entry in catalog() if entry.found_by == "explore")

@@ -86,16 +86,21 @@ class UnknownNameError(InputError):
         kind: what was looked for, as a noun ("scenario").
         name: what was given.
         known: the names that exist; near ones are offered.
+        told: those of them that are told if none is near; None: all.
     """
 
     code = "unknown-name"
 
-    def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
+    def __init__(
+        self, kind: str, name: str, known: tuple[str, ...], told: tuple[str, ...] | None = None
+    ) -> None:
         near = get_close_matches(name, known, n=3)
+        shown = sorted(known if told is None else told)
+        more = f" and {len(known) - len(shown)} more" if len(shown) < len(known) else ""
         hint = (
             f"did you mean {' or '.join(repr(item) for item in near)}?"
             if near
-            else f"known: {', '.join(sorted(known)) or 'none'}"
+            else f"known: {', '.join(shown) or 'none'}{more}"
         )
         super().__init__(f"unknown {kind} {name!r}", hint=hint)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,8 @@ from harness.errors import HarnessError, InternalError, UnknownNameError
 
 __all__ = ["app"]
 
+#: Characters that are shown of a name that is too long for a file.
+_NAME_SHOWN = 60
 #: Name to module and to the line in the list; the modules are imported when called.
 _COMMANDS = {
     "run": ("run", "Run scenarios against a subject and judge what it did."),
@@ -153,6 +156,15 @@ def _told(error: Exception) -> int:
         return USAGE
     if isinstance(error, BrokenPipeError):
         return _output_closed()
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Whoever looks whether a file is there may meet it, so it is told once, here.
+        name = _visible(str(error.filename)[:_NAME_SHOWN])
+        click.echo(f"faultclock: {name}…: this is too long for the name of a file", err=True)
+        return USAGE
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        # Standard output may be a file on it; every other file says so itself.
+        click.echo("faultclock: the disk is full", err=True)
+        return USAGE
     if os.environ.get("FAULTCLOCK_DEBUG") == "1":
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
         return INTERNAL

@@ -48,8 +48,8 @@ The same scenarios, subject, seed and number of runs find the same, whatever the
 Ctrl-C ends it: what was finished is told, and with --history it is kept, for --resume.
 
 \b
-Exit codes: 0 no run fails, 1 some run fails, 2 wrong usage, 3 nothing fails but nothing is
-proved, or a run was not the same twice. 130 interrupted.
+Exit codes: 0 no run fails, 1 some run fails, 2 wrong usage, 3 nothing fails but not all is proved:
+a scenario had no run that passed, a run hung, or was not the same twice. 130 interrupted.
 """
 
 
@@ -73,7 +73,8 @@ proved, or a run was not the same twice. 130 interrupted.
     "time_s",
     callback=parse_seconds,
     metavar="DURATION",
-    help="Begin no more runs after this much real time, such as 60s or 10m.",
+    help="Begin no more runs after this much real time, such as 60s or 10m. What was found is made"
+    " smaller after that.",
 )
 @click.option(
     "--workers",
@@ -94,7 +95,7 @@ proved, or a run was not the same twice. 130 interrupted.
     "schedules",
     type=click.Choice(list(_SCHEDULES)),
     multiple=True,
-    help="Break ties only so: by chance, by priorities that some tasks lose (PCT), or first in "
+    help="Break ties only so: by chance, by priorities that some lanes lose (PCT), or first in "
     "first out. May be given again; the default is all of them, random most often.",
 )
 @click.option("--variant", metavar="NAME", help="Only this variant of scenarios with a matrix.")

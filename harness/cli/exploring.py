@@ -17,6 +17,8 @@ from harness.cli.explore_outputs import ExploreOutputs
 from harness.cli.explore_session import KeptSession
 from harness.cli.finding_text import columns
 from harness.cli.progress import Advance, bar
+from harness.cli.selection import without_root
+from harness.errors import InputError
 from harness.explore.engine import ExploreRequest, Interrupted, explore
 from harness.explore.followup import Followed, FollowUp, follow_up
 from harness.explore.shrink import RUNS_MAX
@@ -94,9 +96,15 @@ class Exploring:
         """Write what was asked for, tell it, and return the exit code.
 
         Raises:
-            InputError: a file cannot be written.
+            InputError: a file cannot be written; what was found is told all the same.
         """
-        files = self.outputs.write_failures(found.followed)
+        problem: InputError | None = None
+        files: Mapping[str, tuple[str, ...]] = {}
+        reports: tuple[str, ...] = ()
+        try:
+            files = self.outputs.write_failures(found.followed)
+        except InputError as error:
+            problem = error
         groups = tuple(
             group.model_copy(
                 update={"files": files.get(group.fingerprint, ()), "again": self._again(group)}
@@ -104,10 +112,15 @@ class Exploring:
             for group in found.exploration.groups
         )
         exploration = found.exploration.model_copy(update={"groups": groups})
-        reports = tuple(self.outputs.write_reports(exploration))
+        try:
+            reports = tuple(self.outputs.write_reports(exploration))
+        except InputError as error:
+            problem = problem or error
         err = self.outputs.takes_stdout
         for line in self._lines(found, self.outputs.seen_from(exploration, "."), reports):
             click.echo(line, err=err)
+        if problem is not None:
+            raise problem
         if found.interrupted:
             return INTERRUPTED
         codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK}
@@ -140,9 +153,10 @@ class Exploring:
         plan = FollowUp(
             request=self.request,
             model_spec=self.model_spec,
-            folder=self.outputs.folder or "",
+            folder=without_root(self.outputs.folder or ""),
             smaller=self.shrink,
             runs_max=self.shrink_runs or RUNS_MAX,
+            files=self.files,
         )
         doing = "making failures smaller" if self.shrink else "comparing failures"
         with bar(len(exploration.groups), quiet=self.quiet, doing=doing) as advance:

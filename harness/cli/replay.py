@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from harness.run.replay import ReplayResult
 
 __all__ = ["command"]
+
+_FINDING = re.compile(r"[Ff]-[0-9a-f]{10,12}")
 
 _EPILOG = """\
 WHAT is a trace file, a token (fc1.…), or the id of a finding in a report that was written with
@@ -80,12 +83,16 @@ def command(
 
     outputs = Outputs(trace_dir=trace_dir)
     outputs.check()
-    token = is_token(what) and not Path(what).exists()
+    token = is_token(what) and not _is_there(what)
     if report is None and not token:
         only = (("--scenario", scenario), ("--model", model), ("--reading", readings))
         for name, value in only:
             if value:
                 raise click.UsageError(f"{name} goes with a token or a finding, and not a trace")
+        if _FINDING.fullmatch(what) and not Path(what).exists():
+            raise InputError(
+                f"{what} is a finding, and no file", hint="say which report has it: --report FILE"
+            )
         return _trace(what, subject, outputs, inline=inline)
     if inline:
         raise click.UsageError("--inline goes with a trace: a token is run in two processes")
@@ -100,6 +107,14 @@ def command(
         readings=parse_readings(readings) or (wanted.readings if model is None else {}),
     )
     return replay_at(given, outputs, wall_limit_s=wall_limit)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:
+        # Long tokens are longer than the name of a file may be.
+        return False
 
 
 def _trace(path: str, subject: str | None, outputs: Outputs, *, inline: bool) -> int:

@@ -90,7 +90,7 @@ def of_finding(name: str, path: str) -> Wanted:
             f"{path} was made from stored traces, which do not say how to run them again",
             hint=f"run the trace of {name} itself again: faultclock replay TRACE",
         )
-    return _of_run(report, run)
+    return _of_run(report, run, path)
 
 
 def _of_group(report: Exploration, name: str, path: str) -> Wanted:
@@ -105,7 +105,15 @@ def _of_group(report: Exploration, name: str, path: str) -> Wanted:
             f"{path} has the failure {name} in {len(found)} scenarios",
             hint=f"replay it by its token: {where}",
         )
-    return Wanted(coordinates=found[0].coordinates, model=report.model, readings=report.readings)
+    # Its own command names what has no id.
+    options = dict(pairwise(_words(found[0].again, path)))
+    return Wanted(
+        coordinates=found[0].coordinates,
+        subject=options.get("--subject"),
+        scenario=options.get("--scenario"),
+        model=options.get("--model", report.model),
+        readings=report.readings,
+    )
 
 
 def _run_of(report: Report, name: str) -> RunReport | None:
@@ -117,9 +125,9 @@ def _run_of(report: Report, name: str) -> RunReport | None:
     return None
 
 
-def _of_run(report: Report, run: RunReport) -> Wanted:
+def _of_run(report: Report, run: RunReport, path: str) -> Wanted:
     """Return what a run was, as its report has it: its own command names what has no id."""
-    words = shlex.split(run.replay)
+    words = _words(run.replay, path)
     pairs = tuple(pairwise(words))
     options = dict(pairs)
     selector = words[2] if words[1:2] == ["run"] and len(words) > 2 else run.scenario
@@ -131,6 +139,13 @@ def _of_run(report: Report, run: RunReport) -> Wanted:
         model=options.get("--model", report.model),
         readings=parse_readings(readings) or report.readings,
     )
+
+
+def _words(command: str, path: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        raise InputError(f"{path}: {command!r} is no command line") from None
 
 
 def _ids(report: Report) -> list[str]:

@@ -45,6 +45,7 @@ class Origin:
         run: 1-based number of the first run that failed so.
         runs: how many of the exploration failed so.
         token: the first of them as a text that can be typed; empty: not known.
+        file: of the scenario that was explored; empty: it is shipped.
     """
 
     subject: str
@@ -55,6 +56,7 @@ class Origin:
     run: int
     runs: int
     token: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,21 @@ def artefacts(shrunk: Shrunk, mark: FailureMark, origin: Origin) -> Artefacts:
 def run_command(path: str, origin: Origin) -> str:
     """Return the command line that runs the scenario file at `path`."""
     words = ["faultclock", "run", path, "--subject", _without_machine(origin.subject)]
-    words += ["--model", _without_machine(origin.model)]
+    return _judged(words, origin)
+
+
+def _replay_command(origin: Origin) -> str:
+    """Return the command line that makes the run again that showed the failure first."""
+    words = ["faultclock", "replay", origin.token]
+    if ":" in origin.subject:
+        words += ["--subject", _without_machine(origin.subject)]
+    if origin.file:
+        words += ["--scenario", _without_machine(origin.file)]
+    return _judged(words, origin)
+
+
+def _judged(words: list[str], origin: Origin) -> str:
+    words = [*words, "--model", _without_machine(origin.model)]
     for switch, option in sorted(origin.readings.items()):
         words += ["--reading", f"{switch}={option}"]
     return shlex.join(words)
@@ -109,8 +125,10 @@ def _scenario_file(shrunk: Shrunk, mark: FailureMark, origin: Origin, command: s
     comments = [
         line for paragraph in _paragraphs(shrunk, mark, origin) for line in _wrapped(paragraph)
     ]
-    # One line, however long it is: so it can be copied.
+    # One line each, however long it is: so it can be copied.
     comments += ["", f"Run it: {command}"]
+    if origin.token:
+        comments += [f"The run that was found first: {_replay_command(origin)}"]
     text = scenario_text(_spelt(data), comments, compact=True)
     return _explained(text.replace(f"{_ON}:", "on:"), scenario)
 
@@ -161,8 +179,6 @@ def _paragraphs(shrunk: Shrunk, mark: FailureMark, origin: Origin) -> Iterator[s
         f"Found by exploring {origin.scenario}{variant}: run {origin.run} was the first of"
         f" {origin.runs} that failed so."
     )
-    if origin.token:
-        yield f"That run again: faultclock replay {origin.token}"
     yield f"Making it smaller took {shrunk.runs} runs: {_sizes(shrunk.before, shrunk.after)}."
     if shrunk.is_minimum:
         yield (
@@ -177,15 +193,19 @@ def _paragraphs(shrunk: Shrunk, mark: FailureMark, origin: Origin) -> Iterator[s
 def _sizes(before: Size, after: Size) -> str:
     """Return what became smaller, in words."""
     counted = (
-        ("faults", before.faults, after.faults),
-        ("tasks", before.tasks, after.tasks),
-        ("tools", before.tools, after.tools),
-        ("actors", before.actors, after.actors),
-        ("choices on its tape", before.choices, after.choices),
-        ("events", before.events, after.events),
+        ("fault", before.faults, after.faults),
+        ("task", before.tasks, after.tasks),
+        ("tool", before.tools, after.tools),
+        ("actor", before.actors, after.actors),
+        ("choice", before.choices, after.choices),
+        ("event", before.events, after.events),
     )
-    changed = [f"{was} {what} became {now}" for what, was, now in counted if was != now]
-    return ", ".join(changed) or "it was as small already"
+    changed = [
+        f"{was} {what}{'' if was == 1 else 's'} became {now}"
+        for what, was, now in counted
+        if was != now
+    ]
+    return ", ".join(changed) or "there are as many parts as before"
 
 
 def _explained(text: str, scenario: Scenario) -> str:

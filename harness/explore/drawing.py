@@ -21,8 +21,9 @@ from harness.model.varied import ChoiceAt, choices_at, varied
 __all__ = ["SCHEDULES", "Drawing", "Planned", "planned"]
 
 #: How ties may be broken, with how often each is drawn. No kind is best everywhere: a coin for each
-#: tie finds what needs a few right tosses among many tasks, a priority that is lost once finds what
-#: needs one task to wait long, and first in first out leaves the scenario's own changes to speak.
+#: tie finds soonest what needs one or two right tosses, a priority that is lost now and then what
+#: needs one lane to wait long among many, and first in first out leaves the scenario's own changes
+#: to speak. `benchmarks/README.md` has the figures.
 SCHEDULES: Mapping[ScheduleKind, int] = {"random": 5, "pct": 3, "tape": 1}
 #: Of 1,000 ties, those that chance breaks. All or half of them is what finds most; few leave the
 #: others in their order, for what needs one thing to be out of it.

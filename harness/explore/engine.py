@@ -36,6 +36,7 @@ from harness.model.scenario import Scenario, scenario_digest
 from harness.model.tape import ScheduleKind
 from harness.model.token import token_of
 from harness.model.trace import Trace
+from harness.oracle.evidence import SPOILING
 from harness.oracle.judge import Judge
 from harness.run.aside import Aside
 from harness.run.prepare import prepare
@@ -328,6 +329,7 @@ class _Fold:
         self._tally = Tally()
         self._totals = [Counter[str]() for _ in request.scenarios]
         self._schedules = [Counter[str]() for _ in request.scenarios]
+        self._spoilt = Counter[int]()
         self._as_written: dict[int, Verdict] = {}
         self._groups: dict[str, FailureGroup] = {}
         self._unsteady: list[Unsteady] = []
@@ -347,6 +349,7 @@ class _Fold:
         self._tally.add(reached)
         self._totals[place][_UNSTEADY if tried.unsteady is not None else tried.verdict.value] += 1
         self._schedules[place][tried.schedule] += 1
+        self._spoilt[place] += not set(SPOILING) <= set(reached.checks)
         if number == 1:
             self._as_written[place] = tried.verdict
         if tried.unsteady is not None:
@@ -412,6 +415,7 @@ class _Fold:
             schedules=dict(sorted(self._schedules[place].items())),
             # A time limit may come before a scenario's first run.
             as_written=self._as_written.get(place, Verdict.INCONCLUSIVE),
+            spoilt=self._spoilt[place],
         )
 
 

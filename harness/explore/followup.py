@@ -62,6 +62,7 @@ class FollowUp:
         folder: where the files will lie, for the command that runs the smallest scenario.
         smaller: look for the smallest run of each.
         runs_max: how many runs that may take for each.
+        files: scenario id to its file, where it is none that is shipped.
     """
 
     request: ExploreRequest
@@ -69,6 +70,7 @@ class FollowUp:
     folder: str = ""
     smaller: bool = True
     runs_max: int = RUNS_MAX
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def followed(self, group: FailureGroup) -> Followed:
         """Follow up one failure, in this process."""
@@ -181,6 +183,7 @@ class FollowUp:
             run=group.first,
             runs=group.runs,
             token=group.token,
+            file=self.files.get(group.scenario, ""),
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from harness.model.finding import Finding
 
@@ -19,8 +20,8 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 _TEMPLATE = '''\
 """One failure that exploring found: this fails as long as it is there.
 
-Run it where {command} can be: the scenario lies beside this file, and a subject that is a file is
-found from the folder in which pytest is started.
+It needs Faultclock, and the scenario beside this file. A file that OPTIONS name is looked for from
+the folder in which pytest is started, then from each folder above this file.
 """
 
 from __future__ import annotations
@@ -34,13 +35,21 @@ SCENARIO = Path(__file__).with_name({scenario!a})
 #: The check that fails, and the requirement of the model that it judges.
 FAILURE = {failure!a}
 OPTIONS = {options}
+#: Those of them that are files, and the folder that they are seen from.
+FILES: list[str] = {files}
+FOLDERS = (Path.cwd(), *Path(__file__).resolve().parents)
+START = next((at for at in FOLDERS if all((at / file).is_file() for file in FILES)), FOLDERS[0])
 
 
 def test_{name}() -> None:
     """The subject does in this scenario what the error model says."""
-    command = [sys.executable, "-m", "harness.cli", "run", str(SCENARIO), *OPTIONS]
+    command = [sys.executable, "-m", "harness.cli", "run", str(SCENARIO.resolve()), *OPTIONS]
     done = subprocess.run(
-        [*command, "--json", "-", "--quiet"], capture_output=True, text=True, check=False
+        [*command, "--json", "-", "--quiet"],
+        cwd=START,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     # 0: it conforms; 1: something fails; 3: something proves nothing.
     assert done.returncode in (0, 1, 3), done.stderr
@@ -79,8 +88,9 @@ def pytest_text(
     for switch, option in sorted(readings.items()):
         options += ["--reading", f"{switch}={option}"]
     lines = "".join(f"    {option!a},\n" for option in options)
+    named = (subject.rpartition(":")[0], model)
     return _TEMPLATE.format(
-        command="faultclock run",
+        files=ascii([name for name in named if Path(name).suffix in (".py", ".yaml", ".yml")]),
         scenario=scenario_file,
         failure=[finding.check, finding.requirement],
         options=f"[\n{lines}]",

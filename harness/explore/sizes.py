@@ -14,6 +14,7 @@ from harness.model.trace import Trace
 __all__ = ["size_of"]
 
 _RULES = frozenset({"faults", "rules", "cancels", "crashes", "edits"})
+_CALL_ENDS = ("call.returned", "call.raised", "call.crashed", "call.left")
 
 
 def size_of(scenario: Scenario, trace: Trace) -> Size:
@@ -24,6 +25,7 @@ def size_of(scenario: Scenario, trace: Trace) -> Size:
     refusals = [
         rule for script in (scenario.provider, *scenario.fallbacks) for rule in script.refusals
     ]
+    ends = [event.at_ns for event in trace.of_kind(*_CALL_ENDS)]
     return Size(
         faults=sum(_rules(scenario)) + len(refusals),
         tasks=sum(task.copies for task in scenario.tasks),
@@ -34,7 +36,8 @@ def size_of(scenario: Scenario, trace: Trace) -> Size:
         + (len(session.extensions) if session is not None else 0),
         choices=scenario.tape.joined(trace.header.tape).length,
         events=len(trace.events),
-        virtual_ns=trace.footer.ended_at_ns,
+        # After the last call the world only waits for stragglers: that time is not the subject's.
+        virtual_ns=max(ends, default=trace.footer.ended_at_ns),
     )
 
 

@@ -142,7 +142,9 @@ def bring_up_to_date(
         connection.execute(f"PRAGMA user_version = {len(steps)}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # A full disk may have rolled it back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
-from pydantic import ValidationError
-
-from harness.errors import InputError
-from harness.load.yaml_file import read_bytes
-from harness.model.census import CENSUS_FORMAT, Census
+from harness.load.json_file import as_written, read_json
+from harness.model.census import Census
 
 __all__ = ["load_census"]
 
@@ -23,21 +19,4 @@ def load_census(path: str | os.PathLike[str]) -> Census:
     Raises:
         InputError: the file cannot be read, or is no census of a format that this version knows.
     """
-    shown = os.fspath(path)
-    try:
-        value = json.loads(read_bytes(path, bytes_max=_BYTES_MAX))
-    except (ValueError, RecursionError):
-        raise InputError(f"{shown}: this is no JSON") from None
-    written = value.get("format") if isinstance(value, dict) else None
-    if isinstance(written, int) and written > CENSUS_FORMAT:
-        raise InputError(
-            f"{shown}: census format {written} is newer than {CENSUS_FORMAT}, which is known",
-            hint="read it with the version of Faultclock that wrote it",
-        )
-    try:
-        return Census.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        said = f"{place}: {first['msg']}" if place else first["msg"]
-        raise InputError(f"{shown}: this is no census: {said}") from None
+    return as_written(read_json(path, bytes_max=_BYTES_MAX), Census, "census", path)

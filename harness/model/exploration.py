@@ -220,6 +220,23 @@ class ExploredScenario(Value):
     """Runs per kind of schedule."""
     as_written: Verdict
     """Of run 1, which is the scenario as it is written: nothing varied, first in first out."""
+    spoilt: int = 0
+    """Runs of which nothing could be judged: they hung or died, or something real got in."""
+
+    @property
+    def passed(self) -> int:
+        """Number of runs that passed, with a warning or without."""
+        return sum(self.totals.get(verdict, 0) for verdict in (Verdict.PASS, Verdict.WARN))
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it may be called passed, if no run failed.
+
+        A drawn run that never meets a fault of the scenario takes nothing away; the scenario as it
+        is written has to show what it is about, and none may hang.
+        """
+        proves = self.as_written is not Verdict.INCONCLUSIVE
+        return proves and self.passed > 0 and not self.spoilt
 
 
 class Coverage(Value):
@@ -262,12 +279,8 @@ class Exploration(Value):
 
     @property
     def verdict(self) -> Verdict:
-        """FAIL where the subject failed; INCONCLUSIVE where nothing was proved, or not twice."""
+        """FAIL where the subject failed; INCONCLUSIVE where not all is proved, or not twice."""
         if self.groups:
             return Verdict.FAIL
-        passed = sum(
-            item.totals.get(verdict, 0)
-            for item in self.scenarios
-            for verdict in (Verdict.PASS, Verdict.WARN)
-        )
-        return Verdict.PASS if passed and not self.unsteady else Verdict.INCONCLUSIVE
+        proved = bool(self.scenarios) and all(item.is_proved for item in self.scenarios)
+        return Verdict.PASS if proved and not self.unsteady else Verdict.INCONCLUSIVE

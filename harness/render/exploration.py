@@ -16,7 +16,7 @@ __all__ = ["exploration_html", "exploration_json"]
 def exploration_json(exploration: Exploration) -> str:
     """Return `exploration` as canonical JSON: sorted keys, ASCII, one line with its end.
 
-    `harness.load.exploration` reads it back. The member `format` grows when a reader of the old
+    `harness.load.report` reads it back. The member `format` grows when a reader of the old
     shape would misread the new one, never for a member that may be ignored.
     """
     value = exploration.model_dump(mode="json")

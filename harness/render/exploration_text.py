@@ -26,6 +26,8 @@ from harness.render.exploration_view import (
     never_words,
     row_mark,
     scenario_rows,
+    tie_words,
+    unproved_words,
     unsteady_words,
 )
 from harness.render.finding_text import WIDTH_MAX, finding_lines, wrapped
@@ -65,6 +67,8 @@ def exploration_lines(exploration: Exploration, width: int = WIDTH_MAX) -> Itera
     yield ""
     symbol = _SYMBOLS.get(exploration.verdict, "?")
     yield visible(f"{symbol} {headline(exploration)} (seed {exploration.seed})")
+    if not exploration.groups:
+        yield from (visible(f"  not proved: {words}") for words in unproved_words(exploration))
     if not exploration.complete:
         yield "  ended before all runs that were asked for were made"
 
@@ -156,8 +160,7 @@ def _explored_lines(exploration: Exploration, width: int) -> Iterator[str]:
         ties.update(row.item.schedules)
     yield from _columns(rows, width)
     if ties:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(ties.items()) if number)
-        yield f"Order of ties: {kinds}"
+        yield f"Order of ties: {tie_words(ties)}"
 
 
 def _reached_lines(exploration: Exploration, width: int) -> Iterator[str]:

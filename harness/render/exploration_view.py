@@ -43,11 +43,15 @@ __all__ = [
     "row_mark",
     "scenario_rows",
     "size_rows",
+    "tie_words",
+    "unproved_words",
     "unsteady_words",
 ]
 
 #: What totals call the runs that were not the same a second time.
 UNSTEADY = "UNSTEADY"
+#: Scenarios that are named of those that are not proved.
+_UNPROVED_MAX = 6
 _PLAIN_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)
 
 
@@ -113,6 +117,10 @@ def outcome(exploration: Exploration) -> str:
             return f"no failure in {runs}"
         case _ if exploration.unsteady:
             return f"nothing is proved by {runs}, since they are not the same twice"
+        case _ if any(item.passed for item in exploration.scenarios):
+            open_ = sum(not item.is_proved for item in exploration.scenarios)
+            scenarios = count(len(exploration.scenarios), "scenario")
+            return f"no failure in {runs}, and {open_} of {scenarios} not proved"
         case _:
             return f"nothing was proved in {runs}"
 
@@ -127,11 +135,13 @@ def explains(exploration: Exploration) -> str:
         )
     elif exploration.verdict is Verdict.PASS:
         parts.append(
-            "Every run that was made went as the error model asks. That says nothing of the runs "
-            "that were not made."
+            "Nothing in any run went against the error model. That says nothing of the runs that "
+            "were not made."
         )
-    elif not exploration.unsteady:
+    elif not any(item.passed for item in exploration.scenarios):
         parts.append("No run was judged and passed, so this is no success.")
+    if not exploration.groups:
+        parts += (f"Not proved is {words}." for words in unproved_words(exploration))
     if exploration.unsteady:
         parts.append(
             f"{count(len(exploration.unsteady), 'run')} came out differently a second time: that "
@@ -141,6 +151,31 @@ def explains(exploration: Exploration) -> str:
     if not exploration.complete:
         parts.append("It was ended before all runs that were asked for were made.")
     return " ".join(parts)
+
+
+def unproved_words(exploration: Exploration) -> tuple[str, ...]:
+    """Return which scenarios are not proved though no run of them failed, each with the reason."""
+    unproved = [item for item in exploration.scenarios if not item.is_proved]
+    told = [
+        f"{item.scenario}{f', {item.variant}' if item.variant else ''}: {_why_unproved(item)}"
+        for item in unproved[:_UNPROVED_MAX]
+    ]
+    if len(unproved) > _UNPROVED_MAX:
+        told.append(f"any of {count(len(unproved) - _UNPROVED_MAX, 'other scenario')}")
+    return tuple(told)
+
+
+def _why_unproved(item: ExploredScenario) -> str:
+    if not sum(item.totals.values()):
+        return "there was no time for any run of it"
+    if item.spoilt:
+        return (
+            f"nothing could be judged in {count(item.spoilt, 'run')}, which hung or died, or into"
+            " which something real got"
+        )
+    if not item.passed:
+        return "none of its runs passed"
+    return "run 1, the scenario as it is written, is inconclusive"
 
 
 def group_views(exploration: Exploration) -> tuple[GroupView, ...]:
@@ -242,7 +277,7 @@ def scenario_rows(exploration: Exploration) -> tuple[ScenarioRow, ...]:
                 key="open" if unsteady and key != "fail" else key,
                 runs=sum(item.totals.values()),
                 unsteady=unsteady,
-                schedules=", ".join(f"{number:,} {kind}" for kind, number in _some(item.schedules)),
+                schedules=tie_words(item.schedules),
             )
         )
     return tuple(rows)
@@ -305,6 +340,12 @@ def _replay(exploration: Exploration, group: FailureGroup) -> str:
 
 def _sorted(reached: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(reached.items(), key=lambda pair: (pair[1], pair[0])))
+
+
+def tie_words(schedules: Mapping[str, int]) -> str:
+    """Return how ties were broken, as `--schedule` calls it: a tape alone is first in first out."""
+    named = {"fifo" if kind == "tape" else kind: number for kind, number in schedules.items()}
+    return ", ".join(f"{number:,} {kind}" for kind, number in _some(named))
 
 
 def _some(numbers: Mapping[str, int]) -> Sequence[tuple[str, int]]:

@@ -33,6 +33,7 @@ from harness.run.lives import Life, LifeOver, live
 from harness.run.prepare import prepare
 from harness.run.report import assemble, replay_command, run_report
 from harness.run.spoken import spoken
+from harness.run.staying import staying
 from harness.run.twice import Done, Twice
 from harness.run.workers import Shared, Workers, in_order
 from harness.run.worlds import has_lives
@@ -186,7 +187,8 @@ def run_one(
     # Here, since a child opens no file of ours.
     scenario = spoken(scenario, binding)
     if not isolate:
-        return execute(scenario, binding, seed, chance)
+        with staying():
+            return execute(scenario, binding, seed, chance)
     limit_s = wall_limit_s if wall_limit_s is not None else scenario.limits.wall_time / _NS
     outcome: Happened | Hung | Died
     if binding.role == "runtime" and has_lives(scenario):

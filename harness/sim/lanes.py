@@ -1,17 +1,17 @@
 """Lanes: who the things that are due belong to, and what each of these is called on a tape.
 
 A lane is a thread, the patience of a thread, one direction of a connection, all that one event
-loop was asked to call back soon, the timers that one task has set, or the world itself. Within a
-lane the order is kept. A network keeps its own; and a loop promises to call back "in the order in
-which they are registered" (Python documentation, asyncio, `loop.call_soon`), which holds for the
-steps of its tasks too, so code may rely on it. What it does not promise is the order of two timers
-that are due at one time ("undefined", `loop.call_later`), or what comes first of a timer, a packet
-and a thread.
+loop was asked to call back soon, the timers that one task has set, the timers of a loop that no
+task has set, or the world itself. Within a lane the order is kept. A network keeps its own; and a
+loop promises to call back "in the order in which they are registered" (Python documentation,
+asyncio, `loop.call_soon`), which holds for the steps of its tasks too, so code may rely on it. What
+it does not promise is the order of two timers that are due at one time ("undefined",
+`loop.call_later`), or what comes first of a timer, a packet and a thread.
 
 A name is the same in every process. The first word says what kind of lane it is, so no two kinds
 can collide. What a subject calls its tasks is taken over where it is short and plain; addresses
 are taken out, since they differ in every process, and what is called the same is numbered in the
-order of its making.
+order in which their first timers come due.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Lane:
     """One lane, and where it stands.
 
     Attributes:
-        name: on a tape; empty until the code that set its first timer has come to rest.
+        name: on a tape.
         step: 0-based number of its next step.
         head: its next entry; None while it has nothing to do.
         seq: when that became due, among all entries.
@@ -54,7 +54,7 @@ class Lane:
 
     __slots__ = ("base", "due", "head", "name", "priority", "rest", "seq", "step", "told")
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str, told: Mapping[int, int] | None) -> None:
         self.name = name
         self.step = 0
         self.head: Entry | None = None
@@ -62,7 +62,7 @@ class Lane:
         self.rest: deque[tuple[int, Entry]] = deque()
         self.base = 0
         self.due = 0
-        self.told: Mapping[int, int] | None = None
+        self.told = told
         self.priority: float | None = None
 
     def wait(self) -> None:
@@ -75,16 +75,12 @@ class Lanes:
 
     Args:
         told: what a tape says of the steps of each lane, by its name.
-
-    Attributes:
-        unnamed: new lanes of tasks, for `name_them`.
     """
 
     def __init__(self, told: Mapping[str, Mapping[int, int]]) -> None:
         self._told = told
         self._known: dict[tuple[str, Any], Lane] = {}
         self._called: dict[str, int] = {}
-        self.unnamed: list[tuple[Lane, Any]] = []
 
     def of(self, entry: Entry) -> Lane:
         """Return the lane of an entry that is not cancelled."""
@@ -115,35 +111,25 @@ class Lanes:
         try:
             lane: Lane = task._lane
         except AttributeError:
-            lane = self._of_new_task(task)
+            lane = self._of_new_task(task, number)
         return lane
-
-    def name_them(self) -> None:
-        """Name the lanes of new tasks, in the order of their first timers."""
-        for lane, task in self.unnamed:
-            name = self._unique(f"timer/{_loop_number(task)}/{plain_name(_name_of(task))}")
-            lane.name = name
-            lane.told = self._told.get(name)
-            lane.wait()
-        self.unnamed.clear()
 
     def _of(self, kind: str, which: Any) -> Lane:
         key = (kind, which)
         lane = self._known.get(key)
         if lane is None:
             name = kind if which is None else f"{kind}/{which}"
-            lane = self._known[key] = Lane(name)
-            lane.told = self._told.get(name)
+            lane = self._known[key] = Lane(name, self._told.get(name))
         return lane
 
-    def _of_new_task(self, task: Any) -> Lane:
-        lane = Lane()
+    def _of_new_task(self, task: Any, loop_number: int) -> Lane:
+        name = self._unique(f"timer/{loop_number}/{plain_name(_name_of(task))}")
+        lane = Lane(name, self._told.get(name))
         try:
             task._lane = lane
         except AttributeError:
             # A task of somebody else's making that cannot be marked has no lane of its own.
-            return self._of("timer", _loop_number(task))
-        self.unnamed.append((lane, task))
+            return self._of("timer", loop_number)
         return lane
 
     def _unique(self, name: str) -> str:
@@ -169,7 +155,3 @@ def _name_of(task: Any) -> str:
         return str(task.get_name())
     except Exception:  # noqa: BLE001 - a subject's own class may answer with anything
         return ""
-
-
-def _loop_number(task: Any) -> int:
-    return getattr(getattr(task, "_loop", None), "number", 0)

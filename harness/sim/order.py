@@ -1,8 +1,9 @@
 """Which of the things that are due at one instant comes next, where that is explored.
 
 Everything that is due belongs to a lane (see `lanes`). Within a lane the order is kept; only the
-heads of different lanes can change places. That is all that a real scheduler and a real network
-leave open.
+heads of different lanes can change places, which is what a real event loop, a real scheduler of
+threads and a real network leave open. So an explored order is a walk over lanes: at each tie one of
+them takes its next step.
 
 A deviation is said of the step that has to wait: the n-th step of this lane lets so many others go
 before it that came after it. Played again, the n-th decision is then the same decision, and a tape
@@ -80,7 +81,6 @@ class Order:
 
     def _note_heads(self) -> None:
         """Note who was passed over and has not gone yet: nor may it when this is played."""
-        self._lanes.name_them()
         for place, lane in enumerate(self.heads):
             if waited := self.waited(place):
                 self._noted.setdefault(lane.name, {})[lane.step] = waited
@@ -128,8 +128,6 @@ class Order:
         """
         if self._ahead:
             return self._ahead.popleft()
-        if self._lanes.unnamed:
-            self._lanes.name_them()
         heads = self.heads
         if len(heads) > 1:
             place = self._picker.pick(self)
@@ -150,12 +148,18 @@ class Order:
     def _go_on(self, lane: Lane) -> None:
         """Put a lane back among the heads, where its next entry has its place."""
         lane.seq, lane.head = lane.rest.popleft()
-        place = self.place_of(lane)
-        lane.base = self.picks + place
-        self.heads.insert(place, lane)
-        for later in self.heads[place + 1 :]:
-            later.base += 1
-            later.due += 1
+        heads = self.heads
+        if heads:
+            place = self.place_of(lane)
+            lane.base = self.picks + place
+            heads.insert(place, lane)
+            for later in heads[place + 1 :]:
+                later.base += 1
+                later.due += 1
+        else:
+            # So it is for most of the callbacks of a loop.
+            lane.base = self.picks
+            heads.append(lane)
         self._picker.arrived(self, lane)
 
     def clear(self) -> None:

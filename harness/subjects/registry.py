@@ -151,7 +151,8 @@ def load_subject(spec: str) -> Binding:
             raise SubjectError(
                 f"{spec} names a file but no subject in it", hint=f"write {spec}:subject"
             )
-        raise UnknownNameError("subject", spec, shipped_ids())
+        # There are hundreds of miniatures, and nobody who mistypes looks for one of them.
+        raise UnknownNameError("subject", spec, shipped_ids(), told=tuple(SHIPPED))
     if not place or not name:
         raise SubjectError(
             f"{spec!r} is no place of a subject", hint="write path/to/adapter.py:subject"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from typing import NoReturn
@@ -93,6 +94,32 @@ def test_a_bug_of_ours_asks_for_a_report(monkeypatch: pytest.MonkeyPatch, error:
     assert result.exit_code == 70
     assert f"internal error: {type(error).__name__}: oops" in result.stderr
     assert "Please report it" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explore", "{}", "--subject", "reference"),
+        ("explore", "rate-limits", "--subject", "reference", "--html", "{}"),
+        ("explore", "rate-limits", "--subject", "reference", "--model", "{}"),
+        ("history", "{}"),
+        ("validate", "{}"),
+        ("replay", "{}"),
+    ],
+)
+def test_what_is_too_long_for_a_name_is_bad_input(words: tuple[str, ...]) -> None:
+    """Such as a token where a file is expected."""
+    done = faultclock(*(word.format("x" * 5_000) for word in words))
+    assert done.exit_code == 2
+    assert "too long" in done.stderr
+
+
+def test_a_full_disk_is_no_bug_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where standard output is a file, whoever writes to it meets it."""
+    fail_with(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
+    result = faultclock("schema", "scenario")
+    assert result.exit_code == 2
+    assert result.stderr == "faultclock: the disk is full\n"
 
 
 def test_a_bug_of_ours_is_shown_whole_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from harness.cli.replay_at import of_finding, of_token
+from harness.errors import InputError
 from tests.cli.command_line import faultclock
 
 SCENARIO = "exploration/token-is-renewed-twice"
@@ -112,6 +114,47 @@ def test_the_folder_has_both_reports_and_the_files_of_each_failure(
     assert all(f'href="{name}"' in page for name in group["files"])
     assert group["shrunk"]["after"]["tasks"] == 1
     assert group["divergence"]["rows"]
+
+
+def test_a_report_knows_where_the_subject_and_the_scenario_of_a_failure_are(
+    found: tuple[Path, str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """A token does not, so the command of the failure is asked."""
+    _, _, exploration = found
+    (group,) = exploration["groups"]
+    assert of_token(group["token"]).scenario is None
+    again = f"{group['again']} --subject 'my own.py:subject' --scenario own.yaml"
+    own = exploration | {"groups": [group | {"again": again}]}
+    report = tmp_path / "own.json"
+    report.write_text(json.dumps(own), "utf-8")
+    wanted = of_finding(group["fingerprint"], str(report))
+    assert (wanted.subject, wanted.scenario) == ("my own.py:subject", "own.yaml")
+
+
+def test_a_command_in_a_report_that_is_none_is_told(
+    found: tuple[Path, str, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Somebody may have edited the report."""
+    _, _, exploration = found
+    (group,) = exploration["groups"]
+    report = tmp_path / "edited.json"
+    edited = exploration | {"groups": [group | {"again": "faultclock replay 'fc1"}]}
+    report.write_text(json.dumps(edited), "utf-8")
+    with pytest.raises(InputError, match="is no command line"):
+        of_finding(group["fingerprint"], str(report))
+
+
+def test_what_cannot_be_written_is_told_after_what_was_found(tmp_path: Path) -> None:
+    """Hours of runs are not lost because a disk is full; and no path of this machine gets out."""
+    words = (SCENARIO, "--subject", "mini-ignores-retry-after", "--runs", "2", "--shrink-runs", "9")
+    words = (*words, "-o", str(tmp_path / "found"), "--json", "/dev/full")
+    code, out, err = explored(tmp_path, *words)
+    assert code == 2
+    assert "/dev/full: cannot be written" in err
+    assert "faultclock replay fc1." in out
+    assert "1 failure found in 2 runs" in out
+    reports = Path(tmp_path, "found").iterdir()
+    assert all(str(tmp_path) not in path.read_text("utf-8") for path in reports)
 
 
 def test_a_subject_that_conforms_exits_with_0_and_json_has_standard_output_to_itself(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.load.resources import scenarios_root
+from harness.model.tape import Tape
+from harness.model.token import coordinates_of, token_of
 from tests.cli.command_line import faultclock
 from tests.cli.test_run import process
 
@@ -63,6 +65,18 @@ def test_a_token_leads_to_the_same_run_of_another_subject(found: Path) -> None:
     assert "✓ pass against stud-cli" in other.stdout
 
 
+def test_a_token_may_be_longer_than_the_name_of_a_file(found: Path) -> None:
+    """One of a run whose order was drawn has some thousand characters."""
+    coordinates = coordinates_of(first(found / "shipped.json")[1])
+    # Lanes that the run does not have, so it is what it was.
+    order = {f"schedule/1/timer/1/{number:x}": {number: 1 + number} for number in range(100)}
+    token = token_of(coordinates.model_copy(update={"tape": Tape.of(order)}))
+    assert len(token) > 255
+    done = process(found, "replay", token)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "identical: both runs are the same" in done.stdout
+
+
 def test_a_scenario_of_ones_own_is_named_by_its_report_or_by_hand(found: Path) -> None:
     """A token holds no path."""
     name, token = first(found / "own.json")
@@ -101,7 +115,8 @@ def test_what_leads_nowhere_is_told_why(found: Path) -> None:
         (("hello", "--report", report), "'hello' is no id of a finding"),
         ((name, "--report", str(nothing)), "this is no report"),
         ((name, "--report", "no.json"), "no.json"),
-        ((name,), name),
+        ((name,), f"{name} is a finding, and no file"),
+        (("f-0123456789ab",), "say which report has it: --report FILE"),
         ((token, "--inline"), "--inline goes with a trace"),
         (("trace.jsonl", "--model", "afk"), "--model goes with a token or a finding"),
         (("trace.jsonl", "--scenario", "x"), "--scenario goes with a token or a finding"),

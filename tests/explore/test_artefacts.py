@@ -36,7 +36,7 @@ from tests.run.conftest import shipped_scenario, small
 _SUBJECT = "mini-ignores-retry-after"
 _SIZE = Size(faults=1, tasks=1, tools=0, actors=1, choices=0, events=9, virtual_ns=0)
 _FINGERPRINT = "f-0123456789ab"
-_TAPE = Tape.of({"schedule/1/task/1/Task-3~2": {3: 1, 9: 2}, "schedule/1/task/1/a: b #": {0: 1}})
+_TAPE = Tape.of({"schedule/1/timer/1/Task-3~2": {3: 1, 9: 2}, "schedule/1/timer/1/a: b #": {0: 1}})
 _ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
@@ -140,8 +140,29 @@ def test_the_file_says_what_fails_how_it_was_found_and_what_its_choices_are() ->
         f"faultclock run small-f-0123456789ab.yaml --subject {_SUBJECT} --model stud-cli",
     ):
         assert part in told
-    words = "# step 9 of the task Task-3 (number 2 of them) lets 2 others go first that came after"
+    words = (
+        "# step 9 of the timers of task Task-3 (number 2 of them)"
+        " lets 2 others go first that came after"
+    )
     assert re.search(rf"{re.escape(words)} it\n +- \[9, 2\]", text)
+
+
+def test_the_run_that_was_found_first_is_one_command_on_a_line_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what a token does not hold, as long as it is needed."""
+    monkeypatch.chdir(tmp_path)
+    own = own_scenario(small(), 0, Tape(), _FINGERPRINT)
+    shrunk = Shrunk(scenario=own, before=_SIZE, after=_SIZE, runs=1, is_minimum=True)
+    mark = FailureMark(fingerprint=_FINGERPRINT, finding=Finding(check="a.b", verdict=Verdict.FAIL))
+    known = _origin(token="fc1.abc")
+    mine = _origin(token="fc1.abc", subject="my.py:subject", file=f"{tmp_path}/s.yaml")
+    for origin, options in ((known, ""), (mine, "--subject my.py:subject --scenario s.yaml ")):
+        text, _ = _texts(artefacts(shrunk, mark, origin))
+        told = (
+            f"# The run that was found first: faultclock replay fc1.abc {options}--model stud-cli"
+        )
+        assert told in text.split("\n")
 
 
 def test_what_was_not_searched_to_its_end_is_not_called_a_minimum() -> None:
@@ -167,6 +188,26 @@ def test_nothing_says_where_it_was_written(tmp_path: Path, monkeypatch: pytest.M
         assert str(Path.home()) not in text
     assert made.command.endswith("--subject my_adapter.py:subject --model m.yaml")
     assert run_command("found/a b.yaml", origin).startswith("faultclock run 'found/a b.yaml' ")
+
+
+def test_the_pytest_file_finds_a_subject_in_a_file_wherever_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the folder where it was found, and from any other."""
+    found, away = tmp_path / "found", tmp_path / "away"
+    found.mkdir()
+    away.mkdir()
+    (tmp_path / "my.py").touch()
+    own = own_scenario(small(), 0, Tape(), _FINGERPRINT)
+    shrunk = Shrunk(scenario=own, before=_SIZE, after=_SIZE, runs=1, is_minimum=True)
+    mark = FailureMark(fingerprint=_FINGERPRINT, finding=Finding(check="a.b", verdict=Verdict.FAIL))
+    _, text = _texts(artefacts(shrunk, mark, _origin(subject="my.py:subject")))
+    for start in (tmp_path, away):
+        monkeypatch.chdir(start)
+        names: dict[str, Any] = {"__file__": str(found / "test_x.py")}
+        exec(compile(text, "test_x.py", "exec"), names)
+        assert names["FILES"] == ["my.py"]
+        assert names["START"] == tmp_path
 
 
 # ------------------------------------------------------------------ a real one

@@ -230,6 +230,30 @@ def test_a_run_that_kills_its_worker_is_named_and_the_others_are_there(
     assert all(item.verdict is Verdict.INCONCLUSIVE for item in died)
     assert exploration.runs == 12
     assert not exploration.groups
+    assert exploration.scenarios[0].spoilt == len(died)
+    assert exploration.verdict is Verdict.INCONCLUSIVE, "runs that passed do not speak for these"
+
+
+def test_no_scenario_is_passed_for_another_one(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """One whose fault nobody meets, or for which there was no time, keeps it from being green."""
+    plain = small(id="tests/plain")
+    provider = limited(retry_after="2")
+    provider["faults"][0]["when"] = {"attempts": 9}
+    unmet = small(id="tests/unmet", provider=provider)
+    good = bound("reference")
+    both = explore(asked(model, good, scenarios=(plain, unmet), runs=2))
+    assert [item.is_proved for item in both.scenarios] == [True, False]
+    assert both.verdict is Verdict.INCONCLUSIVE
+    times = count()
+    in_time = asked(
+        model, good, scenarios=(plain, unmet), runs=None, time_s=2, clock=lambda: next(times)
+    )
+    early = explore(in_time)
+    assert [sum(item.totals.values()) for item in early.scenarios] == [1, 0]
+    assert early.verdict is Verdict.INCONCLUSIVE
+    assert explore(asked(model, good, scenarios=(plain,), runs=2)).verdict is Verdict.PASS
 
 
 def test_what_is_not_the_same_twice_is_no_failure_of_the_subject(model: ErrorModel) -> None:

@@ -50,7 +50,7 @@ class Find:
 
 FINDS = {
     # The renewal is over, and the second call is woken before the first has the new token.
-    "token-is-renewed-twice": Find({"schedule/1/task/1/Task-3": {5: 2}}, 2, 60),
+    "token-is-renewed-twice": Find({"schedule/1/timer/1/Task-3": {1: 2}}, 2, 60),
     # A 429, a 500 and two resets: the third failure of one policy should be the last.
     "retries-multiply-after-a-limit": Find(
         {"vary/provider.faults.reset.when.attempts": {0: 3}}, 1, 100

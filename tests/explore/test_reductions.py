@@ -19,12 +19,12 @@ from harness.model.exploration import Size
 from harness.model.fault import AttemptRange, Trigger
 from harness.model.scenario import Scenario
 from harness.model.tape import Tape
-from harness.model.trace import SubjectInfo, Trace, TraceFooter, TraceHeader
+from harness.model.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader
 from tests.run.conftest import small
 
 _TAPE = Tape.of(
     {
-        "schedule/1/task/1/Task-2": {0: 1, 7: 3},
+        "schedule/1/timer/1/Task-2": {0: 1, 7: 3},
         "schedule/2/loop/1": {4: 1},
         "latency/c1/client": {0: 7, 1: 0},
     }
@@ -201,8 +201,9 @@ def test_small_seeds_are_tried_before_the_one_that_was_drawn() -> None:
 
 def test_every_choice_has_words() -> None:
     """Whose step it is, and in which life."""
-    assert choice_words("schedule/1/task/1/Task-2~3", 5, 2) == (
-        "step 5 of the task Task-2 (number 3 of them) lets 2 others go first that came after it"
+    assert choice_words("schedule/1/timer/1/Task-2~3", 5, 2) == (
+        "step 5 of the timers of task Task-2 (number 3 of them)"
+        " lets 2 others go first that came after it"
     )
     assert choice_words("schedule/2/net/c1/client", 0, 1) == (
         "step 0 of what comes to the client of connection c1 in life 2 of the process"
@@ -219,6 +220,23 @@ def _without(reductions: Reductions, thing: str) -> Scenario:
     made = reductions.scenario(states)
     assert made is not None
     return made
+
+
+def test_the_time_of_a_run_is_that_of_its_last_call() -> None:
+    """What the world waits for afterwards is nobody's; without an end of a call it is all of it."""
+    scenario = small()
+    assert _size(scenario).virtual_ns == 0
+    header = TraceHeader(
+        scenario=scenario,
+        scenario_digest="",
+        subject=SubjectInfo(id="nobody", role=scenario.role, style="async"),
+        seed=0,
+        versions={},
+    )
+    footer = TraceFooter(events=1, ended_at_ns=600, ending="completed", digest="")
+    event = TraceEvent(seq=1, at_ns=7, actor="harness", kind="call.returned", payload={})
+    trace = Trace(header=header, events=(event,), footer=footer)
+    assert size_of(scenario, trace).virtual_ns == 7
 
 
 def _size(scenario: Scenario) -> Size:

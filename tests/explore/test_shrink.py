@@ -195,7 +195,7 @@ def test_a_wrong_wait_needs_one_call_one_fault_and_its_header(wrong_wait: Shrunk
     assert (written["provider"], fault["id"], fault["when"]) == ({}, "limited", {"attempts": 1})
     assert fault["then"]["headers"] == {"retry-after": "1"}
     assert len(written["tasks"]) == 1
-    assert shrunk.before.choices == 20
+    assert shrunk.before.choices == 11
     assert (shrunk.before.tasks, shrunk.after.tasks, shrunk.after.choices) == (6, 1, 0)
 
 
@@ -204,10 +204,12 @@ def test_an_order_that_matters_is_kept_and_nothing_else_of_it(
 ) -> None:
     """One step that waits is enough, and without it the run passes."""
     scenario = shipped_scenario("exploration/token-is-renewed-twice")
-    scenario = scenario.model_copy(update={"vary": None})
+    # By itself it has one tie. With a third call many steps wait that need not.
+    third = scenario.tasks[0].model_copy(update={"id": "third"})
+    scenario = scenario.model_copy(update={"vary": None, "tasks": (*scenario.tasks, third)})
     subject = bound("mini-race-token-is-renewed-twice")
-    # The first seed of 200 that fails with more than one step that waits.
-    found = _shrunk(scenario, subject, Schedule(kind="random", seed=14))
+    found = _shrunk(scenario, subject, Schedule(kind="random", seed=0))
+    assert found.shrunk.before.choices > 5
     assert found.shrunk.is_minimum
     assert found.shrunk.scenario.tape.length == 1
     assert any("waits for" in words for words, _ in found.near)

@@ -45,6 +45,8 @@ CREATE TABLE run (
 ) STRICT;
 CREATE TABLE evidence (run INTEGER PRIMARY KEY REFERENCES run, packed BLOB NOT NULL) STRICT;
 """
+#: What SQLite does by itself when the disk is full, and what fails after it.
+_FULL_DISK = ("CREATE TABLE half (id INTEGER)", "ROLLBACK", "INSERT INTO half VALUES (1)")
 _MORE = ("ALTER TABLE session ADD COLUMN note TEXT NOT NULL DEFAULT 'none'",)
 
 
@@ -150,3 +152,13 @@ def test_processes_that_meet_in_a_new_file_share_it(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(begin, range(8)))
     assert len(read_history(tmp_path / "h.sqlite").sessions) == 8
+
+
+def test_a_full_disk_is_what_is_told_and_not_that_nothing_could_be_taken_back(
+    tmp_path: Path,
+) -> None:
+    """SQLite may have rolled back the steps by itself when they fail."""
+    connection = sqlite3.connect(tmp_path / "h.sqlite", isolation_level=None)
+    with pytest.raises(sqlite3.OperationalError, match="no such table: half"):
+        bring_up_to_date(connection, "h.sqlite", (_FULL_DISK,))
+    connection.close()

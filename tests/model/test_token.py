@@ -20,7 +20,7 @@ tapes = st.dictionaries(
     st.one_of(
         texts,
         st.builds(
-            "{}/{}/task/1/Task-{}".format,
+            "{}/{}/timer/1/Task-{}".format,
             st.sampled_from(("schedule", "latency")),
             st.integers(1, 3),
             st.integers(1, 12),
@@ -55,7 +55,7 @@ def place(tape: Tape | None = None) -> Coordinates:
 
 def with_choices(count: int) -> Coordinates:
     """Return coordinates with so many deviations, spread over lanes as in a run of ten calls."""
-    lanes = [f"task/1/Task-{number}" for number in range(1, 11)] + ["loop/1", "net/c1/client"]
+    lanes = [f"timer/1/Task-{number}" for number in range(1, 11)] + ["loop/1", "net/c1/client"]
     choices: dict[str, dict[int, int]] = {}
     for number in range(count):
         lane = lanes[number * 7 % len(lanes)]
@@ -76,14 +76,14 @@ def test_a_token_leads_back_to_its_coordinates(where: Coordinates) -> None:
 
 def test_equal_coordinates_give_the_same_token_for_ever() -> None:
     """On every machine and with every later version: who has written one down keeps it."""
-    where = place(Tape.of({"schedule/1/task/1/Task-3": {2: 1}}))
+    where = place(Tape.of({"schedule/1/timer/1/Task-3": {2: 1}}))
     assert token_of(where) == PROMISED
     assert coordinates_of(PROMISED) == where
 
 
 PROMISED = (
-    "fc1._NtI8QHG9JpOZzo6vgrdpLeDm3-GZWLUQUMp9yr1lk7ows"
-    "u6Rk21RhijRB4jyURaWqhwOvnOh2wBshoxw5p4eAB1Ug8f"
+    "fc1.SM6KCAHG9JpOZzo6vgrdpLeDm3-GZWLUQUMp9yr1lk7ows"
+    "u6Rk61RhVRdk2PFemv_rPCTItGGIMIZcfeNreIoyciqqe-8g"
 )
 
 
@@ -187,6 +187,6 @@ def test_nonsense_is_never_anything_but_a_sentence(body: bytes) -> None:
 
 def test_a_token_of_a_huge_tape_is_still_one() -> None:
     """It is only not squeezed any more."""
-    tape = Tape.of({f"schedule/1/task/1/{number}": {0: 2**40} for number in range(4_000)})
+    tape = Tape.of({f"schedule/1/timer/1/{number}": {0: 2**40} for number in range(4_000)})
     token = token_of(place(tape))
     assert coordinates_of(token).tape == tape

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from harness.errors import InputError
-from harness.load.exploration import load_exploration
+from harness.load.report import load_report
 from harness.model.finding import Verdict
 from harness.render import exploration_html, exploration_json
+from harness.render.exploration_text import exploration_lines
 from harness.render.wording import visible
 from tests.render import sample_exploration as sample
 from tests.render.sample_report import HOSTILE
@@ -126,7 +128,7 @@ def test_equal_explorations_give_equal_bytes(tmp_path: Path) -> None:
     for name, value in EXPLORATIONS.items():
         file = tmp_path / f"{name}.json"
         file.write_text(exploration_json(value), "utf-8")
-        again = load_exploration(file)
+        again = load_report(file)
         assert again == value
         assert exploration_json(again) == exploration_json(value)
         assert exploration_html(again) == PAGES[name]
@@ -144,11 +146,11 @@ def test_what_is_no_exploration_is_refused_by_name(tmp_path: Path) -> None:
     for text, said in (
         ("{", "no JSON"),
         ('{"format": 99}', "newer than 1"),
-        ("{}", "no exploration: faultclock"),
+        ('{"scenarios": []}', "no exploration: faultclock"),
     ):
         file.write_text(text, "utf-8")
         with pytest.raises(InputError, match=said):
-            load_exploration(file)
+            load_report(file)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +175,28 @@ def test_runs_that_were_not_the_same_twice_prove_nothing() -> None:
     assert "nothing is proved by 200 runs, since they are not the same twice" in words_of(
         exploration_html(value)
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"totals": {}}, "there was no time for any run of it"),
+        ({"spoilt": 3}, "nothing could be judged in 3 runs, which hung or died"),
+        ({"totals": {"INCONCLUSIVE": 5}}, "none of its runs passed"),
+        ({"as_written": Verdict.INCONCLUSIVE}, "run 1, the scenario as it is written, is incon"),
+    ],
+)
+def test_a_scenario_that_is_not_proved_is_named_with_the_reason(
+    changes: dict[str, Any], words: str
+) -> None:
+    """What passed beside it is no reason to call all of it passed."""
+    (good,) = sample.passing_exploration().scenarios
+    open_ = good.model_copy(update={"scenario": "exploration/quiet", **changes})
+    value = sample.exploration(scenarios=(good, open_))
+    assert value.verdict is Verdict.INCONCLUSIVE
+    assert "1 of 2 scenarios not proved" in words_of(exploration_html(value))
+    for told in (words_of(exploration_html(value)), "\n".join(exploration_lines(value))):
+        assert f"exploration/quiet: {words}" in told
 
 
 def test_a_failure_is_told_with_all_that_belongs_to_it() -> None:

@@ -68,7 +68,7 @@ def test_without_deviations_the_order_is_that_of_no_order_at_all(
     world = World(limits=ROOMY)
     world.run(subject)
     plain = repr(world.recorder.events)
-    strange = Tape.of({"schedule/1/task/9/nobody": {0: 3}})
+    strange = Tape.of({"schedule/1/timer/9/nobody": {0: 3}})
     assert explored(subject).facts == plain
     assert explored(subject, tape=strange).facts == plain
     assert explored(subject, tape=strange).tape == BLANK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from pathlib import Path
 
@@ -136,6 +137,15 @@ def test_an_unknown_id_offers_near_ones() -> None:
     """A typo in an id is told as such."""
     with pytest.raises(UnknownNameError, match="openai-async"):
         load_subject("openai-asinc")
+
+
+def test_an_id_that_is_near_nothing_is_not_met_with_hundreds_of_miniatures() -> None:
+    """The others are told, and how many more there are."""
+    with pytest.raises(UnknownNameError) as refused:
+        load_subject("zzz")
+    assert "openai-async" in str(refused.value.hint)
+    assert "mini-" not in str(refused.value.hint)
+    assert re.search(r" and \d+ more$", str(refused.value.hint))
 
 
 def test_wrong_places_are_told(adapter: Path) -> None:

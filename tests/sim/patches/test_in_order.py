@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import anyio
+from botocore.useragent import UserAgentString
 
 from harness.sim.patches.in_order import SetInOrder
 from tests.sim.running import value_of
@@ -35,6 +36,17 @@ def test_a_cancel_reaches_nested_scopes_in_the_order_in_which_they_were_entered(
         return cancelled
 
     assert value_of(subject) == list(range(40))
+
+
+def test_features_of_botocore_are_told_in_one_order() -> None:
+    """They are a set of texts, so a request would be another one for every hash seed."""
+
+    def subject() -> list[str]:
+        agent = UserAgentString("linux", "6", "x86_64", "3", "CPython", None, None)
+        agent.set_client_features({"Z", "N", "b", "E", "e"})
+        return [part.name for part in agent._build_feature_metadata()]
+
+    assert value_of(subject) == ["E,N,Z,b,e"]
 
 
 def test_it_is_as_much_of_a_set_as_is_used() -> None:

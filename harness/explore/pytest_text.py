@@ -64,6 +64,14 @@ def test_{name}() -> None:
     assert run["ending"] == "completed", run["ending_detail"]
     judged = [item for item in run["findings"] if item["requirement"] and item["judged"]]
     assert judged, "the run proves nothing: no requirement of the model was judged"
+    # A subject that is right need not meet every fault, but it has to do what it was asked for.
+    idle = [
+        f"{{item['check']}}: {{item['observed']}}"
+        for item in run["findings"]
+        if item["check"].startswith("evidence.") and item["check"] != "evidence.faults-met"
+        if item["verdict"] == "INCONCLUSIVE"
+    ]
+    assert not idle, "\\n".join(["the run proves nothing:", *idle])
 '''
 
 

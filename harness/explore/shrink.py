@@ -36,6 +36,11 @@ _PASSES = (Verdict.PASS, Verdict.WARN)
 #: A shorter scenario is no gain where its run is longer than this many hundredths of the first:
 #: without its second answer, a fake model asks for the same tool for ever.
 _GROWTH_PERCENT = 125
+#: What the first run may itself have come to: then its steps say nothing about what is too long.
+_ENDLESS = ("event_limit", "livelock", "virtual_time_limit")
+#: How far such a run gets: so many steps of its world for each event of the first one, and some.
+_STEPS_PER_EVENT = 12
+_STEPS_MORE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +190,7 @@ class _Runs:
         self._wall_limit_s = wall_limit_s
         self._known: dict[str, tuple[bool, Verdict]] = {}
         self._events_max: int | None = None
+        self._loops = False
         self.count = 0
 
     def keeps(self, scenario: Scenario | None) -> bool:
@@ -200,7 +206,7 @@ class _Runs:
         if not _names_exist(scenario):
             self._known[digest] = (False, Verdict.NOT_APPLICABLE)
             return False
-        made = self.made(scenario)
+        made = self.made(scenario, is_bounded=True)
         return made is not None and made.mark is not None
 
     def verdict(self, scenario: Scenario) -> Verdict | None:
@@ -208,12 +214,16 @@ class _Runs:
         known = self._known.get(scenario_digest(scenario))
         return None if known is None else known[1]
 
-    def made(self, scenario: Scenario) -> _Made | None:
-        """Make a run; None where no run can be made of the scenario."""
+    def made(self, scenario: Scenario, *, is_bounded: bool = False) -> _Made | None:
+        """Make a run; None where no run can be made of the scenario.
+
+        Args:
+            is_bounded: end it where it has become far longer than the first.
+        """
         self.count += 1
         try:
             trace = run_one(
-                scenario,
+                self._bounded(scenario) if is_bounded else scenario,
                 self._binding,
                 scenario.seed,
                 isolate=self._isolate,
@@ -233,10 +243,23 @@ class _Runs:
         verdict = verdict_of(judgement.findings)
         if self._events_max is None:
             self._events_max = len(trace.events) * _GROWTH_PERCENT // 100
+            self._loops = trace.footer.ending in _ENDLESS
+        if is_bounded and trace.footer.ending == "event_limit":
+            mark = None
         if len(trace.events) > self._events_max:
             mark = None
         self._known[scenario_digest(scenario)] = (mark is not None, verdict)
         return _Made(scenario=scenario, trace=trace, mark=mark, verdict=verdict)
+
+    def _bounded(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with an end to its steps; any other limit is that of the scenario."""
+        if self._events_max is None or self._loops:
+            return scenario
+        steps = _STEPS_MORE + _STEPS_PER_EVENT * self._events_max
+        limits = scenario.limits
+        if limits.events <= steps:
+            return scenario
+        return scenario.model_copy(update={"limits": limits.model_copy(update={"events": steps})})
 
 
 class _Keeps:

@@ -55,6 +55,7 @@ FIXED = frozenset(
         "matrix",
         "vary",
         "settle",
+        "limits",
         "tape",
         "seed",
         "seeds",

@@ -91,6 +91,6 @@ class Settle(Value):
 
     faults_end: DurationNs
     """From this virtual time on no fault of a provider fires."""
-    within: DurationNs = 600 * SECOND_NS
+    within: Annotated[DurationNs, Field(gt=0)] = 600 * SECOND_NS
     """Each call has to end so long after that, or after its own start if that is later; and what
     begins after that has to be answered."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from harness.errors import InputError
 from harness.model.exploration import Coordinates
 from harness.model.scenario import Scenario, scenario_digest
-from harness.model.tape import Chance
+from harness.model.tape import Chance, Tape
 from harness.model.trace import Trace
 from harness.model.varied import varied
 from harness.run.compare import ReplayResult, compare
@@ -36,10 +36,13 @@ class Replayed:
     Attributes:
         trace: of the first run.
         result: what the second one differs in.
+        unplayed: how many choices of the tape the first run did not come to: it took another
+            course than the one that the tape is of.
     """
 
     trace: Trace
     result: ReplayResult
+    unplayed: int = 0
 
 
 def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> ReplayResult:
@@ -89,7 +92,20 @@ def replay_at(
         )
         for _ in range(2)
     )
-    return Replayed(trace=first, result=compare(first, second))
+    return Replayed(
+        trace=first,
+        result=compare(first, second),
+        unplayed=_unplayed(scenario.tape.joined(tape), first.header.tape),
+    )
+
+
+def _unplayed(given: Tape, noted: Tape) -> int:
+    """Return how many choices of a tape are not on the tape of the run that it was given to."""
+    return sum(
+        noted.get(stream, number) != value
+        for stream, chosen in given.choices.items()
+        for number, value in chosen
+    )
 
 
 def scenario_at(runnable: Sequence[Scenario], coordinates: Coordinates) -> Scenario:

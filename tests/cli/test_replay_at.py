@@ -66,15 +66,17 @@ def test_a_token_leads_to_the_same_run_of_another_subject(found: Path) -> None:
 
 
 def test_a_token_may_be_longer_than_the_name_of_a_file(found: Path) -> None:
-    """One of a run whose order was drawn has some thousand characters."""
+    """And where its choices do not come up, a pass proves nothing of what they led to."""
     coordinates = coordinates_of(first(found / "shipped.json")[1])
     # Lanes that the run does not have, so it is what it was.
     order = {f"schedule/1/timer/1/{number:x}": {number: 1 + number} for number in range(100)}
     token = token_of(coordinates.model_copy(update={"tape": Tape.of(order)}))
     assert len(token) > 255
-    done = process(found, "replay", token)
-    assert done.returncode == 1, done.stdout + done.stderr
+    done = process(found, "replay", token, "--subject", "reference")
+    assert done.returncode == 3, done.stdout + done.stderr
     assert "identical: both runs are the same" in done.stdout
+    assert "another course: 100 choices on the tape did not come up" in done.stdout
+    assert "✓ pass against stud-cli" in done.stdout
 
 
 def test_a_scenario_of_ones_own_is_named_by_its_report_or_by_hand(found: Path) -> None:

@@ -33,6 +33,8 @@ from harness.run.suite import run_one
 from harness.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario, small
 
+ROOT = Path(__file__).parents[2]
+
 _SUBJECT = "mini-ignores-retry-after"
 _SIZE = Size(faults=1, tasks=1, tools=0, actors=1, choices=0, events=9, virtual_ns=0)
 _FINGERPRINT = "f-0123456789ab"
@@ -255,3 +257,21 @@ def test_the_pytest_file_is_red_as_long_as_the_failure_is_there(
         test()
     assert found.mark.finding.observed in str(failure.value)
     assert "faultclock run" in str(failure.value)
+
+
+def test_the_pytest_file_is_red_for_a_subject_that_does_nothing(
+    found: Smallest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks nobody shows no failure, and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    # In a checkout that is not installed, the command is found from its folder only.
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "idle.py").write_text("def subject(request):\n    return 'hello'\n", "utf-8")
+    made = artefacts(found.shrunk, found.mark, _origin(subject="idle.py:subject"))
+    for name, text in made.files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    name = next(name for name in made.files if name.endswith(".py"))
+    names: dict[str, Any] = {"__file__": str(tmp_path / name)}
+    exec(compile(made.files[name], name, "exec"), names)
+    with pytest.raises(AssertionError, match="without a single attempt, so nothing was shown"):
+        names["test_backoff_retry_after_holds"]()

@@ -90,7 +90,14 @@ def test_every_issue_that_a_scenario_names_is_a_row_or_said_to_be_none() -> None
     """An origin without a subject that has the bug would be decoration."""
     named = {issue for item in scenarios().values() for issue in issues(item.origin or "")}
     rows = {bug.origin for bug in BUGS.values()}
-    assert named - rows == OTHERS.keys()
+    # As they are written these scenarios show nothing: `test_planted_bugs` explores them.
+    explored = {
+        issue
+        for entry in ENTRIES.values()
+        if entry.found_by == "explore"
+        for issue in issues(entry.origin or "")
+    }
+    assert named - rows - explored == OTHERS.keys()
     assert not rows & OTHERS.keys()
     assert all(len(reason) >= 40 for reason in OTHERS.values())
 

@@ -80,7 +80,7 @@ _SESSIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = WeakKeyDicti
     name="token-is-renewed-twice",
     title="Uses a refresh token twice when a renewal ends as another call wakes up",
     fails="classification.disposition",
-    origin="anthropics/claude-code#27933",
+    origin="anthropics/claude-code#27933; HQBase/hqbase#41",
 ).adapter
 async def _token_is_renewed_twice(request: ProviderRequest) -> Reply:
     """Wait as the reference does, and use the last second of a wait to renew the token."""

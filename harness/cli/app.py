@@ -146,7 +146,7 @@ def _prepare_process(arguments: list[str]) -> None:
 
 
 def _told(error: Exception) -> int:
-    if isinstance(error, click.exceptions.Abort):
+    if isinstance(error, click.exceptions.Abort) or _wraps_an_interrupt(error):
         return _interrupted()
     if isinstance(error, click.ClickException):
         error.show()
@@ -175,6 +175,12 @@ def _told(error: Exception) -> int:
         err=True,
     )
     return INTERNAL
+
+
+def _wraps_an_interrupt(error: Exception) -> bool:
+    """Return whether a person's interrupt came while pydantic wrote a value, which wraps it."""
+    is_pydantic = type(error).__module__.startswith("pydantic_core")
+    return is_pydantic and KeyboardInterrupt.__name__ in str(error)
 
 
 def _output_closed() -> int:

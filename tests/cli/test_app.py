@@ -8,6 +8,7 @@ import sys
 from typing import NoReturn
 
 import pytest
+from pydantic import BaseModel, field_serializer
 
 import harness
 from harness.errors import InputError, InternalError
@@ -153,3 +154,21 @@ def test_a_reader_that_went_away_is_met_in_silence() -> None:
     child.stderr.close()
     assert child.wait() == 141
     assert told == b""
+
+
+def test_an_interrupt_that_a_library_has_wrapped_is_still_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may come while a value is written, and pydantic makes an error of its own of it."""
+
+    class Slow(BaseModel):
+        @field_serializer("text", check_fields=False)
+        def _interrupted(self, value: str) -> str:
+            raise KeyboardInterrupt
+
+        text: str = "x"
+
+    monkeypatch.setattr("harness.cli.doctor.command.callback", lambda **_: Slow().model_dump())
+    result = faultclock("doctor")
+    assert result.exit_code == 130
+    assert "interrupted" in result.stderr

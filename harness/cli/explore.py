@@ -220,7 +220,9 @@ def _request(
     from harness.run.prepare import prepare
 
     binding = prepare(subject)
-    fits, _ = playable(fitting(found, selectors, binding, error_model.id), selectors, binding)
+    fits, passed_over = playable(
+        fitting(found, selectors, binding, error_model.id), selectors, binding
+    )
     chosen = {_SCHEDULES[name] for name in schedules or _SCHEDULES}
     shipped = set(shipped_scenarios().values())
     files = {item.scenario.id: without_root(item.path) for item in fits if item.path not in shipped}
@@ -237,5 +239,6 @@ def _request(
         isolate=not inline,
         workers=workers or len(os.sched_getaffinity(0)),
         wall_limit_s=wall_limit,
+        passed_over=passed_over,
     )
     return request, files

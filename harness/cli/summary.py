@@ -16,6 +16,7 @@ import click
 
 from harness.cli.finding_text import told_in_full
 from harness.model.finding import Finding, Report, RunReport, Verdict
+from harness.render.passed_over import passed_over_lines
 from harness.render.verdict_words import GLOSSARY, LOOKS, worst_first
 from harness.render.wording import clipped, count, short_time, time_word, visible
 
@@ -90,7 +91,7 @@ def write_summary(
         _totals(report, wall_s),
         *_undeclared(report),
         *_crossings(report),
-        *_passed_over(report),
+        *passed_over_lines(report.passed_over),
         *_sweeps(report),
     )
     for line in (*counted, *_next_steps(report, written)):
@@ -221,13 +222,6 @@ def _crossings(report: Report) -> Iterator[str]:
         yield f"  crossing {crossing.scenario}: {crossing.run} of {crossing.cells} cells run"
         for because, names in crossing.omitted.items():
             yield f"    {count(len(names), 'cell')} left out: {because}"
-
-
-def _passed_over(report: Report) -> Iterator[str]:
-    if report.passed_over:
-        yield f"  passed over, not run: {count(len(report.passed_over), 'scenario')}"
-    for item in report.passed_over:
-        yield f"    {item.scenario}: {item.because}"
 
 
 def _sweeps(report: Report) -> list[str]:

@@ -31,7 +31,7 @@ from harness.model.exploration import (
     Tried,
     Unsteady,
 )
-from harness.model.finding import Verdict
+from harness.model.finding import PassedOver, Verdict
 from harness.model.scenario import Scenario, scenario_digest
 from harness.model.tape import ScheduleKind
 from harness.model.token import token_of
@@ -93,6 +93,7 @@ class ExploreRequest:
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
         executor: makes an executor of somebody else's; None: processes forked from this one.
         clock: real seconds, for the time limit.
+        passed_over: what was selected and cannot be played for this subject.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -110,6 +111,7 @@ class ExploreRequest:
     wall_limit_s: float | None = None
     executor: Callable[[], Executor] | None = None
     clock: Callable[[], float] = time.monotonic
+    passed_over: tuple[PassedOver, ...] = ()
 
     def sent(self) -> dict[str, Any]:
         """Return what a worker has to be told that was not forked from this process.
@@ -401,6 +403,7 @@ class _Fold:
             scenarios=tuple(self._explored(place) for place in range(len(request.scenarios))),
             groups=tuple(self._groups.values()),
             unsteady=tuple(self._unsteady),
+            passed_over=request.passed_over,
             coverage=self._tally.coverage(model, subject, request.scenarios),
         )
 

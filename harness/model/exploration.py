@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from harness.model._base import SparseValue, Value
-from harness.model.finding import Finding, Verdict
+from harness.model.finding import Finding, PassedOver, Verdict
 from harness.model.scenario import Scenario
 from harness.model.tape import BLANK, ScheduleKind, Tape
 from harness.model.trace import EndingReason, SubjectInfo
@@ -270,6 +270,8 @@ class Exploration(Value):
     scenarios: tuple[ExploredScenario, ...]
     groups: tuple[FailureGroup, ...] = ()
     unsteady: tuple[Unsteady, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
+    """What was selected by its family, pattern or folder, and cannot be played for the subject."""
     coverage: Coverage = Coverage()
 
     @property

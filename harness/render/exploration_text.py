@@ -31,6 +31,7 @@ from harness.render.exploration_view import (
     unsteady_words,
 )
 from harness.render.finding_text import WIDTH_MAX, finding_lines, wrapped
+from harness.render.passed_over import passed_over_lines
 from harness.render.verdict_words import GLOSSARY, LOOKS
 from harness.render.wording import clipped, count, exact_time, listed, short_digest, visible
 
@@ -161,6 +162,7 @@ def _explored_lines(exploration: Exploration, width: int) -> Iterator[str]:
     yield from _columns(rows, width)
     if ties:
         yield f"Order of ties: {tie_words(ties)}"
+    yield from map(visible, passed_over_lines(exploration.passed_over))
 
 
 def _reached_lines(exploration: Exploration, width: int) -> Iterator[str]:

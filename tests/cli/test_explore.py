@@ -171,6 +171,35 @@ def test_a_subject_that_conforms_exits_with_0_and_json_has_standard_output_to_it
     assert not list(tmp_path.iterdir())
 
 
+def test_what_cannot_be_played_for_a_subject_is_told_in_every_output(tmp_path: Path) -> None:
+    """A scenario that is left out in silence would look like one that was explored."""
+    plain = """\
+id: own/{name}
+title: A scenario of one's own, {name}
+why: >-
+  Somebody's own folder may have scenarios in the dialect of another provider than the one that the
+  subject under test speaks; nobody is to take those for explored.
+provider:
+  dialect: {dialect}
+tasks:
+  - {{id: ask, prompt: Say hello}}
+"""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name, dialect in (("plain", "openai-chat"), ("foreign", "anthropic-messages")):
+        written = plain.format(name=name, dialect=dialect)
+        Path(mine, f"{name}.yaml").write_text(written, "utf-8")
+    words = ("mine", "--subject", "reference", "--runs", "2", "-o", "found", "--workers", "1")
+    code, out, err = explored(tmp_path, *words)
+    assert code == 0, out + err
+    assert "passed over, not run: 1 scenario" in out
+    exploration = json.loads(Path(tmp_path, "found/exploration.json").read_text("utf-8"))
+    (left_out,) = exploration["passed_over"]
+    assert left_out["scenario"] == "own/foreign"
+    page = Path(tmp_path, "found/exploration.html").read_text("utf-8")
+    assert all(left_out["because"] in text for text in (out, page))
+
+
 def test_stopped_and_killed_it_goes_on_and_ends_as_if_nothing_had_been(tmp_path: Path) -> None:
     """First a Ctrl-C, then a kill -9: no run is lost, none is there twice."""
     words = (SCENARIO, "--subject", "mini-race-token-is-renewed-twice", "--runs", "120")

@@ -39,11 +39,11 @@ class ExploreOutputs:
     @property
     def reports(self) -> tuple[tuple[str, str], ...]:
         """Each report that is wanted: `html` or `json`, and where it goes."""
-        own = [("html", self.html), ("json", self.json)]
+        wanted = list(self._own().items())
         if self.folder is not None:
             names = (("html", _HTML), ("json", _JSON))
-            own += [(kind, str(Path(self.folder, name))) for kind, name in names]
-        return tuple((kind, path) for kind, path in own if path is not None)
+            wanted += [(kind, str(Path(self.folder, name))) for kind, name in names]
+        return tuple(wanted)
 
     @property
     def takes_stdout(self) -> bool:
@@ -57,7 +57,7 @@ class ExploreOutputs:
 
     def keeping_stdout(self) -> AbstractContextManager[None]:
         """Keep standard output for the report; see `Outputs.keeping_stdout`."""
-        return Outputs(html=self.html, json=self.json).keeping_stdout()
+        return Outputs(reports=self._own()).keeping_stdout()
 
     def check(self) -> None:
         """Make the folders and check that each report can be written.
@@ -68,10 +68,15 @@ class ExploreOutputs:
         if self.folder is not None:
             make_output_folder(self.folder)
         # Two of one kind may be wanted in two places.
-        Outputs(html=self.html, json=self.json).check()
+        Outputs(reports=self._own()).check()
         if self.folder is not None:
             for name in (_HTML, _JSON):
                 check_output_file(Path(self.folder, name))
+
+    def _own(self) -> dict[str, str]:
+        """Return those that were asked for by a file of their own."""
+        own = {"html": self.html, "json": self.json}
+        return {kind: path for kind, path in own.items() if path is not None}
 
     def write_failures(self, followed: Sequence[Followed]) -> dict[str, tuple[str, ...]]:
         """Write the files of each failure.

@@ -11,6 +11,7 @@ import click
 
 from harness.cli.options import parse_readings, readings_option
 from harness.cli.outputs import Outputs
+from harness.cli.report_options import report_options
 from harness.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ Exit codes: 0 conforms, 1 something fails, 2 wrong usage or a file that cannot b
 @click.option("--map", "map_", metavar="ID|FILE", help="How the log of another system is read.")
 @click.option("--complete", is_flag=True, help="The log is whole: nothing was cut off.")
 @readings_option
-@click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
-@click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
-@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@report_options
 @click.option("-q", "--quiet", is_flag=True, help="Only the totals: no table.")
 def command(
     traces: tuple[str, ...],
@@ -62,13 +61,11 @@ def command(
     map_: str | None,
     complete: bool,
     readings: tuple[str, ...],
-    html: str | None,
-    json: str | None,
-    junit: str | None,
+    reports: dict[str, str],
     quiet: bool,
 ) -> int:
     """Judge traces that were stored, by any error model, without running anything."""
-    outputs = Outputs(html=html, json=json, junit=junit)
+    outputs = Outputs(reports=reports)
     outputs.check()
     chosen = parse_readings(readings)
     started_s = time.perf_counter()

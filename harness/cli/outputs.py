@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from harness.cli.report_options import FORMATS
 from harness.errors import InputError
 from harness.load.files import check_output_file, make_output_folder, write_text_atomically
 from harness.load.trace_file import write_trace
@@ -28,17 +29,20 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9=]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """The files that a run was asked for; None is not wanted, `-` is standard output."""
+    """The files that a run was asked for.
 
-    html: str | None = None
-    json: str | None = None
-    junit: str | None = None
+    Attributes:
+        reports: file by format (see `report_options.FORMATS`); `-` is standard output.
+        trace_dir: folder for the traces; None: they are not kept.
+    """
+
+    reports: Mapping[str, str] = field(default_factory=dict)
     trace_dir: str | None = None
 
     @property
     def takes_stdout(self) -> bool:
         """Whether a report goes to standard output, so that words for people must not."""
-        return _STDOUT in (self.html, self.json, self.junit)
+        return _STDOUT in self.reports.values()
 
     @contextmanager
     def keeping_stdout(self) -> Iterator[None]:
@@ -65,7 +69,7 @@ class Outputs:
         Raises:
             InputError: one cannot, or two outputs have one place.
         """
-        files = [path for path in (self.html, self.json, self.junit) if path is not None]
+        files = list(self.reports.values())
         places = [path if path == _STDOUT else os.path.realpath(path) for path in files]
         if len(set(places)) != len(places):
             raise InputError("two reports would be written to one place: give each its own")
@@ -82,15 +86,18 @@ class Outputs:
             InputError: one cannot be written.
         """
         # Imported here: a run without reports should not load the templates.
-        from harness.render import html_report, json_report, junit_report
+        from harness import render
 
         written: list[str] = []
-        wanted = ((self.html, html_report), (self.json, json_report), (self.junit, junit_report))
-        for path, render in wanted:
+        for item in FORMATS:
+            path = self.reports.get(item.option)
+            if path is None:
+                continue
+            text = getattr(render, item.renderer)(report)
             if path == _STDOUT:
-                click.echo(render(report), nl=False)
-            elif path is not None:
-                write_text_atomically(path, render(report))
+                click.echo(text, nl=False)
+            else:
+                write_text_atomically(path, text)
                 written.append(path)
         return tuple(written)
 
@@ -99,10 +106,8 @@ class Outputs:
         folder = self.trace_dir
         if folder is None:
             return None
-        report = next(
-            (path for path in (self.html, self.json, self.junit) if path not in (None, _STDOUT)),
-            None,
-        )
+        files = (self.reports.get(item.option) for item in FORMATS)
+        report = next((path for path in files if path not in (None, _STDOUT)), None)
         start = Path(report).parent if report is not None else Path()
 
         def store(trace: Trace) -> str:

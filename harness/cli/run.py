@@ -17,6 +17,7 @@ from harness.cli.options import (
     wall_limit_option,
 )
 from harness.cli.outputs import Outputs
+from harness.cli.report_options import report_options
 
 if TYPE_CHECKING:
     from harness.cli.kept import KeptRuns
@@ -83,9 +84,7 @@ but something is inconclusive. A warning (a SHOULD) does not change the code.
     help="Run a scenario that says `crash_everywhere` only as it is, without a crash at each of "
     "its events.",
 )
-@click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
-@click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
-@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@report_options
 @click.option("--trace-dir", metavar="DIR", help="Store each trace below this folder.")
 @click.option(
     "--history",
@@ -111,9 +110,7 @@ def command(
     variant: str | None,
     crash_at_event: int | None,
     no_crash_everywhere: bool,
-    html: str | None,
-    json: str | None,
-    junit: str | None,
+    reports: dict[str, str],
     trace_dir: str | None,
     history: str | None,
     inline: bool,
@@ -126,7 +123,7 @@ def command(
     Each run is one scenario and one seed in a simulated world of its own. The result is a table
     here and, on demand, a report with a timeline and the evidence of every finding.
     """
-    outputs = Outputs(html=html, json=json, junit=junit, trace_dir=trace_dir)
+    outputs = Outputs(reports=reports, trace_dir=trace_dir)
     outputs.check()
     kept = _kept(history)
     with outputs.keeping_stdout():

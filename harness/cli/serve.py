@@ -12,6 +12,7 @@ import click
 from harness.cli.exits import OK
 from harness.cli.options import DEFAULT_MODEL, parse_readings, readings_option
 from harness.cli.outputs import Outputs
+from harness.cli.report_options import report_options
 from harness.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,9 +96,7 @@ cannot be served, 3 nothing fails but something is inconclusive, or nothing coul
     help=f"Error model to judge by. The default is {DEFAULT_MODEL}.",
 )
 @readings_option
-@click.option("--html", metavar="FILE", help="Write the report as one self-contained page.")
-@click.option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
-@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@report_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table.")
 def command(
     scenario: str,
@@ -112,17 +111,15 @@ def command(
     trace: str | None,
     model: str | None,
     readings: tuple[str, ...],
-    html: str | None,
-    json: str | None,
-    junit: str | None,
+    reports: dict[str, str],
     quiet: bool,
 ) -> int:
     """Serve a scenario's provider on a real socket, to a program of any language."""
-    outputs = Outputs(html=html, json=json, junit=junit)
+    outputs = Outputs(reports=reports)
     outputs.check()
     if reply_from_stdout and not program:
         raise click.UsageError("--reply-from-stdout goes with a COMMAND after --")
-    judges = bool(program or model or html or json or junit)
+    judges = bool(program or model or reports)
     judging = _judging(model or DEFAULT_MODEL, parse_readings(readings)) if judges else None
     found, binding = _found(
         scenario, dialect, variant, name or ("program" if program else "client")

@@ -17,7 +17,7 @@ from tests.load.test_trace_file import small_trace
 def test_reports_are_written_where_they_were_asked_for(tmp_path: Path) -> None:
     """Their paths are returned, for the summary."""
     paths = [str(tmp_path / "new" / name) for name in ("r.html", "r.json", "r.xml")]
-    outputs = Outputs(html=paths[0], json=paths[1], junit=paths[2])
+    outputs = Outputs(reports={"html": paths[0], "json": paths[1], "junit": paths[2]})
     outputs.check()
     assert outputs.write(small_report()) == tuple(paths)
     assert all(Path(path).stat().st_size > 100 for path in paths)
@@ -25,7 +25,7 @@ def test_reports_are_written_where_they_were_asked_for(tmp_path: Path) -> None:
 
 def test_standard_output_takes_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     """It is no file, so it is not among the written ones."""
-    outputs = Outputs(json="-")
+    outputs = Outputs(reports={"json": "-"})
     outputs.check()
     assert outputs.takes_stdout
     assert outputs.write(small_report()) == ()
@@ -37,7 +37,7 @@ def test_what_a_subject_prints_is_kept_out_of_a_report_on_standard_output(
     place: str, out: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """By `print` or by descriptor; otherwise it stays where it was meant to go."""
-    with Outputs(json=place).keeping_stdout():
+    with Outputs(reports={"json": place}).keeping_stdout():
         print("printed", flush=True)  # noqa: T201 - what a subject does
         os.write(1, b"written\n")
     print("after", flush=True)  # noqa: T201
@@ -53,13 +53,13 @@ def test_two_reports_do_not_share_a_place(
     """However the one place is spelled."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="written to one place"):
-        Outputs(html=pair[0], json=pair[1]).check()
+        Outputs(reports={"html": pair[0], "json": pair[1]}).check()
 
 
 def test_a_folder_in_place_of_a_report_is_told_before_the_run(tmp_path: Path) -> None:
     """The run would take its time for nothing."""
     with pytest.raises(InputError, match="this is a folder"):
-        Outputs(html=str(tmp_path)).check()
+        Outputs(reports={"html": str(tmp_path)}).check()
 
 
 def test_a_file_in_place_of_the_trace_folder_is_told_before_the_run(tmp_path: Path) -> None:
@@ -71,7 +71,9 @@ def test_a_file_in_place_of_the_trace_folder_is_told_before_the_run(tmp_path: Pa
 
 def test_a_trace_is_named_relative_to_the_report(tmp_path: Path) -> None:
     """The report links to it, wherever both are moved together."""
-    outputs = Outputs(html=str(tmp_path / "out" / "r.html"), trace_dir=str(tmp_path / "traces"))
+    outputs = Outputs(
+        reports={"html": str(tmp_path / "out" / "r.html")}, trace_dir=str(tmp_path / "traces")
+    )
     store = outputs.trace_writer()
     assert store is not None
     assert store(small_trace()) == "../traces/a/b.seed-3.jsonl"

@@ -88,7 +88,7 @@ lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes
 	@echo "==> writing requirements/*.txt"
 	@$(PIP) install 'uv>=0.13'
 	@$(call pin,dev,--extra all --group build --group dev)
-	@$(call pin,demo,--extra openai --group build -c requirements/dev.txt)
+	@$(call pin,demo,--extra openai --extra certify --group build -c requirements/dev.txt)
 	@$(call pin,bench,--extra openai --group build --group bench -c requirements/dev.txt)
 	@$(call pin,openai2,--extra litellm --extra openai-agents --group build --group openai2)
 

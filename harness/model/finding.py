@@ -5,8 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from pydantic import Field
+
 from harness.model._base import SparseValue, Value
 from harness.model.error_model import Level, Switch
+from harness.model.gate import GateReport
 from harness.model.trace import EndingReason, SubjectInfo, TimeBase
 
 __all__ = [
@@ -22,6 +25,8 @@ __all__ = [
     "Report",
     "RequirementCoverage",
     "RunReport",
+    "Shard",
+    "SourcePlace",
     "Verdict",
     "WaitMark",
     "overall",
@@ -263,8 +268,27 @@ class CheckEntry(Value):
     miniatures: tuple[str, ...] = ()
 
 
-class Report(Value):
+class Shard(Value):
+    """Which part of a run this is: the scenarios were dealt out to several machines."""
+
+    number: int = Field(ge=1)
+    """1-based."""
+    count: int = Field(ge=1)
+
+
+class SourcePlace(Value):
+    """Where the subject stands in its author's own files, for tools that show findings there."""
+
+    file: str
+    """Relative to the working folder, with forward slashes."""
+    line: int = Field(ge=1)
+    """1-based, of the function that is bound."""
+
+
+class Report(SparseValue):
     """All runs of one subject against one model."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"source", "shard", "gate"})
 
     format: int = 1
     faultclock: str
@@ -276,7 +300,14 @@ class Report(Value):
     """Interpretation switches and the reading that was used."""
     switches: tuple[Switch, ...] = ()
     subject: SubjectInfo
+    source: SourcePlace | None = None
+    """None: a shipped subject, or one that is not below the working folder."""
+    shard: Shard | None = None
+    """None: the whole."""
+    gate: GateReport | None = None
+    """None: it was not held against a baseline."""
     verdict: Verdict
+    """Of all that was judged, whatever is known of it: `gate` takes nothing away."""
     totals: dict[str, int] = {}
     """Runs per verdict."""
     seeds_findings: tuple[Finding, ...] = ()

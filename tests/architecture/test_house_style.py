@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.architecture.source_tree import PROJECT, Module, functions, modules, suite_modules
+from tests.each import for_each
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
@@ -24,7 +23,11 @@ _CACHE = re.compile(r"^\.(?!ci$|gitignore$)|_cache$|\.egg-info$")
 _GENERATED = {"build", "dist", "__pycache__", "reports"}
 
 
-@pytest.mark.parametrize("module", modules() + suite_modules(), ids=lambda module: module.path)
+def _path(module: Module) -> str:
+    return module.path
+
+
+@for_each(modules() + suite_modules(), name=_path)
 def test_files_and_functions_have_a_readable_size(module: Module) -> None:
     """No file is over 500 lines, and no function over 70."""
     lines = module.text.count("\n")
@@ -37,7 +40,7 @@ def test_files_and_functions_have_a_readable_size(module: Module) -> None:
     assert long == []
 
 
-@pytest.mark.parametrize("module", modules(), ids=lambda module: module.path)
+@for_each(modules(), name=_path)
 def test_modules_say_what_they_are_and_what_they_offer(module: Module) -> None:
     """Every module has a docstring, postponed annotations, and `__all__` once it has names."""
     assert ast.get_docstring(module.tree), f"{module.path} has no docstring"
@@ -62,7 +65,7 @@ def test_every_test_says_in_a_sentence_what_holds() -> None:
     assert without == []
 
 
-@pytest.mark.parametrize("module", modules(), ids=lambda module: module.path)
+@for_each(modules(), name=_path)
 def test_only_the_command_line_prints(module: Module) -> None:
     """A room hands values over; what a person reads on a terminal is the cli's business."""
     if module.room in {"cli", "__main__"}:
@@ -77,7 +80,7 @@ def test_only_the_command_line_prints(module: Module) -> None:
     assert prints == [], f"{module.path} prints at lines {prints}"
 
 
-@pytest.mark.parametrize("module", modules(), ids=lambda module: module.path)
+@for_each(modules(), name=_path)
 def test_no_exception_is_swallowed_in_silence(module: Module) -> None:
     """What we ask of subjects holds for us: no broad `except` whose body is `pass`."""
     silent = [

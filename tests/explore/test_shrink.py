@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness import ProviderRequest, provider_adapter
 from harness.errors import InternalError
 from harness.explore.fingerprint import marks_of
 from harness.explore.search import States, least, steps_down
@@ -27,6 +30,7 @@ from harness.model.trigger import EventTrigger
 from harness.oracle.judge import Judge
 from harness.run.suite import run_one
 from harness.subjects.binding import Binding
+from harness.subjects.registry import load_subject
 from tests.run.conftest import shipped_scenario, small
 
 _MIXED = Schedule(kind="random", seed=3)
@@ -284,6 +288,38 @@ def test_a_search_that_may_not_go_on_says_so(bound: Callable[[str], Binding]) ->
     assert not found.shrunk.is_minimum
     assert found.shrunk.stopped == "6 runs were made, and that is the limit"
     assert counted == list(range(1, found.shrunk.runs + 1))
+
+
+@provider_adapter(inline=True)
+async def _never_content(request: ProviderRequest) -> str:
+    """End with the first error, which is wrong; while there is none, ask again and again."""
+    subject = load_subject("mini-matches-nothing")
+    while True:
+        await subject.function(request)
+        await asyncio.sleep(1)
+
+
+def test_a_run_that_becomes_endless_on_the_way_is_cut_and_no_candidate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without its fault the subject works for a day: hundreds of thousands of events."""
+    lengths: list[int] = []
+
+    def counted(*words: Any, **options: Any) -> Trace:
+        trace = run_one(*words, **options)
+        lengths.append(len(trace.events))
+        return trace
+
+    monkeypatch.setattr("harness.explore.shrink.run_one", counted)
+    scenario = small(
+        provider={"faults": [{"id": "broken", "when": {"attempts": 1}, "then": _HTTP_500}]},
+        limits={"virtual_time": "20m"},
+    )
+    trace, fingerprint = _failing(scenario, _never_content)
+    found = shrink(scenario, _never_content, 0, trace.header.tape, fingerprint, _judge())
+    assert found.shrunk.scenario.provider.faults
+    assert len(trace.events) < 40
+    assert max(lengths) < 3_000
 
 
 def test_what_cannot_be_made_again_is_not_made_smaller(bound: Callable[[str], Binding]) -> None:

@@ -18,6 +18,7 @@ from harness.oracle.judge import checks_of
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding
 from harness.subjects.registry import SubjectEntry, catalog, load_subject
+from tests.each import for_each
 from tests.run.conftest import loaded_model, shipped, shipped_scenario
 from tests.run.kills import BESIDES, SHOWN_BY, SPOILED
 from tests.run.kills_of_agents import BESIDES_OF_AGENTS
@@ -116,7 +117,7 @@ def test_every_miniature_has_a_scenario_that_shows_it() -> None:
     assert {entry.id for entry in MINIATURES} >= ALL_BESIDES.keys() | SPOILED
 
 
-@pytest.mark.parametrize("entry", MINIATURES, ids=[entry.id for entry in MINIATURES])
+@for_each(MINIATURES, name=lambda entry: entry.id)
 def test_a_miniature_and_its_scenario_are_of_one_role(entry: SubjectEntry) -> None:
     """Another one would be refused before it shows anything."""
     assert shipped_scenario(shown_by(entry)).role == entry.role

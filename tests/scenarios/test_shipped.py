@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-import pytest
-
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
 from harness.load.scenario import find_scenarios, load_scenario, shipped_scenarios
@@ -20,6 +18,7 @@ from harness.model.mishap import CancelScope
 from harness.model.scenario import DEFAULT_DIALECT, Scenario
 from harness.model.store_script import StoreFault
 from harness.model.tool_script import ToolFault
+from tests.each import for_each
 
 #: Family to the least number of scenarios that it needs to say something.
 FAMILIES = {
@@ -60,12 +59,13 @@ HEALTHY = {
 #: `owner/repository#number`, or a document and a place in it.
 _ISSUE = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 
-IDS = sorted(shipped_scenarios())
+PLACES = shipped_scenarios()
+IDS = sorted(PLACES)
 
 
 @cache
 def _shipped() -> dict[str, Scenario]:
-    return {id_: load_scenario(path) for id_, path in shipped_scenarios().items()}
+    return {id_: load_scenario(path) for id_, path in PLACES.items()}
 
 
 def _rules() -> list[FaultRule]:
@@ -85,16 +85,16 @@ def test_every_family_is_explained_beside_the_scenarios() -> None:
     assert [family for family in FAMILIES if f"`{family}`" not in table] == []
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_a_file_loads_and_its_id_is_its_place(id_: str) -> None:
     """An id that is typed on the command line leads to the file by looking."""
     assert _shipped()[id_].id == id_
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_a_file_begins_with_the_line_that_editors_read(id_: str) -> None:
     """Completion and hints work in a checkout without any set-up."""
-    text = Path(shipped_scenarios()[id_]).read_text("utf-8")
+    text = Path(PLACES[id_]).read_text("utf-8")
     assert text.splitlines()[0] == MODELINE
 
 
@@ -103,7 +103,7 @@ def test_the_schema_beside_them_is_the_models() -> None:
     assert (scenarios_root() / "scenario.schema.json").read_text("utf-8") == scenario_schema()
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_a_scenario_says_why_and_where_it_comes_from(id_: str) -> None:
     """A failing scenario is read by somebody who has to decide whether it matters."""
     scenario = _shipped()[id_]
@@ -121,7 +121,7 @@ def test_every_why_and_every_title_is_its_own() -> None:
     assert len({scenario.title for scenario in scenarios}) == len(scenarios)
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_a_pair_points_back(id_: str) -> None:
     """Whoever reads a defect finds its opposite, from either side."""
     pair = _shipped()[id_].pair
@@ -189,7 +189,7 @@ def test_every_form_of_retry_after_is_there() -> None:
     assert None in values
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
     """A name that no fixture holds would only show when the fault fires."""
     scenario = _shipped()[id_]
@@ -202,7 +202,7 @@ def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
     assert named <= set(known)
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_something_goes_wrong_unless_the_scenario_is_about_health(id_: str) -> None:
     """No scenario passes because its faults were forgotten, and none of them is optional."""
     scenario = _shipped()[id_]
@@ -240,7 +240,7 @@ def _agent_plans(scenario: Scenario) -> bool:
     return bool(scripted) or any(asked)
 
 
-@pytest.mark.parametrize("id_", IDS)
+@for_each(IDS)
 def test_faults_inside_a_stream_are_planted_where_there_is_a_stream(id_: str) -> None:
     """A stream error in a plain answer could never be met."""
     scenario = _shipped()[id_]

@@ -13,6 +13,7 @@ from harness.errors import SubjectError, UnknownNameError
 from harness.subjects.binding import Binding
 from harness.subjects.clients.catalog import CLIENTS
 from harness.subjects.registry import catalog, load_subject, shipped_ids
+from tests.each import for_each
 
 GOOD = """
 from harness import provider_adapter
@@ -53,7 +54,7 @@ def broken(path: Path, text: str) -> SubjectError:
 ELSEWHERE = {id_ for id_, item in CLIENTS.items() if item.extra in ("litellm", "openai-agents")}
 
 
-@pytest.mark.parametrize("id_", sorted({*shipped_ids()} - ELSEWHERE))
+@for_each(sorted({*shipped_ids()} - ELSEWHERE))
 def test_every_shipped_subject_loads_under_its_own_id_title_and_role(id_: str) -> None:
     """The list and the bindings say the same."""
     entry = {entry.id: entry for entry in catalog()}[id_]

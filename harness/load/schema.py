@@ -12,13 +12,21 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from harness.load.attribute_docs import attribute_docs
 from harness.load.known_keys import file_key
 from harness.model.census import Census
 from harness.model.error_model import ErrorModel
 from harness.model.foreign_map import ForeignMap
+from harness.model.gate import Baseline
 from harness.model.scenario import Scenario
 
-__all__ = ["census_schema", "error_model_schema", "foreign_map_schema", "scenario_schema"]
+__all__ = [
+    "baseline_schema",
+    "census_schema",
+    "error_model_schema",
+    "foreign_map_schema",
+    "scenario_schema",
+]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -38,6 +46,11 @@ def foreign_map_schema() -> str:
     return _schema_text(ForeignMap, "foreign-map", "Faultclock map of a foreign log")
 
 
+def baseline_schema() -> str:
+    """Return the JSON Schema of a baseline file, newline at the end."""
+    return _schema_text(Baseline, "baseline", "Faultclock baseline")
+
+
 def census_schema() -> str:
     """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
     return _schema_text(Census, "census", "Faultclock census")
@@ -49,10 +62,19 @@ def _schema_text(model: type[BaseModel], name: str, title: str) -> str:
     for found in dict.fromkeys(_models_below(model)):
         target = schema if found is model else definitions.get(found.__name__)
         if target is not None:
+            _say_what_fields_are(found, target)
             _show_defaults_as_text(found, target)
     head = {"$schema": _DIALECT, "$id": f"urn:faultclock:{name}", "title": title}
     body = {key: value for key, value in schema.items() if key not in head}
     return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _say_what_fields_are(model: type[BaseModel], schema: dict[str, Any]) -> None:
+    docs = attribute_docs(model)
+    for name in model.model_fields.keys() & docs.keys():
+        key = file_key(model, name)
+        described = {"description": docs[name], **schema["properties"][key]}
+        schema["properties"][key] = dict(sorted(described.items()))
 
 
 def _show_defaults_as_text(model: type[BaseModel], schema: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ __all__ = ["SparseValue", "Value"]
 class Value(BaseModel):
     """An immutable value that refuses unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SparseValue(Value):

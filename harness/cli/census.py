@@ -100,11 +100,13 @@ def command(
     places = _places(output, json, html)
     from harness.load.census import load_census
     from harness.run.census_clients import FAMILIES
-    from harness.run.census_merge import merged
+    from harness.run.census_merge import check_families, merged
 
     earlier = [load_census(path) for path in added]
     entries = _entries(clients)
     asked = tuple(dict.fromkeys(families)) or FAMILIES
+    for other in earlier:
+        check_families(asked, other)
     started_s = time.perf_counter()
     census = _taken(entries, asked, model, jobs or len(os.sched_getaffinity(0)), quiet=quiet)
     for other in earlier:

@@ -10,9 +10,19 @@ from harness.errors import InputError
 from harness.model.census import Census
 from harness.subjects.registry import shipped_ids
 
-__all__ = ["merged"]
+__all__ = ["check_families", "merged"]
 
 _SAME = ("format", "faultclock", "model", "model_revision", "families", "scenarios")
+
+
+def check_families(asked: tuple[str, ...], other: Census) -> None:
+    """Check what can be known of `merged` before the clients are run, which takes long.
+
+    Raises:
+        InputError: `other` is of other families.
+    """
+    if other.families != asked:
+        raise _differing("families")
 
 
 def merged(mine: Census, other: Census) -> Census:
@@ -26,10 +36,7 @@ def merged(mine: Census, other: Census) -> Census:
     """
     for name in _SAME:
         if getattr(mine, name) != getattr(other, name):
-            raise InputError(
-                f"the censuses differ in their {name.replace('_', ' ')}",
-                hint="take both with the same version, model and families",
-            )
+            raise _differing(name)
     here = {client.id for client in mine.clients}
     clients = [*mine.clients, *(item for item in other.clients if item.id not in here)]
     run = {client.id for client in clients}
@@ -46,4 +53,11 @@ def merged(mine: Census, other: Census) -> Census:
                 )
             ),
         }
+    )
+
+
+def _differing(name: str) -> InputError:
+    return InputError(
+        f"the censuses differ in their {name.replace('_', ' ')}",
+        hint="take both with the same version, model and families",
     )

@@ -16,7 +16,7 @@ from tests.live.parity import Came, Cell, clients, compare, table
 from tests.live.situations import SITUATIONS
 
 #: Both styles and every way to the network: httpx2 by anyio and by sockets, urllib3, aiohttp.
-_SAMPLE = ("openai-async", "openai-sync", "anthropic-sync", "requests-retry", "aiohttp")
+_SAMPLE = ("openai-async", "openai-sync", "requests-retry", "aiohttp")
 
 
 @pytest.fixture(scope="module")

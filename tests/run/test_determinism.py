@@ -70,7 +70,7 @@ for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
 
 
 def printed(program: str, *words: str) -> list[str]:
-    """Return what three processes with different hash seeds print."""
+    """Return what two processes with different hash seeds print."""
     return [
         subprocess.run(
             [sys.executable, "-c", program, *words],
@@ -80,13 +80,13 @@ def printed(program: str, *words: str) -> list[str]:
             text=True,
             check=True,
         ).stdout
-        for hash_seed in ("1", "2", "31337")
+        for hash_seed in ("1", "31337")
     ]
 
 
 @pytest.fixture(scope="module")
 def outputs() -> list[str]:
-    """What three processes say of provider adapters."""
+    """What two processes say of provider adapters."""
     return printed(PROGRAM, *SCENARIOS)
 
 
@@ -94,7 +94,6 @@ def test_every_process_sees_the_same_bytes(outputs: list[str]) -> None:
     """Five subjects, async and sync, fifty clients and every kind of network fault."""
     assert outputs[0].count("\n") == 5 * len(SCENARIOS)
     assert outputs[1] == outputs[0]
-    assert outputs[2] == outputs[0]
 
 
 def test_lives_of_a_runtime_are_the_same_in_every_process() -> None:
@@ -103,7 +102,6 @@ def test_lives_of_a_runtime_are_the_same_in_every_process() -> None:
     lives = [line.split()[2] for line in outputs[0].splitlines()]
     assert lives == ["4"] * 4
     assert outputs[1] == outputs[0]
-    assert outputs[2] == outputs[0]
 
 
 def test_agents_of_every_model_are_the_same_in_every_process() -> None:
@@ -111,4 +109,3 @@ def test_agents_of_every_model_are_the_same_in_every_process() -> None:
     outputs = printed(AGENTS, "shared")
     assert outputs[0].count("\n") > 200
     assert outputs[1] == outputs[0]
-    assert outputs[2] == outputs[0]

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 import harness
+from harness.cli.configured import CONFIGURED, configured
 from harness.cli.exits import INTERNAL, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE
 from harness.errors import HarnessError, InternalError, UnknownNameError
 
@@ -22,11 +23,19 @@ __all__ = ["app"]
 _NAME_SHOWN = 60
 #: Name to module and to the line in the list; the modules are imported when called.
 _COMMANDS = {
+    "init": ("init", "Set up a project: bind your code, gate every push."),
     "run": ("run", "Run scenarios against a subject and judge what it did."),
     "explore": ("explore", "Find failures that come and go, and the smallest run of each."),
+    "baseline": ("baseline", "Keep the known deviations of a subject, and gate on all others."),
+    "merge": ("merge", "Join the reports of the parts of a run (`run --shard`)."),
+    "diff": ("diff", "Tell what got better and what got worse between two reports."),
     "judge": ("judge", "Judge stored traces, or the event logs of other systems."),
+    "keygen": ("keygen", "Make a pair of keys, to sign certificates and to verify them."),
+    "certify": ("certify", "Certify that a subject conforms to an error model, if it does."),
+    "verify": ("verify", "Verify a certificate, offline."),
     "serve": ("serve", "Serve a scenario's provider to a program of any language, in real time."),
     "census": ("census", "Set what real clients do about the same failures side by side."),
+    "infer": ("infer", "Find out how a client really retries, with the runs that show it."),
     "list": ("listing", "List what is shipped, from scenarios to the APIs that can be spoken."),
     "validate": ("validate", "Check scenario, error model, map and trace files."),
     "replay": ("replay", "Run a stored trace again and compare every event."),
@@ -37,11 +46,14 @@ _COMMANDS = {
     "doctor": ("doctor", "Check this installation, or how a subject is bound."),
 }
 #: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
-_SIMULATING = frozenset({"run", "explore", "replay", "doctor", "census"})
+_SIMULATING = frozenset(
+    {"run", "explore", "replay", "doctor", "census", "infer", "certify", "verify"}
+)
 
 _EPILOG = """\
 \b
 First steps:
+  faultclock init
   faultclock list subjects
   faultclock run rate-limits --subject openai-async --html report.html
   faultclock run --subject path/to/my_adapter.py:subject
@@ -75,7 +87,7 @@ class _Group(click.Group):
             return None
         command = import_module(f"harness.cli.{_COMMANDS[cmd_name][0]}").command
         assert isinstance(command, click.Command)
-        return command
+        return configured(command) if cmd_name in CONFIGURED else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

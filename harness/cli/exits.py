@@ -19,7 +19,8 @@ __all__ = [
 ]
 
 OK = 0
-#: The subject does not conform, a replayed trace differs, or the doctor found a fault.
+#: The subject does not conform, a gate is shut, something got worse, a replayed trace differs, or
+#: the doctor found a fault.
 NONCONFORMING = 1
 #: The command line, a file or a subject is wrong.
 USAGE = 2
@@ -35,9 +36,13 @@ OUTPUT_CLOSED = 141
 
 
 def exit_code_of(report: Report) -> int:
-    """Return what a command exits with that made this report: a warning changes nothing."""
+    """Return what a command exits with that made this report: a warning changes nothing.
+
+    Beside a baseline, what is known does not count, and an entry that is stale does.
+    """
     # Imported here: whoever only asks for help pays for no model.
     from harness.model.finding import Verdict
+    from harness.model.standing import standing
 
     codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK, Verdict.WARN: OK}
-    return codes.get(report.verdict, INCONCLUSIVE)
+    return codes.get(standing(report), INCONCLUSIVE)

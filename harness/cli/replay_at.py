@@ -80,6 +80,12 @@ def of_finding(name: str, path: str) -> Wanted:
     if isinstance(report, Exploration):
         return _of_group(report, name, path)
     run = _run_of(report, name)
+    over = next((item for item in report.seeds_findings if item.id == name), None)
+    if run is None and over is not None and over.scenario is not None:
+        raise InputError(
+            f"{name} is a verdict over all seeds of {over.scenario}: no single run shows it",
+            hint=f"run them all again: faultclock run {over.scenario}",
+        )
     if run is None:
         raise InputError(
             f"{path} has no finding {name}",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from harness.cli.options import (
     inline_option,
     model_option,
@@ -20,8 +22,12 @@ from harness.cli.outputs import Outputs
 from harness.cli.report_options import report_options
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from harness.cli.gating import Gate
     from harness.cli.kept import KeptRuns
-    from harness.model.finding import Report, RunReport
+    from harness.load.scenario import LoadedScenario
+    from harness.model.finding import Report, RunReport, Shard
     from harness.run.suite import SuiteRequest
 
 __all__ = ["command"]
@@ -39,11 +45,26 @@ Examples:
   faultclock run --subject reference --json - | jq .totals
   faultclock run --subject openai-stud --reading cut-answers=unmapped
   faultclock run --subject my_adapter.py:subject --history verdicts.sqlite
+  faultclock run --subject my_adapter.py:subject --baseline known.yaml
+  faultclock run --subject my_adapter.py:subject --shard 1/4 --json part-1.json
 
 \b
 Exit codes: 0 all conform, 1 something fails, 2 wrong usage, 3 nothing fails
 but something is inconclusive. A warning (a SHOULD) does not change the code.
+With --baseline, 1 is for what nobody knew of, and for entries that are stale.
 """
+
+
+def _shard(_: click.Context, __: click.Parameter, value: str | None) -> Shard | None:
+    if value is None:
+        return None
+    from harness.model.finding import Shard
+
+    found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", value)
+    number, count = (int(part) for part in found.groups()) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise click.BadParameter(f"{value!r} is no part of a whole: write it like 2/4")
+    return Shard(number=number, count=count)
 
 
 @click.command(name="run", epilog=_EPILOG)
@@ -91,6 +112,16 @@ but something is inconclusive. A warning (a SHOULD) does not change the code.
     metavar="FILE",
     help="Add the verdicts to this history, for `faultclock history`.",
 )
+@baseline_option
+@today_option
+@own_scenarios_option
+@click.option(
+    "--shard",
+    callback=_shard,
+    metavar="I/N",
+    help="Run only part I of N; all seeds of a scenario are in one part. `faultclock merge` joins "
+    "the JSON reports of all parts.",
+)
 @inline_option
 @click.option(
     "--jobs",
@@ -113,6 +144,10 @@ def command(
     reports: dict[str, str],
     trace_dir: str | None,
     history: str | None,
+    baseline: str | None,
+    today: date | None,
+    own_scenarios: tuple[str, ...],
+    shard: Shard | None,
     inline: bool,
     jobs: int | None,
     wall_limit: float | None,
@@ -125,13 +160,16 @@ def command(
     """
     outputs = Outputs(reports=reports, trace_dir=trace_dir)
     outputs.check()
+    gate = gate_of(baseline, today)
     kept = _kept(history)
     with outputs.keeping_stdout():
-        request = _request(
+        found, request = _request(
             scenarios,
             require_subject(subject),
             model,
             parse_readings(readings),
+            gate=gate,
+            shard=shard,
             variant=variant,
             crash_at_event=crash_at_event,
             sweep=not no_crash_everywhere,
@@ -143,11 +181,13 @@ def command(
         )
         started_s = time.perf_counter()
         report = _run(request, outputs, kept, quiet)
+    if gate is not None:
+        report = gate.held(report, found, own_scenarios)
 
     from harness.cli.closing import closed
 
     code = closed(report, outputs, started_s=started_s, quiet=quiet)
-    if kept is not None:
+    if kept is not None and report.runs:
         number = kept.write(request)
         click.echo(f"  kept: session {number} of {history}", err=outputs.takes_stdout)
     return code
@@ -168,11 +208,17 @@ def _request(
     model: str,
     readings: dict[str, str],
     *,
+    gate: Gate | None,
+    shard: Shard | None,
     variant: str | None,
     crash_at_event: int | None,
     **options: Any,
-) -> SuiteRequest:
-    """Load what was named, the subject last: it is the slowest, and the files may be wrong."""
+) -> tuple[tuple[LoadedScenario, ...], SuiteRequest]:
+    """Load what was named, the subject last: it is the slowest, and the files may be wrong.
+
+    Returns:
+        All that was selected, whoever runs it; and what is to be run here.
+    """
     from harness.load.error_model import load_error_model
     from harness.load.scenario import find_scenarios, shipped_scenarios
 
@@ -180,16 +226,29 @@ def _request(
     found = find_scenarios(selectors)
     shipped = set(shipped_scenarios().values())
 
-    from harness.cli.selection import crashed_at, fitting, of_variant, playable, without_root
+    from harness.cli.selection import (
+        crashed_at,
+        fitting,
+        of_shard,
+        of_variant,
+        playable,
+        without_root,
+    )
     from harness.run.prepare import prepare
     from harness.run.suite import SuiteRequest
 
     binding = prepare(subject)
+    if gate is not None:
+        gate.check(binding.id, error_model.id)
     fits = fitting(found, selectors, binding, error_model.id)
     fits, passed_over = playable(fits, selectors, binding)
     runnable = of_variant([scenario for item in fits for scenario in item.runnable], variant)
-    return SuiteRequest(
-        scenarios=crashed_at(runnable, crash_at_event),
+    runnable = crashed_at(runnable, crash_at_event)
+    if shard is not None:
+        runnable, shard = of_shard(runnable, shard, error_model, options)
+    mine = {scenario.id for scenario in runnable}
+    request = SuiteRequest(
+        scenarios=runnable,
         binding=binding,
         subject_spec=without_root(subject),
         model=error_model,
@@ -200,9 +259,15 @@ def _request(
         selectors={
             item.scenario.id: without_root(item.path) for item in found if item.path not in shipped
         },
-        crossings=tuple(item.crossing for item in fits if item.crossing is not None),
+        crossings=tuple(
+            item.crossing
+            for item in fits
+            if item.crossing is not None and (shard is None or item.scenario.id in mine)
+        ),
         passed_over=passed_over,
+        shard=shard,
     )
+    return found, request
 
 
 def _run(request: SuiteRequest, outputs: Outputs, kept: KeptRuns | None, quiet: bool) -> Report:

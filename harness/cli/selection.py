@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from harness.load.scenario import LoadedScenario
-    from harness.model.finding import PassedOver
+    from harness.model.error_model import ErrorModel
+    from harness.model.finding import PassedOver, Shard
     from harness.model.scenario import Scenario
     from harness.subjects.binding import Binding
 
-__all__ = ["crashed_at", "fitting", "of_variant", "playable", "without_root"]
+__all__ = ["crashed_at", "fitting", "of_shard", "of_variant", "playable", "without_root"]
 
 
 def fitting(
@@ -118,6 +120,26 @@ def crashed_at(scenarios: Sequence[Scenario], seq: int | None) -> tuple[Scenario
     from harness.run.expand import crash_after
 
     return tuple(scenarios if seq is None else (crash_after(item, seq) for item in scenarios))
+
+
+def of_shard(
+    scenarios: Sequence[Scenario], shard: Shard, model: ErrorModel, options: Mapping[str, Any]
+) -> tuple[tuple[Scenario, ...], Shard]:
+    """Return those of `scenarios` that a shard runs, and the shard with what it is a part of.
+
+    Args:
+        options: `seed`, `seeds` and `sweep`, as a `SuiteRequest` has them.
+    """
+    from harness.run.shards import dealt, run_count, selection_digest
+
+    seed, seeds, sweep = options["seed"], options["seeds"], options["sweep"]
+    costs: Counter[str] = Counter()
+    for scenario in scenarios:
+        costs[scenario.id] += run_count(scenario, seeds=seeds, sweep=sweep)
+    mine = dealt(costs, shard.number, shard.count)
+    digest = selection_digest(scenarios, model, seed=seed, seeds=seeds, sweep=sweep)
+    chosen = tuple(scenario for scenario in scenarios if scenario.id in mine)
+    return chosen, shard.model_copy(update={"selection": digest})
 
 
 def without_root(path: str) -> str:

@@ -16,6 +16,8 @@ import click
 
 from harness.cli.finding_text import told_in_full
 from harness.model.finding import Finding, Report, RunReport, Verdict
+from harness.model.standing import standing
+from harness.render.gate import gate_lines
 from harness.render.passed_over import passed_over_lines
 from harness.render.verdict_words import GLOSSARY, LOOKS, worst_first
 from harness.render.wording import clipped, count, short_time, time_word, visible
@@ -76,8 +78,8 @@ def write_summary(
     report: Report, *, written: Sequence[str], wall_s: float, quiet: bool, out: IO[str]
 ) -> None:
     """Write table and findings (unless `quiet`), totals and next steps to `out`."""
-    if not quiet:
-        rows = rows_of(report)
+    rows = () if quiet else rows_of(report)
+    if rows:
         if out.isatty():
             _rich_table(rows, out)
         else:
@@ -93,8 +95,9 @@ def write_summary(
         *_crossings(report),
         *passed_over_lines(report.passed_over),
         *_sweeps(report),
+        *_shard(report),
     )
-    for line in (*counted, *_next_steps(report, written)):
+    for line in (*counted, *_next_steps(report, written), *_gate(report, quiet=quiet)):
         click.echo(line, file=out)
 
 
@@ -197,7 +200,7 @@ def _totals(report: Report, wall_s: float) -> str:
     base = " and ".join(dict.fromkeys(time_word(run.time_base) for run in report.runs))
     return (
         f"{SYMBOLS[report.verdict]} {report.subject.id} against {report.model}: "
-        f"{count(len(report.runs), 'run')}, {', '.join(parts)} "
+        f"{', '.join([count(len(report.runs), 'run'), *parts])} "
         f"({short_time(virtual_ns)} of {base or 'virtual'} time in {wall_s:.1f} s)"
     )
 
@@ -237,14 +240,52 @@ def _sweeps(report: Report) -> list[str]:
     ]
 
 
+def _shard(report: Report) -> list[str]:
+    shard = report.shard
+    if shard is None:
+        return []
+    said = f"  part {shard.number} of {shard.count}: what the others ran is not in it"
+    if not report.runs:
+        said = (
+            f"  part {shard.number} of {shard.count} has nothing to run, which proves nothing by"
+            " itself: there are more parts than scenarios"
+        )
+    return [said, "  the whole: `faultclock merge` with the --json report of every part"]
+
+
 def _next_steps(report: Report, written: Sequence[str]) -> list[str]:
     lines = [f"  written: {path}" for path in written]
-    worst = _worst(report.runs)
-    if worst.verdict is Verdict.PASS:
+    if not report.runs:
         return lines
-    lines.append(f"  once more: {worst.replay}")
+    worst = _worst(report.runs)
+    if worst.verdict is Verdict.PASS or _all_is_known(report):
+        return lines
+    lines.append(f"  once more: {_again(report, worst)}")
     if not any(path.endswith((".html", ".htm")) for path in written):
         lines.append("  with a timeline: add --html report.html")
     if report.verdict is Verdict.INCONCLUSIVE:
         lines.append("  inconclusive is no pass: these runs prove nothing until the reason is gone")
     return lines
+
+
+def _all_is_known(report: Report) -> bool:
+    return report.gate is not None and standing(report) in (Verdict.PASS, Verdict.WARN)
+
+
+def _gate(report: Report, *, quiet: bool) -> Iterator[str]:
+    """Yield what a person looks for who has a baseline, so it stands at the end."""
+    for number, line in enumerate(gate_lines(report, known=not quiet)):
+        sign = "" if number else f"{SYMBOLS[standing(report)]} "
+        yield sign + visible(line)
+
+
+def _again(report: Report, worst: RunReport) -> str:
+    """Return the command for the run to look at: what nobody knew of comes first."""
+    new = report.gate.regressions if report.gate is not None else ()
+    for item in new:
+        for run in report.runs:
+            if (run.scenario, run.variant) == (item.scenario, item.variant) and (
+                item.seed in (None, run.seed)
+            ):
+                return run.replay
+    return worst.replay

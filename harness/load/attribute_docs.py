@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from functools import cache
 
 __all__ = ["attribute_docs"]
 
@@ -22,6 +23,7 @@ def attribute_docs(cls: type) -> dict[str, str]:
     return docs
 
 
+@cache
 def _own_docs(cls: type) -> dict[str, str]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(definition, ast.ClassDef)

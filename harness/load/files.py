@@ -12,7 +12,12 @@ from pathlib import Path
 
 from harness.errors import InputError
 
-__all__ = ["check_output_file", "make_output_folder", "write_text_atomically"]
+__all__ = [
+    "check_output_file",
+    "make_output_folder",
+    "read_text_there",
+    "write_text_atomically",
+]
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:
@@ -33,6 +38,23 @@ def write_text_atomically(path: str | os.PathLike[str], text: str) -> None:
         _replace(target, text.encode("utf-8"))
     except OSError as error:
         raise InputError(f"{shown}: cannot be written: {error.strerror or error}") from None
+
+
+def read_text_there(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file that is to be added to, in whole lines; nothing if it is not there.
+
+    Raises:
+        InputError: it cannot be read, or is no text.
+    """
+    target = Path(path)
+    try:
+        # What is no file, such as a pipe, is written to and never read.
+        text = target.read_bytes().decode("utf-8") if target.is_file() else ""
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is no UTF-8 text, so nothing can be added to it") from None
+    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def check_output_file(path: str | os.PathLike[str]) -> None:

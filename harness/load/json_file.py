@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from harness.errors import InputError
 from harness.load.yaml_file import read_bytes
 
-__all__ = ["as_written", "read_json"]
+__all__ = ["as_written", "parse_json", "read_json"]
 
 _Written = TypeVar("_Written", bound=BaseModel)
 
@@ -26,10 +26,19 @@ def read_json(path: str | os.PathLike[str], *, bytes_max: int, hint: str | None 
     Raises:
         InputError: the file cannot be read, or is no JSON.
     """
+    return parse_json(read_bytes(path, bytes_max=bytes_max), os.fspath(path), hint=hint)
+
+
+def parse_json(content: bytes, name: str, *, hint: str | None = None) -> Any:
+    """Return what the content of a JSON file holds; `name` and `hint` are for messages.
+
+    Raises:
+        InputError: it is no JSON.
+    """
     try:
-        return json.loads(read_bytes(path, bytes_max=bytes_max))
+        return json.loads(content)
     except (ValueError, RecursionError):
-        raise InputError(f"{os.fspath(path)}: this is no JSON", hint=hint) from None
+        raise InputError(f"{name}: this is no JSON", hint=hint) from None
 
 
 def as_written(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.model._base import SparseValue, Value
 from harness.model.error_model import Level
@@ -21,12 +21,15 @@ __all__ = [
     "Appraisal",
     "Hardening",
     "LevelName",
+    "Objection",
     "Obligation",
     "ObligationStatus",
-    "Objection",
+    "PastSet",
     "RequirementSet",
     "RoleSet",
+    "SetRequirement",
     "SetScenario",
+    "Sha256",
 ]
 
 #: From the least to the most.
@@ -37,30 +40,63 @@ LevelName = Literal["core", "full", "hardened"]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class SetScenario(Value):
+class SetScenario(SparseValue):
     """A scenario of a set, as it was when the set was frozen."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"variants", "seed", "seeds"})
 
     id: str
     digest: Sha256
     """Of what the file says, its variants included."""
+    variants: int = Field(default=1, ge=1)
+    seed: int = Field(default=0, ge=0)
+    """The first one."""
+    seeds: int = Field(default=1, ge=1)
+    """How many follow each other, for each variant."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it stands for as it is written."""
+        return self.variants * self.seeds
+
+
+class SetRequirement(SparseValue):
+    """A sentence that a role is answerable for: its reference is seen to keep it."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"declares", "occasion"})
+
+    id: str
+    level: Level
+    digest: Sha256
+    """Of the sentence, its level and its checks."""
+    declares: tuple[str, ...] = ()
+    """Without any one of which less is seen of it: what a binding declares, such as `audit`, or a
+    field of a contract, such as `contract.retry`."""
+    occasion: str = ""
+    """Set where the sentence is about something that a subject may well never do: then in words
+    what that is. Whoever does it is judged."""
 
 
 class Hardening(Value):
     """What the level `hardened` asks for beyond `full`."""
 
     exploration_runs: int = Field(ge=1)
-    """In all, dealt out over the scenarios of the role in their order."""
+    """At least so many in all, dealt out evenly over the scenarios of the role."""
     exploration_seed: int = Field(ge=0)
-    jitter_seeds: int = Field(ge=1)
-    """How many consecutive seeds the jitter of a wait is judged over."""
+    crash_sweep: tuple[str, ...] = ()
+    """Scenarios that are run once more for each of their events, with a crash right after it."""
+    jitter: tuple[str, ...] = ()
+    """Scenarios in which the jitter of a wait is judged over many seeds."""
+    jitter_seeds: int = Field(ge=2)
+    """How many consecutive seeds that is."""
 
 
 class RoleSet(Value):
     """What one role is answerable for."""
 
-    requirements: dict[str, Sha256]
-    """Requirement id to the digest of its sentence, level and checks: those that the reference of
-    this role is seen to keep."""
+    reference: str
+    """The shipped subject that shows that all of it can be kept."""
+    requirements: tuple[SetRequirement, ...]
     elsewhere: tuple[str, ...] = ()
     """Requirement ids that no scenario for this role can show."""
     excluded: tuple[str, ...] = ()
@@ -68,19 +104,43 @@ class RoleSet(Value):
     scenarios: tuple[SetScenario, ...]
     hardening: Hardening
 
+    def requirement(self, id_: str) -> SetRequirement | None:
+        """Return the requirement with this id; None: the role is not answerable for it."""
+        return next((item for item in self.requirements if item.id == id_), None)
 
-class RequirementSet(Value):
+
+class PastSet(Value):
+    """An earlier set of the same model: what it was is known by its digest."""
+
+    revision: int = Field(ge=1)
+    digest: Sha256
+
+
+class RequirementSet(SparseValue):
     """One frozen set."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"history"})
 
     model: str
     model_revision: str
     revision: int = Field(ge=1)
     """Of the set; the model's own revision is another thing."""
     model_digest: Sha256
+    """Of the whole model under its default readings."""
     roles: dict[Role, RoleSet]
+    history: tuple[PastSet, ...] = ()
+    """The sets before this one, oldest first; no part of its digest."""
+
+    @model_validator(mode="after")
+    def _follows_its_history(self) -> RequirementSet:
+        if [item.revision for item in self.history] != list(range(1, self.revision)):
+            raise ValueError(f"history does not hold each revision before {self.revision}")
+        return self
 
 
-ObligationStatus = Literal["kept", "warned", "broken", "not shown", "undeclared", "not asked"]
+ObligationStatus = Literal[
+    "kept", "warned", "broken", "not shown", "undeclared", "no occasion", "not asked"
+]
 
 
 class Obligation(SparseValue):
@@ -92,7 +152,8 @@ class Obligation(SparseValue):
     level: Level
     status: ObligationStatus
     """`kept`: judged and passed. `undeclared`: the binding declares that it cannot express what
-    would show it. `not shown`: nothing came to be judged. `not asked`: not of this level, and
+    would show it. `not shown`: nothing came to be judged. `no occasion`: likewise, and the subject
+    need not ever do what the sentence is about. `not asked`: not of this level, and
     neither kept nor broken."""
     because: str = ""
 

@@ -86,7 +86,9 @@ class OrderStep(Value):
 class Finding(SparseValue):
     """The verdict of one check on one run (or on one group of seeds), with its evidence."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"order", "document", "paraphrased", "id"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"order", "document", "paraphrased", "id", "scenario", "variant"}
+    )
 
     check: str
     verdict: Verdict
@@ -114,6 +116,10 @@ class Finding(SparseValue):
     """For a violated order: what was expected beside what was observed, step by step."""
     id: str = ""
     """Of a finding in a report that is not green: leads to its run again, with `replay`."""
+    scenario: str | None = None
+    """Of a verdict on a group of seeds: whose seeds they are. Any other belongs to its run."""
+    variant: str | None = None
+    """Likewise, where the scenario has a matrix."""
 
 
 class WaitMark(SparseValue):
@@ -274,6 +280,8 @@ class Shard(Value):
     number: int = Field(ge=1)
     """1-based."""
     count: int = Field(ge=1)
+    selection: str = ""
+    """Digest of all that was dealt out: parts of different wholes must not be joined."""
 
 
 class SourcePlace(Value):
@@ -288,7 +296,7 @@ class SourcePlace(Value):
 class Report(SparseValue):
     """All runs of one subject against one model."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"source", "shard", "gate"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"source", "scenario_files", "shard", "gate"})
 
     format: int = 1
     faultclock: str
@@ -302,6 +310,8 @@ class Report(SparseValue):
     subject: SubjectInfo
     source: SourcePlace | None = None
     """None: a shipped subject, or one that is not below the working folder."""
+    scenario_files: dict[str, str] = {}
+    """Id to file of each scenario that is not shipped, relative to the working folder."""
     shard: Shard | None = None
     """None: the whole."""
     gate: GateReport | None = None
@@ -311,7 +321,7 @@ class Report(SparseValue):
     totals: dict[str, int] = {}
     """Runs per verdict."""
     seeds_findings: tuple[Finding, ...] = ()
-    """Verdicts on groups of seeds; `reason` or `observed` names the scenario."""
+    """Verdicts on groups of seeds; each names its scenario."""
     runs: tuple[RunReport, ...] = ()
     coverage: tuple[RequirementCoverage, ...] = ()
     crossings: tuple[CrossingReport, ...] = ()

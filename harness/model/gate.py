@@ -6,14 +6,16 @@ expiry. A gate fails on what is not in it, and on entries that say what is no lo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
 
 from pydantic import Field
 
 from harness.model._base import SparseValue, Value
+from harness.model.cells import cell_of
 
-__all__ = ["Baseline", "Deviation", "GateReport", "KnownDeviation", "Regression"]
+__all__ = ["Baseline", "Deviation", "GateReport", "KnownDeviation", "Regression", "included_twice"]
 
 
 class Deviation(SparseValue):
@@ -21,13 +23,14 @@ class Deviation(SparseValue):
 
     SPARSE: ClassVar[frozenset[str]] = frozenset({"requirement", "variant"})
 
-    scenario: str
+    scenario: str = Field(min_length=1)
     """Its id."""
-    check: str
-    requirement: str | None = None
+    check: str = Field(min_length=1)
+    requirement: str | None = Field(default=None, min_length=1)
     """Where one check judges several sentences; None: whichever of them it is."""
-    variant: str | None = None
-    """Where one file stands for several runs; None: whichever of them it is."""
+    variant: str | None = Field(default=None, min_length=1)
+    """Where one file stands for several runs; None: whichever of them it is. A cell of a matrix
+    stands for all crash points of its sweep."""
     reason: str = Field(min_length=1)
     """Why it is as it is, for whoever reads it next year."""
     owner: str = Field(min_length=1)
@@ -35,13 +38,51 @@ class Deviation(SparseValue):
     expires: date
     """The last day on which it counts."""
 
+    def covers(self, requirement: str | None, variant: str | None) -> bool:
+        """Return whether it speaks of such a finding of its check in its scenario."""
+        return self.requirement in (None, requirement) and self.is_about(variant)
+
+    def is_about(self, variant: str | None) -> bool:
+        """Return whether it speaks of this variant of its scenario."""
+        return self.variant in (None, variant, cell_of(variant))
+
+    def includes(self, other: Deviation) -> bool:
+        """Return whether it covers all that `other` covers, so that `other` says nothing new."""
+        return (self.scenario, self.check) == (other.scenario, other.check) and self.covers(
+            other.requirement, other.variant
+        )
+
 
 class Baseline(Value):
     """All known deviations of one subject from one error model."""
 
-    subject: str
-    model: str
+    subject: str = Field(min_length=1)
+    model: str = Field(min_length=1)
     deviations: tuple[Deviation, ...] = ()
+
+
+def included_twice(deviations: Sequence[Deviation]) -> tuple[tuple[int, int], ...]:
+    """Return the indexes of each entry that says nothing new, with that of one that includes it.
+
+    Of two that say the same, the second says nothing new.
+    """
+    places: dict[tuple[str, str], list[int]] = {}
+    for index, item in enumerate(deviations):
+        places.setdefault((item.scenario, item.check), []).append(index)
+    found: list[tuple[int, int]] = []
+    for indexes in places.values():
+        for index in indexes:
+            others = (
+                other
+                for other in indexes
+                if other != index
+                and deviations[other].includes(deviations[index])
+                and (other < index or not deviations[index].includes(deviations[other]))
+            )
+            other = next(others, None)
+            if other is not None:
+                found.append((index, other))
+    return tuple(sorted(found))
 
 
 class KnownDeviation(Value):
@@ -65,7 +106,7 @@ class Regression(Value):
 
 
 class GateReport(Value):
-    """A report beside a baseline."""
+    """A report beside a baseline. Each entry of the baseline is in exactly one of its lists."""
 
     baseline: str
     """Name of the file."""
@@ -74,13 +115,14 @@ class GateReport(Value):
     regressions: tuple[Regression, ...] = ()
     known: tuple[KnownDeviation, ...] = ()
     passing: tuple[Deviation, ...] = ()
-    """Entries whose scenario was run, and whose check does not fail there any more."""
+    """Entries whose scenario was run, and whose check was judged and does not fail any more."""
     missing: tuple[Deviation, ...] = ()
-    """Entries that name a scenario, a check or a requirement that does not exist."""
+    """Entries that name a scenario, a variant, a check or a requirement that does not exist."""
     overdue: tuple[Deviation, ...] = ()
-    """Entries whose last day is over."""
+    """Entries whose last day is over: what they covered are regressions now."""
     not_run: tuple[Deviation, ...] = ()
-    """Entries whose scenario was not part of this run: nothing is known of them."""
+    """Entries whose scenario was not part of this run, or whose check had nothing to judge there
+    or could not tell: nothing is known of them."""
 
     @property
     def is_open(self) -> bool:

@@ -7,6 +7,7 @@ self-contained and safe is in `page`.
 from __future__ import annotations
 
 from harness.model.finding import Report
+from harness.render.gate import make_gate
 from harness.render.json_text import json_digest
 from harness.render.matrix import make_matrix
 from harness.render.overview import make_overview
@@ -27,6 +28,9 @@ def html_report(report: Report) -> str:
         overview=make_overview(report, sections),
         matrix=make_matrix(sections),
         sections=sections,
+        gate=make_gate(report),
+        anchors={section.scenario: section.anchor for section in sections},
+        requirements=frozenset(item.id for item in report.coverage),
         known_checks=frozenset(entry.id for entry in report.checks),
         style=style,
         script=script,

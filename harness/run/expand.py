@@ -6,9 +6,8 @@ repeatable, the derived one is the same up to its event, and then the process is
 
 from __future__ import annotations
 
-import re
-
 from harness.errors import InputError
+from harness.model.cells import cell_of
 from harness.model.mishap import CrashRule
 from harness.model.scenario import Scenario
 from harness.model.trace import Trace
@@ -93,10 +92,3 @@ def variant_of(scenario: Scenario) -> str | None:
     if seq is None or scenario.variant is None:
         return scenario.variant
     return scenario.variant.removesuffix(f"crash after event {seq}").removesuffix(", ") or None
-
-
-def cell_of(variant: str | None) -> str | None:
-    """Return the cell of a matrix that a run's variant belongs to, whatever a sweep made of it."""
-    if variant is None:
-        return None
-    return re.sub(r"(^|, )crash after event \d+$", "", variant) or None

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import harness
+from harness.model.coverage import coverage_status
 from harness.model.error_model import ErrorModel, Requirement
 from harness.model.exploration import Coordinates
 from harness.model.finding import (
@@ -18,6 +19,8 @@ from harness.model.finding import (
     Report,
     RequirementCoverage,
     RunReport,
+    Shard,
+    SourcePlace,
     Verdict,
     overall,
     verdict_of,
@@ -29,7 +32,7 @@ from harness.run.expand import crash_event, variant_of
 from harness.run.kill_matrix import check_entries
 from harness.run.timeline import timeline
 
-__all__ = ["assemble", "replay_command", "run_report"]
+__all__ = ["assemble", "over_seeds", "replay_command", "run_report"]
 
 #: What is told of in full, and can be asked for by its id.
 _TELLING = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
@@ -114,6 +117,19 @@ def run_report(
     )
 
 
+def over_seeds(findings: tuple[Finding, ...], trace: Trace) -> tuple[Finding, ...]:
+    """Return the verdicts on a group of seeds with what they are about, and with ids.
+
+    Args:
+        trace: of one run of the group.
+    """
+    header = trace.header
+    scenario, variant = header.scenario.id, header.scenario.variant
+    about = {"scenario": scenario, "variant": variant}
+    placed = tuple(finding.model_copy(update=about) for finding in findings)
+    return _named(placed, (scenario, variant, header.subject.id, "seeds"))
+
+
 def assemble(
     *,
     model: ErrorModel,
@@ -123,6 +139,9 @@ def assemble(
     seeds_findings: tuple[Finding, ...],
     crossings: tuple[CrossingReport, ...] = (),
     passed_over: tuple[PassedOver, ...] = (),
+    shard: Shard | None = None,
+    source: SourcePlace | None = None,
+    scenario_files: Mapping[str, str] | None = None,
 ) -> Report:
     """Return the report of all runs of one subject against one model."""
     verdicts = [run.verdict for run in runs]
@@ -134,6 +153,8 @@ def assemble(
         readings=dict(sorted(readings.items())),
         switches=model.switches,
         subject=subject,
+        source=source,
+        scenario_files=dict(sorted((scenario_files or {}).items())),
         verdict=overall((*verdicts, *(finding.verdict for finding in seeds_findings))),
         totals=dict(Counter(verdict.value for verdict in verdicts)),
         seeds_findings=seeds_findings,
@@ -141,6 +162,7 @@ def assemble(
         coverage=_coverage(model, [*_findings(runs), *seeds_findings]),
         crossings=crossings,
         passed_over=passed_over,
+        shard=shard,
         checks=check_entries(model),
     )
 
@@ -159,13 +181,17 @@ def _with_ids(findings: tuple[Finding, ...], trace: Trace) -> tuple[Finding, ...
         header.seed,
         header.tape.model_dump_json(),
     )
+    return _named(findings, run)
+
+
+def _named(findings: tuple[Finding, ...], of: tuple[object, ...]) -> tuple[Finding, ...]:
     counted: Counter[tuple[str, str | None, str | None]] = Counter()
     named = []
     for finding in findings:
         if finding.verdict in _TELLING:
             key = (finding.check, finding.requirement, finding.call)
             counted[key] += 1
-            text = repr((*run, *key, counted[key]))
+            text = repr((*of, *key, counted[key]))
             digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
             finding = finding.model_copy(update={"id": f"F-{digest[:_ID_DIGITS]}"})
         named.append(finding)
@@ -199,16 +225,7 @@ def _coverage(model: ErrorModel, findings: Iterable[Finding]) -> tuple[Requireme
 
 
 def _covered(requirement: Requirement, findings: list[Finding]) -> RequirementCoverage:
-    judged = sum(finding.judged for finding in findings)
-    verdicts = {finding.verdict for finding in findings}
-    if requirement.excluded is not None:
-        status = "excluded"
-    elif verdicts & {Verdict.FAIL, Verdict.WARN}:
-        status = "failed"
-    elif Verdict.PASS in verdicts and judged:
-        status = "tested"
-    else:
-        status = "not exercised"
+    status, judged = coverage_status(findings, excluded=requirement.excluded is not None)
     return RequirementCoverage(
         id=requirement.id,
         level=requirement.level,

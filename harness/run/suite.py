@@ -14,13 +14,21 @@ from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import groupby
+from pathlib import PurePath
 from typing import Any
 
 from harness.errors import InputError
 from harness.load.matrix import Crossing
 from harness.model.error_model import ErrorModel
 from harness.model.exploration import Coordinates
-from harness.model.finding import CrossingReport, Finding, PassedOver, Report, RunReport
+from harness.model.finding import (
+    CrossingReport,
+    Finding,
+    PassedOver,
+    Report,
+    RunReport,
+    Shard,
+)
 from harness.model.scenario import Scenario, scenario_digest
 from harness.model.tape import PLAIN, Chance
 from harness.model.trace import Trace
@@ -31,7 +39,7 @@ from harness.run.happened import Happened
 from harness.run.isolate import Died, Hung, leave, run_contained
 from harness.run.lives import Life, LifeOver, live
 from harness.run.prepare import prepare
-from harness.run.report import assemble, replay_command, run_report
+from harness.run.report import assemble, over_seeds, replay_command, run_report
 from harness.run.spoken import spoken
 from harness.run.staying import staying
 from harness.run.twice import Done, Twice
@@ -39,7 +47,7 @@ from harness.run.workers import Shared, Workers, in_order
 from harness.run.worlds import has_lives
 from harness.subjects.binding import Binding
 
-__all__ = ["SuiteRequest", "lost_run", "of_role", "run_one", "run_suite"]
+__all__ = ["SuiteRequest", "crossed", "lost_run", "of_role", "run_one", "run_suite"]
 
 _NS = 1_000_000_000
 #: Runs that a worker is given at once.
@@ -68,6 +76,7 @@ class SuiteRequest:
             the id itself.
         crossings: what the matrices among the scenarios come to.
         passed_over: what was selected and cannot be played for this subject.
+        shard: which part of a run this is; it may have nothing to do. None: the whole.
         confirm: make every run that fails once more, in a process of its own (in this one where
             `isolate` is False): what is not the same twice is nobody's failure.
         executor: makes an executor of somebody else's, whose workers load the subject themselves;
@@ -89,6 +98,7 @@ class SuiteRequest:
     selectors: Mapping[str, str] = field(default_factory=dict)
     crossings: tuple[Crossing, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    shard: Shard | None = None
     confirm: bool = True
     executor: Callable[[], Executor] | None = None
 
@@ -109,7 +119,7 @@ def run_suite(
         InputError: there is no scenario to run: an empty selection must not look green. Or one
             is for another role than the subject's.
     """
-    if not request.scenarios:
+    if not request.scenarios and request.shard is None:
         raise InputError("no scenario to run", hint="name a family, an id, a file or a folder")
     for scenario in request.scenarios:
         if not of_role(scenario, request.binding):
@@ -140,19 +150,34 @@ def run_suite(
                     on_run(runs[-1])
                 if done.case.crash is None:
                     group.append(done)
-            seeds_findings += bench.twice.over_seeds(group)
+            if group:
+                seeds_findings += over_seeds(bench.twice.over_seeds(group), group[0].trace)
     return assemble(
         model=request.model,
         readings=request.readings,
         subject=request.binding.info(),
         runs=tuple(runs),
         seeds_findings=tuple(seeds_findings),
-        crossings=tuple(_crossed(crossing, runs) for crossing in request.crossings),
+        crossings=tuple(crossed(crossing, runs) for crossing in request.crossings),
         passed_over=request.passed_over,
+        shard=request.shard,
+        source=request.binding.source,
+        scenario_files=_files(request),
     )
 
 
-def _crossed(crossing: Crossing, runs: list[RunReport]) -> CrossingReport:
+def _files(request: SuiteRequest) -> dict[str, str]:
+    """Return which file each scenario of a person's own is in, of those below this folder."""
+    played = {scenario.id for scenario in request.scenarios}
+    named = {id_: PurePath(word) for id_, word in request.selectors.items() if id_ in played}
+    return {
+        id_: path.as_posix()
+        for id_, path in named.items()
+        if not path.is_absolute() and ".." not in path.parts
+    }
+
+
+def crossed(crossing: Crossing, runs: list[RunReport]) -> CrossingReport:
     """Return how much of a matrix was run: counted, not planned."""
     omitted: dict[str, tuple[str, ...]] = {}
     for name, because in crossing.omitted:

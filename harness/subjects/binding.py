@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
 from harness.errors import SubjectError
 from harness.model.retry_policy import RetryPolicy
@@ -30,6 +30,10 @@ from harness.model.scenario import DEFAULT_DIALECT, Role
 from harness.model.trace import SubjectInfo
 from harness.subjects.outcome import Classify
 from harness.subjects.ports import ProviderRequest
+
+if TYPE_CHECKING:
+    # A person's file imports this module, and needs none of what reports are made of.
+    from harness.model.finding import SourcePlace
 
 __all__ = ["Binding", "Declares", "Options", "bind", "provider_adapter"]
 
@@ -73,6 +77,8 @@ class Binding:
         dialects: the APIs of a model's provider that it speaks, such as `anthropic-messages`. A
             scenario that names none is played in the first.
         source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
+        source: where it stands in the user's file; None for a shipped subject, and for a file that
+            is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
     """
 
@@ -90,6 +96,7 @@ class Binding:
     distributions: tuple[str, ...] = ()
     dialects: tuple[str, ...] = (DEFAULT_DIALECT,)
     source_digest: str | None = None
+    source: SourcePlace | None = None
     contract: Any = None
 
     @property

@@ -28,6 +28,7 @@ from harness.model.scenario import Role
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.miniatures import Miniature
 from harness.subjects.shipped import SHIPPED
+from harness.subjects.source import place_in
 
 __all__ = ["SubjectEntry", "catalog", "load_subject", "shipped_ids"]
 
@@ -158,8 +159,12 @@ def load_subject(spec: str) -> Binding:
             f"{spec!r} is no place of a subject", hint="write path/to/adapter.py:subject"
         )
     is_file = place.endswith(".py") or "/" in place or "\\" in place
-    module, digest = _import_file(place) if is_file else _import_module(place)
-    return replace(_find(module, name, place), source_digest=digest)
+    module, file, source = _import_file(place) if is_file else _import_module(place)
+    binding = _find(module, name, place)
+    if file is None:
+        return replace(binding, source_digest=None)
+    digest = hashlib.sha256(source).hexdigest()
+    return replace(binding, source_digest=digest, source=place_in(file, source, name))
 
 
 def _load_shipped(id_: str) -> Binding:
@@ -184,7 +189,7 @@ def _load_shipped(id_: str) -> Binding:
     return binding
 
 
-def _import_file(place: str) -> tuple[types.ModuleType, str]:
+def _import_file(place: str) -> tuple[types.ModuleType, Path, bytes]:
     path = Path(place).expanduser()
     try:
         source = path.read_bytes()
@@ -197,7 +202,7 @@ def _import_file(place: str) -> tuple[types.ModuleType, str]:
     # The prefix keeps a file named like a library from taking that library's place.
     module = types.ModuleType(f"subject.{path.stem}")
     module.__file__ = str(path.resolve())
-    with _on_path(path.resolve().parent), _told(place):
+    with _on_path(path.resolve().parent, project=True), _told(place):
         # Compiled from the bytes that are digested; a cached .pyc could be of other ones.
         code = compile(source, str(path), "exec", dont_inherit=True)
         sys.modules[module.__name__] = module
@@ -206,15 +211,14 @@ def _import_file(place: str) -> tuple[types.ModuleType, str]:
         except BaseException:
             del sys.modules[module.__name__]
             raise
-    return module, hashlib.sha256(source).hexdigest()
+    return module, path, source
 
 
-def _import_module(place: str) -> tuple[types.ModuleType, str | None]:
+def _import_module(place: str) -> tuple[types.ModuleType, Path | None, bytes]:
     with _on_path(Path.cwd()), _told(place):
         module = importlib.import_module(place)
     file = getattr(module, "__file__", None)
-    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else None
-    return module, digest
+    return (module, Path(file), Path(file).read_bytes()) if file else (module, None, b"")
 
 
 def _find(module: types.ModuleType, name: str, place: str) -> Binding:
@@ -236,16 +240,33 @@ def _find(module: types.ModuleType, name: str, place: str) -> Binding:
 
 
 @contextmanager
-def _on_path(folder: Path) -> Iterator[None]:
-    """Let a subject import what lies beside it; only while it is imported."""
-    entry = str(folder)
-    sys.path.insert(0, entry)
+def _on_path(folder: Path, *, project: bool = False) -> Iterator[None]:
+    """Let a subject import what lies beside it; only while it is imported.
+
+    Args:
+        folder: comes before all that is installed.
+        project: whether the modules of the project around `folder` may be imported, too. They come
+            after all that is installed, which a folder of a project can be named like.
+    """
+    # An entry that is there already stays there: only ours are taken away again.
+    last = [str(item) for item in (_project_folders(folder) if project else ())]
+    last = [item for item in last if item not in sys.path]
+    sys.path[:] = [str(folder), *sys.path, *last]
     importlib.invalidate_caches()
     try:
         yield
     finally:
-        if entry in sys.path:
-            sys.path.remove(entry)
+        for entry in (str(folder), *last):
+            if entry in sys.path:
+                sys.path.remove(entry)
+
+
+def _project_folders(folder: Path) -> tuple[Path, ...]:
+    """Return where the project keeps its modules: a project that nobody has installed has them."""
+    for parent in (folder, *folder.parents):
+        if (parent / "pyproject.toml").is_file():
+            return tuple(item for item in (parent, parent / "src") if item.is_dir())
+    return ()
 
 
 @contextmanager
@@ -266,7 +287,8 @@ def _told(place: str) -> Iterator[None]:
             ) from error
         raise SubjectError(
             f"{_where(place, error)}: it imports {name!r}, which is not installed",
-            hint=_install_hint(name.partition(".")[0]),
+            hint=f"{_install_hint(name.partition('.')[0])}; or, if it is your own, install your"
+            " project: pip install -e .",
         ) from error
     except (Exception, SystemExit) as error:  # a script may end itself: that is a fault, too
         raise SubjectError(

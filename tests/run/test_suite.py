@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from harness.errors import InputError
 from harness.load.matrix import Crossing
 from harness.model.error_model import ErrorModel
-from harness.model.finding import Report, Verdict
+from harness.model.finding import Report, SourcePlace, Verdict
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding, provider_adapter
 from harness.subjects.ports import ProviderRequest
@@ -148,3 +149,21 @@ def test_a_crossing_counts_the_variants_that_were_run(
     )
     (told,) = report.crossings
     assert (told.cells, told.run, told.omitted) == (3, 1, {"it cannot be": ("c",)})
+
+
+def test_a_report_names_the_files_of_a_persons_own_and_no_others(
+    model: ErrorModel, bound: Callable[[str], Binding]
+) -> None:
+    """What was not run, lies elsewhere or is absolute is no place to show a finding at."""
+    mine, other, far = (shipped()[index] for index in range(3))
+    selectors = {
+        mine.id: "./cases/mine.yaml",
+        other.id: "../other.yaml",
+        far.id: "/far.yaml",
+        "not/run": "b.yaml",
+    }
+    place = SourcePlace(file="my_adapter.py", line=3)
+    binding = replace(bound("reference"), source=place)
+    report = suite(model, binding, mine, other, far, selectors=selectors)
+    assert report.scenario_files == {mine.id: "cases/mine.yaml"}
+    assert report.source == place

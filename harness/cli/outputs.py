@@ -12,9 +12,14 @@ from pathlib import Path
 
 import click
 
-from harness.cli.report_options import FORMATS
+from harness.cli.report_options import FORMATS, ReportFormat
 from harness.errors import InputError
-from harness.load.files import check_output_file, make_output_folder, write_text_atomically
+from harness.load.files import (
+    check_output_file,
+    make_output_folder,
+    read_text_there,
+    write_text_atomically,
+)
 from harness.load.trace_file import write_trace
 from harness.model.finding import Report
 from harness.model.trace import Trace
@@ -93,7 +98,11 @@ class Outputs:
             path = self.reports.get(item.option)
             if path is None:
                 continue
-            text = getattr(render, item.renderer)(report)
+            there = read_text_there(path) if _grows(item, path) else ""
+            room = {}
+            if item.bytes_max is not None:
+                room["bytes_max"] = item.bytes_max - len(there.encode())
+            text = there + getattr(render, item.renderer)(report, **room)
             if path == _STDOUT:
                 click.echo(text, nl=False)
             else:
@@ -121,3 +130,7 @@ class Outputs:
             return Path(os.path.relpath(path, start)).as_posix()
 
         return store
+
+
+def _grows(item: ReportFormat, path: str) -> bool:
+    return item.bytes_max is not None and path != _STDOUT

@@ -12,7 +12,10 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["FORMATS", "ReportFormat", "report_options"]
+__all__ = ["FORMATS", "SUMMARY_BYTES_MAX", "ReportFormat", "report_options"]
+
+#: GitHub shows no summary of a step that is larger than 1 MiB.
+SUMMARY_BYTES_MAX = 1024 * 1024
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -26,11 +29,14 @@ class ReportFormat:
         renderer: name of the function of `harness.render` that makes the text; it is imported
             when a report is written.
         help: of the option.
+        bytes_max: a file of this format is added to, as its reader asks, and may grow to so many
+            bytes: the renderer takes what is left as `bytes_max`. None: the file is replaced.
     """
 
     option: str
     renderer: str
     help: str
+    bytes_max: int | None = None
 
 
 FORMATS = (
@@ -43,6 +49,27 @@ FORMATS = (
         help="Write the report as JSON; - is standard output.",
     ),
     ReportFormat(option="junit", renderer="junit_report", help="Write the report as JUnit XML."),
+    ReportFormat(
+        option="sarif",
+        renderer="sarif_report",
+        help="Write what is not green as SARIF 2.1.0, for code scanning and editors.",
+    ),
+    ReportFormat(
+        option="gitlab",
+        renderer="gitlab_report",
+        help="Write what is not green as a GitLab code quality report.",
+    ),
+    ReportFormat(
+        option="github-summary",
+        renderer="github_summary",
+        help='Add the report as Markdown to FILE, such as "$GITHUB_STEP_SUMMARY".',
+        bytes_max=SUMMARY_BYTES_MAX,
+    ),
+    ReportFormat(
+        option="github-annotations",
+        renderer="github_annotations",
+        help="Write workflow commands that annotate a change on GitHub; - is standard output.",
+    ),
 )
 
 
@@ -55,7 +82,7 @@ def report_options(function: FunctionT) -> FunctionT:
 
     @wraps(function)
     def gathered(**options: Any) -> Any:
-        asked = {item.option: options.pop(item.option) for item in FORMATS}
+        asked = {item.option: options.pop(item.option.replace("-", "_")) for item in FORMATS}
         files = {name: file for name, file in asked.items() if file is not None}
         return function(reports=files, **options)
 

@@ -1,4 +1,4 @@
-"""`faultclock schema`: JSON Schemas for editors."""
+"""`faultclock schema`: JSON Schemas, for editors and for programs that read what we write."""
 
 from __future__ import annotations
 
@@ -14,23 +14,36 @@ Example:
 \b
 Then let the first line of a scenario name it (the path is relative to the file):
   # yaml-language-server: $schema=../scenario.schema.json
+
+\b
+What `--json` writes can be checked by any validator:
+  faultclock schema report > report.schema.json
 """
 
 
+#: What there is a schema of, to the function of `harness.load.schema` that makes it.
+_SCHEMAS = {
+    "scenario": "scenario_schema",
+    "model": "error_model_schema",
+    "map": "foreign_map_schema",
+    "baseline": "baseline_schema",
+    "config": "config_schema",
+    "report": "report_schema",
+    "exploration": "exploration_schema",
+    "census": "census_schema",
+    "profile": "profile_schema",
+}
+
+
 @click.command(name="schema", epilog=_EPILOG)
-@click.argument(
-    "what",
-    type=click.Choice(["scenario", "model", "map", "census"]),
-    metavar="scenario|model|map|census",
-)
+@click.argument("what", type=click.Choice(list(_SCHEMAS)), metavar="WHAT")
 def command(what: str) -> None:
-    """Print the JSON Schema of scenarios, error models, maps of foreign logs or a census."""
+    """Print the JSON Schema of a format.
+
+    Of files that people write: scenario, model (an error model), map (of a foreign log), baseline,
+    config (the table [tool.faultclock]). Of what --json writes: report, exploration, census,
+    profile (of `infer`).
+    """
     from harness.load import schema
 
-    schemas = {
-        "scenario": schema.scenario_schema,
-        "model": schema.error_model_schema,
-        "map": schema.foreign_map_schema,
-        "census": schema.census_schema,
-    }
-    click.echo(schemas[what](), nl=False)
+    click.echo(getattr(schema, _SCHEMAS[what])(), nl=False)

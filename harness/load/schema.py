@@ -1,7 +1,11 @@
-"""JSON Schemas of the file formats, for editors: completion and hints while one writes.
+"""JSON Schemas of the file formats: of those that people write, and of those that we write.
 
-The text is the same on every machine. The schema is a help, not the judge: some rules (unique
-ids, exactly one of two keys) are only in the loader.
+Those that people write are for editors: completion and hints while one writes. Such a schema is
+a help, not the judge: some rules (unique ids, exactly one of two keys) are only in the loader.
+
+Those that we write are for programs that read them. Each says which `format` it describes, which
+members are always there, and allows members that it does not know: a later version may add some
+without changing the number. The text of a schema is the same on every machine.
 """
 
 from __future__ import annotations
@@ -14,17 +18,26 @@ from pydantic import BaseModel
 
 from harness.load.attribute_docs import attribute_docs
 from harness.load.known_keys import file_key
+from harness.model._base import SparseValue
 from harness.model.census import Census
+from harness.model.config import Config
 from harness.model.error_model import ErrorModel
+from harness.model.exploration import Exploration
+from harness.model.finding import Report
 from harness.model.foreign_map import ForeignMap
 from harness.model.gate import Baseline
+from harness.model.inferred import RetryProfile
 from harness.model.scenario import Scenario
 
 __all__ = [
     "baseline_schema",
     "census_schema",
+    "config_schema",
     "error_model_schema",
+    "exploration_schema",
     "foreign_map_schema",
+    "profile_schema",
+    "report_schema",
     "scenario_schema",
 ]
 
@@ -54,6 +67,58 @@ def baseline_schema() -> str:
 def census_schema() -> str:
     """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
     return _schema_text(Census, "census", "Faultclock census")
+
+
+def profile_schema() -> str:
+    """Return the JSON Schema of what `faultclock infer --json` writes, newline at the end."""
+    return _written_text(RetryProfile, "profile", "Faultclock retry profile")
+
+
+def config_schema() -> str:
+    """Return the JSON Schema of the table `[tool.faultclock]`, newline at the end."""
+    return _schema_text(Config, "config", "Faultclock configuration")
+
+
+def report_schema() -> str:
+    """Return the JSON Schema of what `faultclock run --json` writes, newline at the end."""
+    return _written_text(Report, "report", "Faultclock report")
+
+
+def exploration_schema() -> str:
+    """Return the JSON Schema of what `faultclock explore --json` writes, newline at the end."""
+    return _written_text(Exploration, "exploration", "Faultclock exploration")
+
+
+def _written_text(model: type[BaseModel], name: str, title: str) -> str:
+    schema = model.model_json_schema()
+    definitions = schema.get("$defs", {})
+    for found in dict.fromkeys(_models_below(model)):
+        target = schema if found is model else definitions.get(found.__name__)
+        if target is not None:
+            _say_what_fields_are(found, target)
+            _show_as_written(found, target)
+    number = model.model_fields["format"].default
+    schema["properties"]["format"] = {
+        "const": number,
+        "description": "Version of this shape. It grows when a reader of the old one would misread"
+        " the new one, never for a new member that may be ignored.",
+    }
+    head = {"$schema": _DIALECT, "$id": f"urn:faultclock:{name}:{number}", "title": title}
+    body = {key: value for key, value in schema.items() if key not in head}
+    return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _show_as_written(model: type[BaseModel], schema: dict[str, Any]) -> None:
+    """Say which members are always there, and forbid none that is new."""
+    schema.pop("additionalProperties", None)
+    sparse = model.SPARSE if issubclass(model, SparseValue) else frozenset()
+    always = [file_key(model, name) for name in model.model_fields if name not in sparse]
+    if always:
+        schema["required"] = always
+    for prop in schema.get("properties", {}).values():
+        # The generated title repeats the key, and what is always there needs no default.
+        prop.pop("title", None)
+        prop.pop("default", None)
 
 
 def _schema_text(model: type[BaseModel], name: str, title: str) -> str:

@@ -2,9 +2,13 @@
 
 One testcase per run, one per finding about a group of seeds. FAIL is a failure, INCONCLUSIVE an
 error, NOT_APPLICABLE is skipped with its reason; WARN passes, because a SHOULD is no MUST, and
-says so on its standard output. A report without runs holds one error: a build that ran nothing
-is not green. JUnit's `time` means wall time, which a report must not hold: it is 0, and the
-virtual time is a property.
+says so on its standard output. What fails and is known to the baseline is skipped with the reason
+that stands there; what stands there and is not so is a failure of its own. A report without runs
+holds one error: a build that ran nothing is not green.
+
+The schema is that of the Jenkins xUnit plugin (`junit-10.xsd`), which gives a testcase no
+properties: what identifies a run stands on its standard output. JUnit's `time` means wall time,
+which a report must not hold: it is 0.
 """
 
 from __future__ import annotations
@@ -17,23 +21,31 @@ from junitparser.xunit2 import TestCase
 
 from harness.model.duration import SECOND_NS
 from harness.model.finding import Finding, Report, RunReport, Verdict
-from harness.render.wording import visible
+from harness.model.gate import Deviation, GateReport
+from harness.render.notices import Notice, known_entry, notices
+from harness.render.wording import time_word, visible
 
 __all__ = ["junit_report"]
 
 #: XML 1.0 knows no escape for these, so they must never reach the writer.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DECIMALS = len(str(SECOND_NS)) - 1
+#: What makes a testcase fail, worst first.
+_SERIOUS = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
 
 def junit_report(report: Report) -> str:
     """Return `report` as JUnit XML with one suite per family."""
     suites: dict[str, list[TestCase]] = {}
+    gate = report.gate
     for run in report.runs:
         family = run.scenario.split("/", 1)[0]
-        suites.setdefault(family, []).append(_run_case(run, family))
+        suites.setdefault(family, []).append(_run_case(run, family, gate))
     for finding in report.seeds_findings:
-        suites.setdefault("seeds", []).append(_seeds_case(finding))
+        suites.setdefault("seeds", []).append(_seeds_case(finding, gate))
+    for notice in notices(report):
+        if notice.rule.startswith("baseline."):
+            suites.setdefault("baseline", []).append(_entry_case(notice))
     if not report.runs:
         suites.setdefault("faultclock", []).append(_empty_case())
     document = JUnitXml(_clean(f"faultclock {report.subject.id} against {report.model}"))
@@ -45,6 +57,8 @@ def junit_report(report: Report) -> str:
         for case in cases:
             suite.add_testcase(case)
         document.add_testsuite(suite)
+    # The schema knows this counter in suites only.
+    document._elem.attrib.pop("skipped", None)
     text = document.tostring()  # type: ignore[no-untyped-call]
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + _decoded(text) + "\n"
 
@@ -53,31 +67,64 @@ def _decoded(text: str | bytes) -> str:
     return text.decode("utf-8") if isinstance(text, bytes) else text
 
 
-def _run_case(run: RunReport, family: str) -> TestCase:
-    case = _case(f"{run.scenario} seed {run.seed}", family)
-    for name, value in (
-        ("verdict", run.verdict.value),
-        ("seed", str(run.seed)),
-        ("ending", run.ending),
-        ("virtual_seconds", _seconds(run.virtual_ns)),
-        ("trace_digest", run.trace_digest),
-    ):
-        case.add_property(name, _clean(value))
-    telling = [item for item in run.findings if item.verdict is run.verdict]
-    _judge(case, run.verdict, telling, run.replay, _ending_words(run))
-    notes = [_note(item) for item in run.findings if _is_noted(item, run.verdict)]
-    if notes:
-        case.system_out = _clean("\n".join(notes))
+def _run_case(run: RunReport, family: str, gate: GateReport | None) -> TestCase:
+    name = f"{run.scenario} [{run.variant}]" if run.variant is not None else run.scenario
+    case = _case(f"{name} seed {run.seed}", family)
+    entries = [(item, known_entry(gate, item, run)) for item in run.findings]
+    covered = [(item, entry) for item, entry in entries if entry is not None]
+    others = [item for item, entry in entries if entry is None]
+    verdict = run.verdict
+    if covered and verdict is Verdict.FAIL:
+        left = {item.verdict for item in others}
+        verdict = next((item for item in _SERIOUS if item in left), Verdict.PASS)
+    facts = [
+        f"verdict: {run.verdict}",
+        f"ending: {run.ending}",
+        f"{time_word(run.time_base)} seconds: {_seconds(run.virtual_ns)}",
+        f"trace digest: {run.trace_digest}",
+    ]
+    notes = [_note(item) for item in others if _is_noted(item, verdict)]
+    notes += [f"{_note(item)} ({_reason(entry)})" for item, entry in covered]
+    case.system_out = _clean("\n".join([*facts, *notes]))
+    if covered and verdict not in _SERIOUS:
+        _skip(case, [entry for _, entry in covered])
+    else:
+        telling = [item for item in others if item.verdict is verdict]
+        _judge(case, verdict, telling, run.replay, _ending_words(run))
     return case
 
 
-def _seeds_case(finding: Finding) -> TestCase:
-    case = _case(f"{finding.check} {finding.requirement or ''}".strip(), "seeds")
-    case.add_property("verdict", finding.verdict.value)
-    _judge(case, finding.verdict, [finding], "", "")
+def _seeds_case(finding: Finding, gate: GateReport | None) -> TestCase:
+    about = finding.scenario or ""
+    if finding.variant is not None:
+        about = f"{about} [{finding.variant}]"
+    case = _case(" ".join(filter(None, (finding.check, finding.requirement, about))), "seeds")
+    notes = [f"verdict: {finding.verdict}"]
     if finding.verdict is Verdict.WARN:
-        case.system_out = _clean(_note(finding))
+        notes.append(_note(finding))
+    case.system_out = _clean("\n".join(notes))
+    entry = known_entry(gate, finding, None)
+    if entry is not None:
+        _skip(case, [entry])
+    else:
+        _judge(case, finding.verdict, [finding], "", "")
     return case
+
+
+def _entry_case(notice: Notice) -> TestCase:
+    case = _case(f"{notice.rule} {notice.subject}", "baseline")
+    case.result = [Failure(_clean(notice.summary), "FAIL")]
+    return case
+
+
+def _skip(case: TestCase, known: list[Deviation]) -> None:
+    reasons = dict.fromkeys(_reason(item) for item in known)
+    result = Skipped(_clean(f"a known deviation: {'; '.join(reasons)}"), "KNOWN")
+    case.result = [result]
+
+
+def _reason(known: Deviation) -> str:
+    return f"known until {known.expires.isoformat()}: {known.reason} (owner: {known.owner})"
 
 
 def _empty_case() -> TestCase:

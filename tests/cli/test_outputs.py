@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli.outputs import Outputs
+from harness.cli.report_options import FORMATS, SUMMARY_BYTES_MAX
 from harness.errors import InputError
-from tests.cli.reports import small_report
+from harness.model.finding import Verdict
+from tests.cli.reports import finding, run, small_report
 from tests.load.test_trace_file import small_trace
 
 
@@ -30,6 +32,38 @@ def test_standard_output_takes_a_report(capsys: pytest.CaptureFixture[str]) -> N
     assert outputs.takes_stdout
     assert outputs.write(small_report()) == ()
     assert capsys.readouterr().out.startswith("{")
+
+
+def test_each_format_is_written_by_its_option(tmp_path: Path) -> None:
+    """A line of the table is all that a format needs, whatever its name."""
+    files = {item.option: str(tmp_path / item.option) for item in FORMATS}
+    outputs = Outputs(reports=files)
+    outputs.check()
+    assert outputs.write(small_report(run(Verdict.FAIL, finding(Verdict.FAIL)))) == tuple(
+        files.values()
+    )
+    assert all(Path(path).stat().st_size > 100 for path in files.values())
+
+
+def test_a_step_summary_is_added_to(tmp_path: Path) -> None:
+    """Two commands of one step both have theirs; what stood there stays, byte for byte."""
+    path = tmp_path / "summary.md"
+    path.write_bytes("é\r\nbefore".encode())
+    outputs = Outputs(reports={"github-summary": str(path)})
+    outputs.check()
+    outputs.write(small_report())
+    outputs.write(small_report())
+    text = path.read_bytes().decode()
+    assert text.startswith("é\r\nbefore\n### Faultclock: s against")
+    assert text.count("### Faultclock") == 2
+
+
+def test_a_step_summary_takes_the_room_that_is_left(tmp_path: Path) -> None:
+    """GitHub shows nothing of a step whose summary is larger than 1 MiB."""
+    path = tmp_path / "summary.md"
+    path.write_text("x" * (SUMMARY_BYTES_MAX - 8))
+    Outputs(reports={"github-summary": str(path)}).write(small_report())
+    assert path.stat().st_size <= SUMMARY_BYTES_MAX
 
 
 @pytest.mark.parametrize(("place", "out"), [("-", ""), ("r.json", "printed\nwritten\n")])

@@ -12,7 +12,15 @@ from tests.cli.command_line import faultclock
 
 @pytest.mark.parametrize(
     ("what", "title"),
-    [("scenario", "scenario"), ("model", "error model"), ("census", "census")],
+    [
+        ("scenario", "scenario"),
+        ("model", "error model"),
+        ("census", "census"),
+        ("baseline", "baseline"),
+        ("config", "configuration"),
+        ("report", "report"),
+        ("exploration", "exploration"),
+    ],
 )
 def test_the_schema_is_json_and_nothing_else(what: str, title: str) -> None:
     """It is meant to be written into a file."""

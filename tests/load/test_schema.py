@@ -6,8 +6,20 @@ import json
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from harness.load.schema import error_model_schema, scenario_schema
+from harness.load.schema import (
+    baseline_schema,
+    config_schema,
+    error_model_schema,
+    exploration_schema,
+    report_schema,
+    scenario_schema,
+)
+from harness.model.finding import Report
+from harness.render import exploration_json
+from tests.architecture.source_tree import PROJECT
+from tests.render.sample_exploration import sample_exploration
 
 
 def properties(schema: dict[str, Any], definition: str) -> dict[str, Any]:
@@ -46,7 +58,10 @@ def test_a_class_is_spelled_class() -> None:
     assert "error_class" not in rule
 
 
-@pytest.mark.parametrize("make", [scenario_schema, error_model_schema])
+@pytest.mark.parametrize(
+    "make",
+    [scenario_schema, error_model_schema, baseline_schema, config_schema],
+)
 def test_the_text_names_no_machine_and_is_the_same_each_time(make: Any) -> None:
     """It is checked in and compared."""
     schema = json.loads(make())
@@ -54,3 +69,36 @@ def test_the_text_names_no_machine_and_is_the_same_each_time(make: Any) -> None:
     assert list(schema)[:3] == ["$schema", "$id", "title"]
     assert make() == make()
     assert make().endswith("}\n")
+
+
+def test_the_published_schema_of_reports_is_current() -> None:
+    """`faultclock schema report > docs/reference/report.schema.json` writes it again.
+
+    A member that is new belongs in it; one that means something else asks for a new format.
+    """
+    stored = PROJECT / "docs" / "reference" / "report.schema.json"
+    assert stored.read_text("utf-8") == report_schema()
+
+
+def test_the_schema_of_a_report_says_what_is_always_there() -> None:
+    """A reader need not ask for it; what few reports have may be missing."""
+    schema = json.loads(report_schema())
+    assert {"runs", "verdict", "model", "format"} <= set(schema["required"])
+    assert not {"gate", "shard", "source"} & set(schema["required"])
+    assert set(schema["properties"]) == set(Report.model_fields)
+    assert schema["properties"]["format"]["const"] == Report.model_fields["format"].default
+
+
+def test_the_schema_of_a_report_allows_members_of_later_versions() -> None:
+    """The number of the format stays the same when a member is added."""
+    schema = json.loads(report_schema())
+    assert "additionalProperties" not in schema
+    assert not any(item.get("additionalProperties") is False for item in schema["$defs"].values())
+
+
+def test_an_exploration_is_valid_by_its_schema() -> None:
+    """So is every report, which the tests of the formats for build servers show."""
+    schema = json.loads(exploration_schema())
+    Draft202012Validator.check_schema(schema)
+    value = json.loads(exploration_json(sample_exploration()))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(value)] == []

@@ -13,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from harness.model.finding import Report, RunReport, Verdict
 from harness.render import junit_report
 from tests.render import sample_report as sample
+from tests.render.sample_gate import gated_report
 
 
 def cases(report: Report) -> Iterator[tuple[TestSuite, TestCase]]:
@@ -70,14 +71,68 @@ def test_a_warning_passes_and_says_so() -> None:
     assert "NOT_APPLICABLE wrapping.identity" in case.system_out
 
 
-def test_virtual_time_is_a_property_and_wall_time_is_zero() -> None:
+def test_virtual_time_is_told_and_wall_time_is_zero() -> None:
     """JUnit's time means wall time, which a report must not hold."""
     case = only_case(sample.retry_after())
-    properties = {item.name: item.value for item in case.properties()}
+    lines = case.system_out.splitlines()
     assert case.time == 0
-    assert properties["virtual_seconds"] == "7.240000000"
-    assert properties["verdict"] == "PASS"
-    assert len(properties["trace_digest"]) == 64
+    assert "virtual seconds: 7.240000000" in lines
+    assert "verdict: PASS" in lines
+    assert f"trace digest: {sample.retry_after().trace_digest}" in lines
+
+
+def test_a_known_deviation_is_skipped_with_its_reason() -> None:
+    """It does not fail the build, and it is not green: it says who decided what until when."""
+    found = {case.name: case for _, case in cases(gated_report())}
+    known = found["rate-limits/no-header seed 0"]
+    assert known.is_skipped
+    assert "known until 2027-03-31: the SDK has a schedule of its own" in known.result[0].message
+    assert "FAIL backoff.wait" in known.system_out
+    assert found["rate-limits/quota-is-not-a-rate-limit seed 0"].is_failure
+    assert found["rate-limits/lost-wakeup seed 0"].is_error
+
+
+def test_what_is_not_known_fails_beside_what_is() -> None:
+    """The failure tells of what is new; what is known stands on the standard output."""
+    report = gated_report()
+    assert report.gate is not None
+    gate = report.gate.model_copy(update={"known": report.gate.known[:1]})
+    found = {case.name: case for _, case in cases(report.model_copy(update={"gate": gate}))}
+    case = found["rate-limits/no-header seed 0"]
+    assert case.is_failure
+    assert case.result[0].message.startswith("backoff.attempts: 3 attempts")
+    assert "backoff.wait" not in case.result[0].text
+    assert "FAIL backoff.wait" in case.system_out
+
+
+def test_an_inconclusive_finding_is_not_hidden_by_a_known_one() -> None:
+    """A deviation that was decided must not make a run green that proves nothing."""
+    report = gated_report()
+    assert report.gate is not None
+    run = report.runs[0]
+    (lost,) = (item for item in report.runs[3].findings if item.verdict is Verdict.INCONCLUSIVE)
+    mixed = run.model_copy(update={"findings": (*run.findings, lost)})
+    (_, case), *_ = cases(report.model_copy(update={"runs": (mixed,)}))
+    assert case.is_error
+
+
+def test_an_entry_of_the_baseline_that_is_not_so_fails() -> None:
+    """What passes, does not exist or is overdue keeps the gate shut, so the build shows it."""
+    found = [case for suite, case in cases(gated_report()) if suite.name == "baseline"]
+    assert [case.name.split()[0] for case in found] == [
+        "baseline.passing",
+        "baseline.missing",
+        "baseline.overdue",
+    ]
+    assert all(case.is_failure for case in found)
+
+
+def test_no_two_runs_of_a_matrix_have_one_name() -> None:
+    """Servers follow a test by its name."""
+    run = sample.retry_after()
+    variants = [run.model_copy(update={"variant": name}) for name in ("a=1", "a=2")]
+    names = [case.name for _, case in cases(sample.report(variants))]
+    assert names == [f"{run.scenario} [{name}] seed 0" for name in ("a=1", "a=2")]
 
 
 def test_verdicts_across_seeds_are_testcases_too() -> None:

@@ -25,9 +25,17 @@ MODELS := relavium afk kode-sdk error-matrix
 CENSUS := openai-async azure-openai httpx2-tenacity
 # What is explored: an agent that repeats an effect, but only after a crash at one certain moment.
 PLANTED := resume-finishes-the-batch
+# What is certified, by which error model, and at which level (make certify LEVEL=hardened).
+LEVEL ?= full
+REFERENCES := reference:stud-cli reference-runtime:stud-cli reference-tool:stud-cli \
+  reference-extension:stud-cli reference-store:stud-cli reference-relavium:relavium \
+  reference-afk:afk reference-kode-sdk:kode-sdk reference-error-matrix:error-matrix
+# Real SDKs as they ship, and an agent on top of one: a refusal with its findings is a right result.
+REFUSED := openai-sync openai-async openai-agent
+CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types tests soak bench lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak bench lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -52,6 +60,14 @@ demo: $(VENV)/.demo ## run the headline scenarios against real clients and agent
 	@echo "A failure that comes and goes, the smallest run of it, and where it parts from one that"
 	@echo "passes, is in"
 	@echo "  reports/exploration.html"
+
+certify: $(VENV)/.demo ## certify the shipped references, try the real SDKs, verify in a clean process
+	@rm -rf $(CERTIFICATES) $(VENV)/certify.key $(VENV)/certify.key.pub
+	@mkdir -p $(CERTIFICATES)
+	@$(FAULTCLOCK) keygen -o $(VENV)/certify.key
+	@$(foreach pair,$(REFERENCES),$(call certified,$(pair)) &&) true
+	@$(foreach subject,$(REFUSED),$(call refused,$(subject)) &&) true
+	@echo "The certificates, and why the others got none, are in $(CERTIFICATES)"
 
 test: $(VENV)/.dev ## everything that must hold: ruff, mypy, pytest
 	@# The second environment is installed while mypy thinks.
@@ -102,6 +118,25 @@ define judged_by
   $(FAULTCLOCK) run shared --subject openai-agent --model "$(1)" --jobs $(JOBS) --quiet \
     --html "reports/openai-agent-by-$(1).html" || code=$$?; \
   test $$code -eq 1 || { echo "==> $(1): exit code $$code is a fault of ours" >&2; exit 1; }; }
+endef
+
+# A reference by its model; then what was written is verified by a process that knows nothing else.
+define certified
+{ subject=$(firstword $(subst :, ,$(1))); model=$(lastword $(subst :, ,$(1))); \
+  echo "==> faultclock certify $$subject --model $$model --level $(LEVEL)"; \
+  $(FAULTCLOCK) certify $$subject --model $$model --level $(LEVEL) --key $(VENV)/certify.key \
+    -o "$(CERTIFICATES)/$$subject" --jobs $(JOBS) --quiet && \
+  env -i PATH="$$PATH" $(FAULTCLOCK) verify "$(CERTIFICATES)/$$subject" \
+    --key $(VENV)/certify.key.pub; }
+endef
+
+define refused
+{ echo "==> faultclock certify $(1) --level $(LEVEL)"; code=0; \
+  $(FAULTCLOCK) certify $(1) --level $(LEVEL) --key $(VENV)/certify.key \
+    -o "$(CERTIFICATES)/$(1)" --html "$(CERTIFICATES)/$(1).html" --jobs $(JOBS) --quiet \
+    > "$(CERTIFICATES)/$(1).txt" || code=$$?; \
+  head -n 4 "$(CERTIFICATES)/$(1).txt"; \
+  test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
 endef
 
 # A miniature with a planted bug, which is found: that is exit code 1.

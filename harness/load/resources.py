@@ -11,7 +11,13 @@ from pathlib import Path
 import harness
 from harness.errors import InputError
 
-__all__ = ["error_models_root", "fixtures_root", "foreign_maps_root", "scenarios_root"]
+__all__ = [
+    "error_models_root",
+    "fixtures_root",
+    "foreign_maps_root",
+    "requirement_sets_root",
+    "scenarios_root",
+]
 
 _PACKAGE = Path(harness.__file__).resolve().parent
 
@@ -42,6 +48,11 @@ def error_models_root() -> Path:
 def foreign_maps_root() -> Path:
     """Return the folder of the maps of other systems' logs."""
     return _PACKAGE / "foreign_maps"
+
+
+def requirement_sets_root() -> Path:
+    """Return the folder of the frozen requirement sets."""
+    return _PACKAGE / "requirement_sets"
 
 
 def _shipped(name: str, package: Path) -> Path:

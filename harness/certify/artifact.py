@@ -1,0 +1,238 @@
+"""What a certificate is about, and whether it is what ran.
+
+    one = of_path(Path("dist/adapter-1.0-py3-none-any.whl"))
+    ... the subject is loaded and run ...
+    one = ran(one, loaded_code(before, binding))   # or refused
+
+The code that ran must be in the artifact, byte for byte: a certificate for a wheel that holds
+another `adapter.py` would be a certificate of nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import sys
+import sysconfig
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path, PurePosixPath
+
+import harness
+from harness.certify.archives import archive_files
+from harness.certify.trees import digest_of_files, file_digest, tree_files
+from harness.errors import InputError
+from harness.model.certificate import Artifact, ArtifactKind
+
+__all__ = [
+    "LoadedFile",
+    "loaded_code",
+    "of_distributions",
+    "of_package",
+    "of_path",
+    "of_shipped",
+    "ran",
+]
+
+#: What a wheel of ours holds beside the package, and a checkout does not: its digests are in the
+#: requirement set.
+_BUNDLED = "_bundled"
+_OURS = Path(harness.__file__).resolve().parent
+#: As the registry of subjects names the module of a file.
+_FILE_PREFIX = "subject."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedFile:
+    """A file of the subject's own code that is loaded in this process.
+
+    Attributes:
+        tail: where it stands below a folder of the import path, such as `package/module.py`.
+        path: on this machine.
+        digest: SHA-256 (hex).
+    """
+
+    tail: str
+    path: Path
+    digest: str
+
+
+def of_path(path: Path, *, name: str | None = None) -> Artifact:
+    """Return the file, folder, wheel or sdist at `path` as an artifact.
+
+    Args:
+        name: of a folder, whose own name says nothing.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if path.is_dir():
+        files = tree_files(path)
+        digest = digest_of_files(files)
+        return _artifact("tree", name or path.resolve().name, digest, files)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file or folder")
+    digest = file_digest(path)
+    if path.name.endswith(".whl"):
+        return _artifact("wheel", path.name, digest, archive_files(path))
+    if path.name.endswith(".tar.gz"):
+        return _artifact("sdist", path.name, digest, archive_files(path))
+    return _artifact("file", path.name, digest, {path.name: digest})
+
+
+def of_shipped(subject: str) -> Artifact:
+    """Return the artifact of a subject that comes with Faultclock: the installed package."""
+    files = tree_files(_OURS, without=(_BUNDLED,))
+    return _artifact("shipped", f"faultclock/{subject}", digest_of_files(files), files)
+
+
+@cache
+def of_package() -> str:
+    """Return the digest (SHA-256, hex) of the installed package itself, without scenarios."""
+    return digest_of_files(tree_files(_OURS, without=(_BUNDLED,)))
+
+
+def of_distributions(names: Iterable[str]) -> dict[str, str]:
+    """Return for each installed library the digest of its files, as they are installed.
+
+    Raises:
+        InputError: one is not installed, or does not say which files it has.
+    """
+    return {name: _of_distribution(name) for name in sorted(names)}
+
+
+def loaded_code(before: Mapping[str, object], package: str | None) -> tuple[LoadedFile, ...]:
+    """Return the files of the subject's own code: neither Python's, nor ours, nor a library's.
+
+    Args:
+        before: modules by name, as they were loaded before the subject was.
+        package: name of the subject's own top-level package, which may be an installed one; None:
+            it is a file.
+
+    Raises:
+        InputError: a module was not loaded from the file that it names.
+    """
+    apart = tuple(Path(place).resolve() for place in _libraries())
+    found: dict[Path, LoadedFile] = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None:
+            continue
+        path = Path(file).resolve()
+        mine = name.partition(".")[0] == package
+        if not mine and (before.get(name) is module or path.is_relative_to(_OURS)):
+            continue
+        if not mine and any(path.is_relative_to(place) for place in apart):
+            continue
+        if not path.is_file():
+            raise InputError(f"{name}: it was loaded from {path}, which is no file any more")
+        content = path.read_bytes()
+        _check_compiled(name, module, path, content)
+        found[path] = LoadedFile(
+            tail=_tail(name, path), path=path, digest=hashlib.sha256(content).hexdigest()
+        )
+    return tuple(found.values())
+
+
+def ran(artifact: Artifact, loaded: Collection[LoadedFile], *, root: Path | None) -> Artifact:
+    """Return `artifact` with the files in it that the subject was loaded from.
+
+    Args:
+        root: of a folder or file, where it is; None: an archive.
+
+    Raises:
+        InputError: a loaded file is not in it, or not with the same bytes.
+    """
+    if not loaded:
+        raise InputError(f"{artifact.name}: nothing of the subject was loaded from a file")
+    places = {_place_in(artifact, item, root) for item in loaded}
+    return artifact.model_copy(update={"loaded": tuple(sorted(places))})
+
+
+def _artifact(kind: ArtifactKind, name: str, digest: str, files: dict[str, str]) -> Artifact:
+    return Artifact(kind=kind, name=name, digest=digest, files=files, loaded=())
+
+
+def _place_in(artifact: Artifact, item: LoadedFile, root: Path | None) -> str:
+    """Return the path in the artifact of a file that was loaded."""
+    if root is not None:
+        top = root.resolve()
+        inside = item.path.name if item.path == top else _below(item.path, top)
+        places = [inside] if inside in artifact.files else []
+    else:
+        places = [
+            place
+            for place in artifact.files
+            if place == item.tail or place.endswith(f"/{item.tail}")
+        ]
+    same = [place for place in places if artifact.files[place] == item.digest]
+    if same:
+        return same[0]
+    if places:
+        raise InputError(
+            f"{artifact.name} holds another {PurePosixPath(item.tail).name} than the one that ran:"
+            f" {item.path}",
+            hint="run what the artifact holds: install it, or build it again",
+        )
+    raise InputError(
+        f"{item.path} ran, and is not in {artifact.name}",
+        hint="name what holds all of the code: --artifact FOLDER, WHEEL or SDIST",
+    )
+
+
+def _below(path: Path, top: Path) -> str | None:
+    return path.relative_to(top).as_posix() if path.is_relative_to(top) else None
+
+
+def _tail(name: str, path: Path) -> str:
+    if name.startswith(_FILE_PREFIX):
+        return path.name
+    above = name.split(".")[:-1]
+    if path.stem.partition(".")[0] == "__init__":
+        above = name.split(".")
+    return "/".join((*above, path.name))
+
+
+def _check_compiled(name: str, module: object, path: Path, content: bytes) -> None:
+    """Refuse a module that a cached file of Python's made into something else than its source."""
+    spec = getattr(module, "__spec__", None)
+    loader = getattr(spec, "loader", None)
+    if name.startswith(_FILE_PREFIX) or path.suffix != ".py":
+        # Compiled by us from the bytes that were digested; or a library of machine code.
+        return
+    if not isinstance(loader, importlib.machinery.SourceFileLoader):
+        raise InputError(f"{name}: it was not loaded from its source, {path}")
+    try:
+        is_same = loader.get_code(loader.name) == loader.source_to_code(content, str(path))
+    except (ImportError, SyntaxError, OSError):
+        is_same = False
+    if not is_same:
+        raise InputError(
+            f"{name}: what ran is not what {path} says",
+            hint="remove the __pycache__ folder beside it",
+        )
+
+
+def _libraries() -> set[str]:
+    paths = sysconfig.get_paths()
+    return {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+
+
+def _of_distribution(name: str) -> str:
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        raise InputError(f"the library {name!r} is not installed") from None
+    files: dict[str, str] = {}
+    for item in found.files or ():
+        inside = PurePosixPath(item.as_posix())
+        # Scripts outside of it and what was noted when it was installed differ by machine.
+        outside = ".." in inside.parts or "__pycache__" in inside.parts
+        if outside or inside.parts[0].endswith((".dist-info", ".data")) or inside.suffix == ".pth":
+            continue
+        files[inside.as_posix()] = file_digest(Path(str(item.locate())))
+    if not files:
+        raise InputError(f"the library {name!r} does not say which files it has")
+    return digest_of_files(files)

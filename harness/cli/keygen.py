@@ -1,0 +1,46 @@
+"""`faultclock keygen`: a pair of keys, to sign certificates with and to verify them by."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import click
+
+from harness.cli.key_options import day, passphrase_of, passphrase_option, require_certify
+
+__all__ = ["command"]
+
+_EPILOG = """\
+PATH is the private key, which only you can read, and PATH.pub the public one, which you give to
+whoever is to verify. Both are PEM files that other programs can read. A file that is there is
+never overwritten.
+
+\b
+Examples:
+  faultclock keygen -o team.key
+  faultclock keygen -o team.key --expires 2027-12-31
+  faultclock keygen -o team.key --passphrase-env TEAM_KEY_PASSPHRASE
+
+\b
+Exit codes: 0 the pair was made, 2 it was not.
+"""
+
+
+@click.command(name="keygen", epilog=_EPILOG)
+@click.option("-o", "path", required=True, metavar="PATH", help="Where the private key goes.")
+@click.option(
+    "--expires", callback=day, metavar="DATE", help="Last day of the pair, such as 2027-12-31."
+)
+@passphrase_option
+def command(path: str, expires: date | None, passphrase_env: str | None) -> None:
+    """Make a pair of ed25519 keys."""
+    require_certify()
+    from harness.certify.keys import make_keys, require_in_time
+    from harness.cli.key_options import today
+
+    require_in_time(path, expires, today())
+    made = make_keys(path, expires=expires, passphrase=passphrase_of(passphrase_env))
+    until = "" if expires is None else f", until {expires}"
+    click.echo(f"private key: {made.private}   (keep it to yourself)")
+    click.echo(f"public key:  {made.public}   (for whoever verifies)")
+    click.echo(f"key id:      {made.key_id}{until}")

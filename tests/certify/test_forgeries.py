@@ -1,0 +1,449 @@
+"""A signature says who claims something, not that it is true: lies with a valid signature.
+
+Each test is a signer who signs lies: all bytes are as they were signed, by the key that the
+verifier trusts, and the certificate is refused for what it says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.certify.contents import trace_name
+from harness.certify.keys import make_keys
+from harness.load.trace_file import read_trace
+from harness.model.trace import Trace, TraceEvent, trace_lines
+from harness.run.execute import seal
+from harness.run.prepare import prepare
+from harness.run.suite import run_one
+from tests.certify.conftest import Certificate
+from tests.certify.small import frozen, resigned, small_set
+
+KEPT = "rate-limits/retry-after-integer.seed-0"
+
+
+def _json(certificate: Certificate, name: str) -> dict[str, Any]:
+    value = json.loads((certificate.root / name).read_bytes())
+    assert isinstance(value, dict)
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    return (json.dumps(value, sort_keys=True, separators=(",", ":")) + "\n").encode()
+
+
+def _trace(certificate: Certificate, name: str = KEPT) -> Trace:
+    return read_trace(certificate.root / trace_name(name))
+
+
+def _lines(trace: Trace) -> bytes:
+    return "".join(trace_lines(trace)).encode()
+
+
+def _resealed(trace: Trace, events: tuple[TraceEvent, ...] | None = None, **header: Any) -> Trace:
+    footer = trace.footer
+    return seal(
+        trace.header.model_copy(update=header),
+        trace.events if events is None else events,
+        footer.ending,
+        footer.detail,
+        footer.ended_at_ns,
+    )
+
+
+def _with_trace(certificate: Certificate, trace: Trace, name: str = KEPT) -> dict[str, bytes]:
+    """Return the changes that put a trace in the place of another, digests and all."""
+    evidence = _json(certificate, "evidence.json")
+    for item in evidence["traces"]:
+        if item["name"] == name:
+            item["digest"] = trace.footer.digest
+    return {trace_name(name): _lines(trace), "evidence.json": _bytes(evidence)}
+
+
+def _refused(certificate: Certificate, *named: str) -> str:
+    """Return what is said of a certificate that is refused because of these files."""
+    found = certificate.verified()
+    assert found.vouched, "the signature itself is valid"
+    assert found.verdict == "refused"
+    assert {fault.file for fault in found.faults} == set(named)
+    return "\n".join(fault.what for fault in found.faults)
+
+
+def test_the_way_of_forging_is_sound(copied: Certificate) -> None:
+    """Signing again without a lie changes nothing: what is refused below is the lie."""
+    before = (copied.root / "certificate.json").read_bytes()
+    resigned(copied.root, copied.key, {})
+    assert (copied.root / "certificate.json").read_bytes() == before
+    assert copied.verified().verdict == "verified"
+
+
+def test_a_report_that_says_pass_where_a_trace_says_fail(copied: Certificate) -> None:
+    """The traces are of a subject that does not wait; all that is said of them is good."""
+    scenario = next(
+        item.header.scenario
+        for item in [_trace(copied)]
+        if "retry-after" in item.header.scenario.id
+    )
+    bad = run_one(scenario, prepare("mini-retries-at-once"), 0, isolate=False)
+    subject = _trace(copied).header.subject
+    resigned(copied.root, copied.key, _with_trace(copied, _resealed(bad, subject=subject)))
+    said = _refused(copied, "appraisal.json")
+    assert "the level is not reached: backoff.retry-after" in said
+
+
+def test_a_trace_that_was_mended_by_hand(copied: Certificate) -> None:
+    """A wait that was made longer fits no more to what is said of it."""
+    trace = _trace(copied)
+    later = tuple(
+        TraceEvent(e.seq, e.at_ns + (1 if e.seq > 20 else 0), e.actor, e.kind, e.payload)
+        for e in trace.events
+    )
+    mended = _resealed(trace, later)
+    resigned(copied.root, copied.key, _with_trace(copied, mended))
+    assert copied.verified().verdict == "refused"
+
+
+@pytest.mark.parametrize("level", ["full", "hardened"])
+def test_a_level_that_was_raised(copied: Certificate, level: str) -> None:
+    """Saying so in every place does not make the runs that it needs."""
+    evidence = {**_json(copied, "evidence.json"), "level": level}
+    appraisal = {**_json(copied, "appraisal.json"), "level": level}
+
+    def lie(value: dict[str, Any]) -> None:
+        for item in value["predicate"]["configuration"]:
+            if item["name"] == "requirement-set":
+                item["annotations"]["level"] = level
+
+    changes = {"evidence.json": _bytes(evidence), "appraisal.json": _bytes(appraisal)}
+    resigned(copied.root, copied.key, changes, lie)
+    if level == "hardened":
+        assert "made once" in _refused(copied, "appraisal.json")
+    else:
+        # The runs of `core` are those of `full`: only the words beside it betray the lie.
+        assert _refused(copied, "badge.json", "badge.svg")
+
+
+def test_a_scenario_that_was_left_out(copied: Certificate) -> None:
+    """Neither its trace nor a word of it is there."""
+    evidence = _json(copied, "evidence.json")
+    evidence["traces"] = [item for item in evidence["traces"] if item["name"] != KEPT]
+    changes: dict[str, bytes | None] = {
+        trace_name(KEPT): None,
+        "evidence.json": _bytes(evidence),
+    }
+    resigned(copied.root, copied.key, changes)
+    assert "rate-limits/retry-after-integer: it was run 0 times" in _refused(
+        copied, "appraisal.json"
+    )
+
+
+def test_a_scenario_that_is_said_not_to_be_playable(copied: Certificate) -> None:
+    """Which scenarios can be played follows from the dialects, whatever the evidence says."""
+    evidence = _json(copied, "evidence.json")
+    evidence["traces"] = [item for item in evidence["traces"] if item["name"] != KEPT]
+    evidence["passed_over"] = [
+        {"scenario": "rate-limits/retry-after-integer", "because": "another dialect"}
+    ]
+    changes: dict[str, bytes | None] = {
+        trace_name(KEPT): None,
+        "evidence.json": _bytes(evidence),
+    }
+    resigned(copied.root, copied.key, changes)
+    _refused(copied, "appraisal.json")
+
+
+def test_a_trace_of_another_seed(copied: Certificate) -> None:
+    """A seed that suits better is not the one of the set."""
+    scenario = _trace(copied).header.scenario
+    other = run_one(scenario, prepare("reference"), 7, isolate=False)
+    other = _resealed(other, subject=_trace(copied).header.subject)
+    resigned(copied.root, copied.key, _with_trace(copied, other))
+    assert "the set has no run with the seed 7" in _refused(copied, "appraisal.json")
+
+
+def test_a_trace_of_another_subject(copied: Certificate) -> None:
+    """The reference passes, and is not what is certified."""
+    other = run_one(_trace(copied).header.scenario, prepare("reference"), 0, isolate=False)
+    resigned(copied.root, copied.key, _with_trace(copied, other))
+    assert "it is of another subject" in _refused(copied, "appraisal.json")
+
+
+def test_a_scenario_that_was_made_easier(copied: Certificate) -> None:
+    """The fault of the frozen scenario never comes."""
+    trace = _trace(copied)
+    provider = trace.header.scenario.provider.model_copy(update={"faults": ()})
+    easier = trace.header.scenario.model_copy(update={"provider": provider})
+    other = run_one(easier, prepare("reference"), 0, isolate=False)
+    other = _resealed(other, subject=trace.header.subject)
+    resigned(copied.root, copied.key, _with_trace(copied, other))
+    assert "is not what the set has frozen" in _refused(copied, "appraisal.json")
+
+
+def test_one_trace_that_stands_for_two_runs(copied: Certificate) -> None:
+    """A good run cannot be counted twice."""
+    evidence = _json(copied, "evidence.json")
+    entry = next(item for item in evidence["traces"] if item["name"] == KEPT)
+    evidence["traces"] = [*evidence["traces"], {**entry, "name": f"{KEPT}-b"}]
+    changes: dict[str, bytes | None] = {
+        trace_name(f"{KEPT}-b"): (copied.root / trace_name(KEPT)).read_bytes(),
+        "evidence.json": _bytes(evidence),
+    }
+    resigned(copied.root, copied.key, changes)
+    assert "another trace is of the same run" in _refused(copied, "appraisal.json")
+
+
+def test_a_trace_that_the_evidence_does_not_name(copied: Certificate) -> None:
+    """Whatever it is there for, it is judged by nobody."""
+    name = trace_name("more.seed-0")
+    resigned(copied.root, copied.key, {name: (copied.root / trace_name(KEPT)).read_bytes()})
+    _refused(copied, name)
+
+
+def test_a_requirement_set_of_the_signers_own(copied: Certificate) -> None:
+    """A weaker set with a digest of its own is none of Faultclock's."""
+    from harness.load.requirement_set import set_digest
+
+    set_ = small_set()
+    role = set_.roles["provider_adapter"]
+    weak = set_.model_copy(
+        update={
+            "roles": {
+                "provider_adapter": role.model_copy(update={"requirements": role.requirements[:1]})
+            }
+        }
+    )
+    evidence = {**_json(copied, "evidence.json"), "set_digest": set_digest(weak)}
+    changes = {
+        "requirement-set.json": _bytes(weak.model_dump(mode="json")),
+        "evidence.json": _bytes(evidence),
+    }
+    resigned(copied.root, copied.key, changes)
+    assert "frozen no such set" in _refused(copied, "requirement-set.json")
+
+
+def test_a_model_whose_name_leads_to_a_file_of_the_signers(
+    copied: Certificate, tmp_path: Path
+) -> None:
+    """What is in a certificate never says which file is read."""
+    evil = tmp_path / "evil.yaml"
+    evil.write_text("model: evil\n")
+    set_ = small_set().model_copy(update={"model": str(evil)})
+    from harness.load.requirement_set import set_digest
+
+    evidence = {
+        **_json(copied, "evidence.json"),
+        "model": str(evil),
+        "set_digest": set_digest(set_),
+    }
+    changes = {
+        "requirement-set.json": _bytes(set_.model_dump(mode="json")),
+        "evidence.json": _bytes(evidence),
+    }
+    resigned(copied.root, copied.key, changes)
+    assert "no requirement set of that error model" in _refused(copied, "requirement-set.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("badge.svg", b"core", b"full"),
+        ("badge.json", b"core", b"hardened"),
+        ("report.html", b"</title>", b" (excellent)</title>"),
+        ("report.json", b'"title":', b'"title": '),
+        ("appraisal.json", b'"kept"', b'"kept" '),
+        ("report.json", b'"judged":1', b'"judged":9'),
+    ],
+)
+def test_a_page_that_says_more_than_the_traces(
+    copied: Certificate, name: str, old: bytes, new: bytes
+) -> None:
+    """What people look at is made again, and compared byte by byte."""
+    content = (copied.root / name).read_bytes()
+    assert old in content
+    resigned(copied.root, copied.key, {name: content.replace(old, new, 1)})
+    _refused(copied, name)
+
+
+def _another_artifact(value: dict[str, Any]) -> None:
+    value["subject"][0]["digest"]["sha256"] = "0" * 64
+
+
+def _another_name(value: dict[str, Any]) -> None:
+    value["subject"][0]["name"] = "better.py"
+
+
+def _two_subjects(value: dict[str, Any]) -> None:
+    value["subject"].append({"name": "also.py", "digest": {"sha256": "0" * 64}})
+
+
+def _more_tests(value: dict[str, Any]) -> None:
+    value["predicate"]["passedTests"].append("scenario:all/of-them")
+
+
+def _more_seeds(value: dict[str, Any]) -> None:
+    for item in value["predicate"]["configuration"]:
+        if item["name"] == "evidence.json":
+            item["annotations"]["seeds"] = list(range(1000))
+
+
+def _one_more_note(value: dict[str, Any]) -> None:
+    value["predicate"]["configuration"][0]["annotations"]["award"] = "best of 2026"
+
+
+def _another_model(value: dict[str, Any]) -> None:
+    for item in value["predicate"]["configuration"]:
+        if item["name"] == "error-model":
+            item["digest"]["sha256"] = "0" * 64
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        _another_artifact, _another_name, _two_subjects, _more_tests, _more_seeds, _one_more_note,
+        _another_model,
+    ],
+    ids=lambda lie: lie.__name__.strip("_"),
+)  # fmt: skip
+def test_a_statement_that_says_more_than_the_files(
+    copied: Certificate, lie: Callable[[dict[str, Any]], None]
+) -> None:
+    """Every word of it is made again."""
+    resigned(copied.root, copied.key, {}, lie)
+    _refused(copied, "statement.json")
+
+
+def _without_source(artifact: dict[str, Any]) -> None:
+    artifact["files"] = {"adapter.py": "0" * 64}
+    artifact["digest"] = "0" * 64
+
+
+def _shipped(artifact: dict[str, Any]) -> None:
+    artifact["kind"] = "shipped"
+
+
+def _other_digest(artifact: dict[str, Any]) -> None:
+    artifact["digest"] = "0" * 64
+
+
+def _more_loaded(artifact: dict[str, Any]) -> None:
+    artifact["loaded"] = ["adapter.py", "helper.py"]
+
+
+def _libraries(artifact: dict[str, Any]) -> None:
+    artifact["distributions"] = {"openai": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [_without_source, _shipped, _other_digest, _more_loaded, _libraries],
+    ids=lambda lie: lie.__name__.strip("_"),
+)
+def test_an_artifact_that_is_not_what_ran(
+    copied: Certificate, lie: Callable[[dict[str, Any]], None]
+) -> None:
+    """The traces say by digest which file the subject was loaded from."""
+    artifact = _json(copied, "artifact.json")
+    lie(artifact)
+
+    def same(value: dict[str, Any]) -> None:
+        value["subject"][0]["digest"]["sha256"] = artifact["digest"]
+
+    resigned(copied.root, copied.key, {"artifact.json": _bytes(artifact)}, same)
+    _refused(copied, "artifact.json")
+
+
+def test_another_faultclock_is_no_excuse(copied: Certificate) -> None:
+    """Whoever says that another version made it gets no green: what differs stays open."""
+
+    def lie(value: dict[str, Any]) -> None:
+        value["predicate"]["configuration"][0]["annotations"]["version"] = "99.0"
+
+    badge = (copied.root / "badge.svg").read_bytes().replace(b"core", b"full")
+    resigned(copied.root, copied.key, {"badge.svg": badge}, lie)
+    found = copied.verified()
+    assert found.verdict == "not known"
+    assert "badge.svg" in found.open[0]
+    assert "cannot be made again by this Faultclock" in found.open[0]
+
+
+def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
+    """It was frozen once, and this version cannot judge by it."""
+    from harness.load.requirement_set import set_digest
+    from harness.model.conformance import PastSet
+
+    old = small_set()
+    new = old.model_copy(
+        update={"revision": 2, "history": (PastSet(revision=1, digest=set_digest(old)),)}
+    )
+    from harness.certify.verifying import verify
+
+    with frozen(new):
+        found = verify(copied.root, trusted=copied.key.public).verification
+    assert found.verdict == "not known"
+    assert "requirement set 1" in found.open[0]
+    assert "verify it with the Faultclock that made it" in found.open[0]
+
+
+def test_another_signer_is_refused(copied: Certificate, tmp_path: Path) -> None:
+    """A certificate may be perfect, and by somebody else."""
+    from harness.certify.keys import load_public_key
+    from harness.certify.verifying import verify
+
+    other = load_public_key(make_keys(tmp_path / "other.key").public)
+    found = verify(copied.root, trusted=other).verification
+    assert found.verdict == "refused"
+    assert "it was signed by another key" in found.faults[0].what
+
+
+def test_the_public_key_of_somebody_else_in_the_folder(copied: Certificate, tmp_path: Path) -> None:
+    """Signed by one and showing the key of another."""
+    other = make_keys(tmp_path / "other.key").public.read_bytes()
+    resigned(copied.root, copied.key, {"key.pub": other})
+    assert copied.verified().verdict == "refused"
+
+
+NONSENSE: dict[str, Any] = {
+    "deep": None,
+    "null": {"call": None, "connection": None, "headers": None, "status": None},
+    "lists": {"call": [], "status": {}, "headers": [1], "exchange": {}, "error": []},
+    "numbers": {"call": 1, "status": "many", "attempt": -1, "headers": {"retry-after": 7}},
+    "huge": {"call": "x" * 10_000, "attempt": 10**300, "status": 10**300, "bytes_count": -1},
+}
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_a_trace_of_nonsense_leads_to_a_refusal(copied: Certificate, kind: str) -> None:
+    """Whatever a signer writes into a trace, a verifier gets a sentence."""
+    trace = _trace(copied)
+    payload = NONSENSE[kind]
+    if payload is None:
+        payload = {}
+        for _ in range(400):
+            payload = {"call": payload}
+    events = tuple(
+        TraceEvent(e.seq, e.at_ns, e.actor, e.kind, {**e.payload, **payload}) for e in trace.events
+    )
+    resigned(copied.root, copied.key, _with_trace(copied, _resealed(trace, events)))
+    assert copied.verified().verdict == "refused"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}\n", b"[" * 200_000, b"\xff", b'{"header":{}}\n{"footer":{}}\n'],
+    ids=range(5),
+)  # fmt: skip
+def test_what_is_no_trace_is_named(copied: Certificate, content: bytes) -> None:
+    """A signed file that is no trace is a fault of that file."""
+    resigned(copied.root, copied.key, {trace_name(KEPT): content})
+    _refused(copied, trace_name(KEPT))
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "artifact.json", "requirement-set.json"])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b"\xff", b"null"], ids=range(5))
+def test_what_is_no_such_file_is_named(copied: Certificate, name: str, content: bytes) -> None:
+    """The same for what is read before the traces."""
+    resigned(copied.root, copied.key, {name: content})
+    _refused(copied, name)

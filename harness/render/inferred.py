@@ -1,0 +1,224 @@
+"""A retry profile as text, as JSON and as a page: pure, and equal bytes for equal profiles."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+
+from harness.model.duration import format_duration
+from harness.model.inferred import (
+    Ceiling,
+    Deadline,
+    HeaderReading,
+    Layer,
+    Reaction,
+    RetryProfile,
+    Schedule,
+    Told,
+)
+from harness.render.page import asset, environment, policy
+from harness.render.verdict_words import GLOSSARY, LOOKS
+from harness.render.wording import count, visible
+
+__all__ = ["differing", "layer_rows", "profile_json", "profile_page", "profile_text", "said"]
+
+_LEVELS = ("MUST", "SHOULD", "MAY", None)
+
+
+def profile_json(profile: RetryProfile) -> str:
+    """Return `profile` as canonical JSON: sorted keys, ASCII, one line with its end."""
+    value = profile.model_dump(mode="json")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def profile_page(profile: RetryProfile) -> str:
+    """Return `profile` as one self-contained HTML document."""
+    style, script = asset("report.css", "census.css"), asset("report.js")
+    return (
+        environment()
+        .get_template("inferred.html.j2")
+        .render(
+            profile=profile,
+            said=said,
+            layer_rows=layer_rows,
+            reacted=reacted,
+            differing=differing(profile),
+            agreeing=[item for item in profile.differences if not item.differs],
+            ceiling_text=ceiling_text,
+            deadline_text=deadline_text,
+            style=style,
+            script=script,
+            policy=policy(style, script),
+            glossary=[(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
+            digest=hashlib.sha256(profile_json(profile).encode("ascii")).hexdigest(),
+        )
+    )
+
+
+def profile_text(profile: RetryProfile) -> Iterator[str]:
+    """Yield the lines of `profile`, for a terminal."""
+    versions = ", ".join(f"{name} {v}" for name, v in profile.subject.distributions.items())
+    yield f"{profile.subject.id}{f' ({versions})' if versions else ''}"
+    for schedule in profile.schedules:
+        yield ""
+        yield from _schedule_lines(schedule)
+    if not profile.schedules:
+        yield ""
+        yield "Nothing is retried."
+    yield from _reaction_lines(profile.reactions)
+    yield from _header_lines(profile)
+    yield from _deadline_lines(profile.deadlines)
+    again = profile.repetition
+    yield ""
+    yield "In each attempt"
+    yield f"  same body: {said(again.body_same)}; idempotency key: {said(again.idempotency_key)}"
+    if again.changed_headers:
+        yield f"  headers that change: {visible(', '.join(again.changed_headers))}"
+    yield ""
+    yield "Cannot be told"
+    for line in profile.not_told:
+        yield f"  {visible(line)}"
+    if profile.model is not None:
+        yield ""
+        yield from _difference_lines(profile)
+
+
+def said(told: Told, unit: str = "") -> str:  # type: ignore[type-arg]
+    """Return an answer in words, an unknown one with its reason.
+
+    Args:
+        unit: `ns` for a time.
+    """
+    if told.value is None:
+        return f"unknown ({told.reason})" if told.reason else "unknown"
+    value = told.value
+    if unit == "ns":
+        text = format_duration(int(value))
+    elif isinstance(value, bool):
+        text = "yes" if value else "no"
+    else:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{text} ({told.reason})" if told.reason and told.sure == "bounded" else text
+
+
+def layer_rows(layer: Layer) -> tuple[tuple[str, str], ...]:
+    """Return the answers about one layer, with their names."""
+    kind = said(layer.jitter.kind)
+    return (
+        ("attempts", said(layer.attempts)),
+        ("growth", said(layer.growth)),
+        ("base", said(layer.base_ns, "ns")),
+        ("factor", said(layer.factor)),
+        ("cap", said(layer.cap_ns, "ns")),
+        ("jitter", f"{kind}: {layer.jitter.text}" if layer.jitter.text != kind else kind),
+    )
+
+
+def reacted(reaction: Reaction) -> str:
+    """Return what became of one kind of failure, in words."""
+    count = reaction.attempts
+    if count.value is None:
+        return said(count)
+    least = "at least " if count.sure == "bounded" else ""
+    tries = "1 attempt" if count.value == 1 else f"{least}{count.value} attempts"
+    came = {"returned": "returned", "raised": f"raised {reaction.error}", None: ""}.get(
+        reaction.outcome, "never ended"
+    )
+    return f"{tries}, {came}"
+
+
+def ceiling_text(ceiling: Ceiling) -> str:
+    """Return up to where a header is honored, in words."""
+    if ceiling.largest_ns.value is None:
+        return ceiling.largest_ns.reason
+    top = format_duration(ceiling.largest_ns.value)
+    return f"honored up to {top}; above it: {said(ceiling.above)}"
+
+
+def deadline_text(deadline: Deadline) -> str:
+    """Return one deadline in words."""
+    if deadline.after_ns.value is None:
+        return deadline.after_ns.reason
+    text = said(deadline.after_ns, "ns")
+    return f"{text}: {deadline.text}" if deadline.text else text
+
+
+def differing(profile: RetryProfile) -> list:  # type: ignore[type-arg]
+    """Return the points that differ, what must be before what should."""
+    found = [item for item in profile.differences if item.differs]
+    return sorted(found, key=lambda item: _LEVELS.index(item.level))
+
+
+def _schedule_lines(schedule: Schedule) -> Iterator[str]:
+    product = f" = {schedule.product}" if schedule.product else ""
+    yield f"Schedule {schedule.id}: attempts {said(schedule.attempts)}{product}"
+    for layer in schedule.layers:
+        if len(schedule.layers) > 1:
+            yield f"  layer {layer.number}: {layer.attempts.value} attempts, {layer.text}"
+        else:
+            yield f"  {layer.text}"
+        reasons: dict[str, str] = {}
+        for name, value in layer_rows(layer):
+            if value.startswith("unknown"):
+                reasons[value] = f"{reasons[value]}, {name}" if value in reasons else name
+        for value, names in reasons.items():
+            yield f"    {names}: {value}"
+    yield f"  layers: {visible(schedule.layers_note)}"
+    for law in schedule.waits[:12]:
+        yield f"  wait {law.retry}: {law.text}"
+    if len(schedule.waits) > 12:
+        yield f"  and {len(schedule.waits) - 12} more"
+    yield f"  for {', '.join(schedule.kinds)}"
+
+
+def _reaction_lines(reactions: Sequence[Reaction]) -> Iterator[str]:
+    yield ""
+    yield "Failures that never go away"
+    widest = max((len(item.title) for item in reactions), default=0)
+    for item in reactions:
+        yield f"  {item.title.ljust(widest)}  {visible(reacted(item))}"
+
+
+def _header_lines(profile: RetryProfile) -> Iterator[str]:
+    if not profile.headers:
+        return
+    yield ""
+    yield "Headers"
+    rows = [(f"{item.header}: {item.value}", item) for item in profile.headers]
+    widest = max(len(name) for name, _ in rows)
+    for name, item in rows:
+        yield f"  {name.ljust(widest)}  {visible(_reading(item))}"
+    if profile.precedence.value is not None:
+        yield f"  precedence: {profile.precedence.value}"
+    if profile.honored_for and profile.ignored_for:
+        yield f"  Retry-After is honored for {', '.join(profile.honored_for)}"
+        yield f"  and not for {', '.join(profile.ignored_for)}"
+    for ceiling in profile.ceilings:
+        yield f"  {ceiling.header} ({ceiling.form}): {ceiling_text(ceiling)}"
+
+
+def _reading(reading: HeaderReading) -> str:
+    return f"{reading.kind}: {reading.text}"
+
+
+def _deadline_lines(deadlines: Sequence[Deadline]) -> Iterator[str]:
+    yield ""
+    yield "Deadlines"
+    widest = max((len(item.what) for item in deadlines), default=0)
+    for item in deadlines:
+        yield f"  {item.what.ljust(widest)}  {deadline_text(item)}"
+
+
+def _difference_lines(profile: RetryProfile) -> Iterator[str]:
+    found = differing(profile)
+    agreed = len(profile.differences) - len(found)
+    yield f"Beside {profile.model} (revision {profile.model_revision})"
+    differ, agree = count(len(found), "demand"), count(agreed, "other")
+    yield f"  not met: {differ}; met: {agree}"
+    for item in found:
+        level = f"{item.level} " if item.level else ""
+        after = f" after {', '.join(item.after)}" if item.after else ""
+        yield f"  {visible(item.what)}{after}"
+        yield f"    demanded: {visible(item.demanded)}  [{level}{item.requirement or 'unstated'}]"
+        yield f"    observed: {visible(item.observed)}"

@@ -1,0 +1,201 @@
+"""`faultclock init`: what a project needs so that `faultclock run` and its build server gate it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+import click
+
+from harness.cli.exits import OK
+from harness.cli.placing import add_all, check_absent
+from harness.errors import InputError
+from harness.model.scenario import Role
+from harness.render.scaffold import (
+    CLIENTS,
+    FOLDER,
+    Choice,
+    ContinuousIntegration,
+    Scaffold,
+    scaffold,
+    with_table,
+)
+from harness.render.wording import visible
+
+__all__ = ["command"]
+
+_PYPROJECT = "pyproject.toml"
+#: As they are written on a command line.
+_ROLES: dict[str, Role] = {
+    "provider-adapter": "provider_adapter",
+    "runtime": "runtime",
+    "tool": "tool",
+    "session-store": "session_store",
+    "extension": "extension",
+}
+
+_EPILOG = f"""\
+DIR is the folder of your project, the one with pyproject.toml; the default is this one. Four
+things are written, and each of them is yours to change:
+
+\b
+  {FOLDER}/adapter.py       your code, bound in about ten lines (agent.py, tool.py, … by role)
+  {FOLDER}/scenarios/       a first scenario of your own, which pytest collects
+  pyproject.toml               [tool.faultclock], so that `faultclock run` needs no options
+  .github/workflows/           the gate, as a job for every push (or .gitlab-ci.yml)
+
+A file that is there already is never overwritten: then nothing is written at all. To an existing
+pyproject.toml the table is added at its end.
+
+\b
+Examples:
+  faultclock init
+  faultclock init --client anthropic --ci gitlab
+  faultclock init --role tool --ci none
+  faultclock init my-project --client own --dry-run
+
+\b
+Exit codes: 0 the files are written (or shown), 2 one is there already or cannot be written.
+"""
+
+
+@click.command(name="init", epilog=_EPILOG)
+@click.argument("folder", default=".", metavar="[DIR]")
+@click.option(
+    "--client",
+    type=click.Choice(tuple(CLIENTS)),
+    metavar="NAME",
+    help=f"Client to bind: {', '.join(CLIENTS)}. The default is the first of them that is "
+    "installed here.",
+)
+@click.option(
+    "--role",
+    type=click.Choice(tuple(_ROLES)),
+    metavar="ROLE",
+    help=f"What your code is: {', '.join(_ROLES)}. The default is the first.",
+)
+@click.option(
+    "--ci",
+    type=click.Choice(("github", "gitlab", "none")),
+    default="github",
+    metavar="SERVER",
+    help="Build server to write the gate for: github (the default), gitlab, none.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+def command(folder: str, client: str | None, role: str | None, ci: str, dry_run: bool) -> int:
+    """Set up a project: bind your code, write a first scenario, and gate every push.
+
+    What is written runs at once: the last lines say with which commands.
+    """
+    if client is not None and role not in (None, "provider-adapter"):
+        raise click.UsageError(f"--client is for provider adapters, and --role says {role}")
+    root = Path(folder)
+    if os.path.lexists(root) and not root.is_dir():
+        raise InputError(f"{folder}: this is no folder", hint="name the folder of your project")
+    pyproject = root / _PYPROJECT
+    text = _text_of(pyproject)
+    written = scaffold(
+        Choice(
+            role=_ROLES[role or "provider-adapter"],
+            client=client or _installed_client(),
+            job=cast(ContinuousIntegration, ci),
+            project=_project(root, text),
+        )
+    )
+    added = with_table(text or "", written.table, str(pyproject))
+    if dry_run:
+        _show(written, added, is_new=text is None)
+    check_absent(root, written.files, instead=_instead(written))
+    if dry_run:
+        click.echo("nothing was written: this was --dry-run")
+        return OK
+    if text is None:
+        add_all(root, {**written.files, _PYPROJECT: added}, appended=None)
+    else:
+        add_all(root, written.files, appended=(pyproject, added))
+    _tell(root, written, is_new=text is None, chosen=client is None and role is None)
+    return OK
+
+
+def _text_of(path: Path) -> str | None:
+    """Return the text of a file as it is, line endings included, or None where there is none.
+
+    Raises:
+        InputError: it cannot be read, or could not be written.
+    """
+    if not os.path.lexists(path):
+        return None
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is no UTF-8, which TOML has to be") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if not os.access(path, os.W_OK):
+        raise InputError(f"{path}: cannot be written: permission denied")
+    return text
+
+
+def _installed_client() -> str:
+    return next(name for name, kind in CLIENTS.items() if _can_import(kind.module))
+
+
+def _can_import(module: str | None) -> bool:
+    if module is None:
+        return True
+    # The parent of a module that is not there is not there either.
+    with suppress(ModuleNotFoundError):
+        return find_spec(module) is not None
+    return False
+
+
+def _project(root: Path, pyproject: str | None) -> str:
+    """Return what pip has to install so that the code of the project can be imported."""
+    with suppress(tomllib.TOMLDecodeError):
+        if "project" in tomllib.loads(pyproject or ""):
+            return "."
+    return "-r requirements.txt" if (root / "requirements.txt").is_file() else ""
+
+
+def _instead(written: Scaffold) -> dict[str, str]:
+    """Return what else can be done about a job that is there already."""
+    if written.job is None:
+        return {}
+    return {written.job: "--ci none leaves it as it is, and --dry-run shows the job to add to it"}
+
+
+def _show(written: Scaffold, added: str, *, is_new: bool) -> None:
+    """Print every text below its path; nothing is written."""
+    texts = {**written.files, _PYPROJECT if is_new else f"{_PYPROJECT}, at its end": added}
+    for path, text in texts.items():
+        click.echo(f"--- {path}")
+        click.echo(text.strip("\r\n"))
+        click.echo()
+
+
+def _tell(root: Path, written: Scaffold, *, is_new: bool, chosen: bool) -> None:
+    for path in written.files:
+        click.echo(f"wrote {visible(str(root / path))}")
+    did = "wrote" if is_new else "added [tool.faultclock] to"
+    click.echo(f"{did} {visible(str(root / _PYPROJECT))}")
+    if chosen:
+        click.echo("  (the first client that is installed here; --client names another)")
+    click.echo("next:")
+    steps = []
+    if root.resolve() != Path.cwd():
+        steps.append((f"cd {shlex.quote(str(root))}", ""))
+    if not _can_import(written.module):
+        steps.append((f"pip install {written.needs}", f"{written.module} is not installed here"))
+    steps += [
+        (f"faultclock doctor {written.subject}", "is it bound right?"),
+        ("faultclock run --html report.html", "what does it do when things fail?"),
+        (f"pytest {FOLDER}", "your own scenarios, beside your tests"),
+    ]
+    width = max(len(line) for line, _ in steps)
+    for line, why in steps:
+        click.echo(visible(f"  {line:<{width}}  {why}".rstrip()))

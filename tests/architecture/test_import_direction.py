@@ -15,6 +15,7 @@ ROOMS: dict[str, set[str]] = {
     "model": {"errors"},
     "error_models": set(),
     "foreign_maps": set(),
+    "requirement_sets": set(),
     "load": {"errors", "model"},
     "recordings": {"errors", "model", "load"},
     # Real programs with our agent in them, whose modules import nothing of ours.
@@ -26,7 +27,11 @@ ROOMS: dict[str, set[str]] = {
     "render": {"errors", "model"},
     "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
     "history": {"errors", "model"},
+    "gate": {"errors", "model"},
     "explore": {"errors", "model", "load", "subjects", "oracle", "run"},
+    "infer": {"errors", "model", "load", "subjects", "oracle", "run"},
+    "conformance": {"errors", "model", "load", "subjects", "oracle", "run", "explore"},
+    "certify": {"errors", "model", "load", "subjects", "run", "conformance", "render"},
     # The real world beside the simulated one: what stands on sockets, above what is run.
     "live": {"errors", "model", "load", "sim", "fakes", "subjects", "run"},
     "cli": {
@@ -40,11 +45,18 @@ ROOMS: dict[str, set[str]] = {
         "subjects",
         "oracle",
         "run",
+        "certify",
         "explore",
+        "conformance",
+        "gate",
         "history",
+        "infer",
         "live",
         "render",
     },
+    # A process that runs scenarios as the command line does, and pytest, which asks it.
+    "bench": {"errors", "model", "load", "gate", "subjects", "run", "render", "cli"},
+    "pytest_plugin": {"errors", "model", "load", "sim", "fakes", "subjects", "run", "bench"},
     "__init__": {"errors", "model", "subjects"},
     "__main__": {"cli"},
 }
@@ -52,7 +64,7 @@ ROOMS: dict[str, set[str]] = {
 #: Room to the libraries that it may import.
 LIBRARIES: dict[str, set[str]] = {
     "model": {"pydantic"},
-    "load": {"pydantic", "yaml"},
+    "load": {"pydantic", "ruamel", "yaml"},
     "recordings": {"yaml"},
     "record": {"h11", "vcr"},
     "sim": {"simpy", "time_machine"},
@@ -60,8 +72,10 @@ LIBRARIES: dict[str, set[str]] = {
     "oracle": {"jsonschema"},
     "explore": {"hypothesis", "pydantic"},
     "subjects": {"h11", "jsonschema", "referencing"},
-    "render": {"jinja2", "junitparser", "markupsafe"},
+    "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},
+    "certify": {"cryptography", "pydantic", "rfc8785", "securesystemslib"},
     "cli": {"click", "rich"},
+    "pytest_plugin": {"pydantic", "pytest"},
 }
 
 #: Where real clients are bound, a file for each: they import their own libraries.

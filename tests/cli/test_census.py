@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import jsonschema
 import pytest
 
 from harness.load.schema import census_schema
 from tests.cli.command_line import faultclock
+from tests.cli.process import process as of_faultclock
 
 STREAMS = (
     *("--family", "provider-transient/stream-ends-without-finish"),
@@ -36,17 +35,9 @@ def subject(request):
 """
 
 
-def process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def process(folder: Path, *words: str) -> CompletedProcess[str]:
     """Run `faultclock census` in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", "census", *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return of_faultclock(folder, "census", *words)
 
 
 def test_a_census_is_written_as_json_and_as_a_page(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from harness.cli.replay_at import of_finding, of_token
 from harness.errors import InputError
 from tests.cli.command_line import faultclock
+from tests.cli.process import process
 
 SCENARIO = "exploration/token-is-renewed-twice"
 #: Real seconds in which something happens at the latest, on a loaded machine.
@@ -39,9 +40,8 @@ def begun(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 def explored(folder: Path, *words: str) -> tuple[int, str, str]:
     """Explore, and return the exit code, what was told, and what was complained of."""
-    with begun(folder, *words) as process:
-        out, err = process.communicate(timeout=2 * PATIENT_S)
-    return process.returncode, out, err
+    done = process(folder, "explore", *words)
+    return done.returncode, done.stdout, done.stderr
 
 
 def kept_runs(path: Path) -> int:
@@ -59,18 +59,18 @@ def kept_runs(path: Path) -> int:
 def stopped(folder: Path, history: Path, sign: signal.Signals, *words: str) -> int:
     """Explore until some more runs are kept, stop it by `sign`, and return the exit code."""
     before = kept_runs(history)
-    with begun(folder, *words) as process:
+    with begun(folder, *words) as exploring:
         ends_s = time.monotonic() + PATIENT_S
         while kept_runs(history) <= before and time.monotonic() < ends_s:
-            assert process.poll() is None, process.communicate()
+            assert exploring.poll() is None, exploring.communicate()
             time.sleep(0.01)
         if sign == signal.SIGINT:
             # As a terminal does it: to every process in its foreground.
-            os.killpg(process.pid, sign)
+            os.killpg(exploring.pid, sign)
         else:
-            process.send_signal(sign)
-        process.communicate(timeout=PATIENT_S)
-    return process.returncode
+            exploring.send_signal(sign)
+        exploring.communicate(timeout=PATIENT_S)
+    return exploring.returncode
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from harness.model.exploration import Reached
 from harness.model.finding import Verdict
 from harness.model.token import coordinates_of
 from tests.cli.command_line import faultclock
-from tests.cli.test_run import ADAPTER, ONE, process
+from tests.cli.process import process
+from tests.cli.test_run import ADAPTER, ONE
 from tests.history.made_up import DIGEST, ID, made_up, settings, subject, unsteady
 
 #: Waits too long by a time that nobody can have again: C code asks the system for it.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.load.scenario import load_scenario
 from tests.cli.command_line import faultclock
+from tests.cli.process import process
 from tests.recordings.planted import CASSETTES, ODD, leaks
 
 GOOD = str(CASSETTES / "openai-chat" / "good.yaml")
@@ -25,9 +25,7 @@ def files(folder: Path) -> list[str]:
 def run(scenarios: Path, report: Path) -> subprocess.CompletedProcess[str]:
     """Run scenarios against the reference, in a process of their own as a person does."""
     words = ["run", str(scenarios), "--subject", "reference", "--json", str(report), "-q"]
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *words], capture_output=True, text=True, check=False
-    )
+    return process(Path.cwd(), *words)
 
 
 def test_a_recording_becomes_scenarios_that_load(tmp_path: Path) -> None:

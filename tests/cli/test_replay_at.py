@@ -13,7 +13,7 @@ from harness.load.resources import scenarios_root
 from harness.model.tape import Tape
 from harness.model.token import coordinates_of, token_of
 from tests.cli.command_line import faultclock
-from tests.cli.test_run import process
+from tests.cli.process import process
 
 ONE = "rate-limits/retry-after-integer"
 FAILING = "mini-ignores-retry-after"

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.command_line import faultclock
+from tests.cli.process import process
 
 ONE = "rate-limits/retry-after-integer"
 ADAPTER = """\
@@ -38,19 +39,6 @@ def subject(request):
     answer = json.loads(connection.getresponse().read())
     return answer["choices"][0]["message"]["content"]
 """
-
-
-def process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `faultclock` in a process of its own: a run patches the process that it is in."""
-    return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_a_subject_that_conforms_exits_with_0(tmp_path: Path) -> None:

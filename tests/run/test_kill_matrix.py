@@ -18,6 +18,7 @@ from harness.oracle.judge import checks_of
 from harness.run.suite import SuiteRequest, run_suite
 from harness.subjects.binding import Binding
 from harness.subjects.registry import SubjectEntry, catalog, load_subject
+from tests.docs.reference_checks import example_of, stored_finding
 from tests.each import for_each
 from tests.run.conftest import loaded_model, shipped, shipped_scenario
 from tests.run.kills import BESIDES, SHOWN_BY, SPOILED
@@ -73,7 +74,10 @@ def bad(report: Report) -> dict[str, str]:
 def test_a_miniature_is_caught_by_the_check_it_was_made_for(
     entry: SubjectEntry, bound: Callable[[str], Binding]
 ) -> None:
-    """In a shipped scenario, and by no other check but where it cannot be otherwise."""
+    """In a shipped scenario, and by no other check but where it cannot be otherwise.
+
+    What the reference of the checks shows of it is what it says.
+    """
     binding = load_subject(entry.id)
     if not binding.inline:
         # Only what runs in a process of its own gains anything from being warmed here.
@@ -84,6 +88,9 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
     assert report.verdict is not Verdict.PASS
     if entry.id not in SPOILED:
         assert told.keys() - {entry.fails} == ALL_BESIDES.get(entry.id, set()), told
+    if example_of(entry) is not None:
+        shown = ", but ".join(stored_finding(entry))
+        assert " ".join(told[entry.fails].split()) == shown, "python -m tests.docs.reference"
 
 
 @pytest.mark.parametrize("entry", REFERENCES, ids=[entry.id for entry in REFERENCES])

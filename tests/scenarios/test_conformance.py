@@ -7,16 +7,16 @@ into the process of the tests.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.load.error_model import load_error_model, model_ids
 from harness.load.scenario import find_scenarios
+from tests.cli.process import process
 
 #: Subjects that conform: id, role, and the model by which they do.
 REFERENCES = [
@@ -37,13 +37,8 @@ REFERENCES = [
 
 @cache
 def _report(*words: str, subject: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "harness.cli", "run", *words, "--subject", subject]
-    done = subprocess.run(
-        [*command, "--json", "-", "--quiet", "--jobs", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ("--subject", subject, "--json", "-", "--quiet", "--jobs", "1")
+    done = process(Path.cwd(), "run", *words, *options)
     assert done.stdout, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     return report

@@ -1,0 +1,45 @@
+"""Runs command lines in processes of their own, as a person does, without what a start costs.
+
+A run patches the process that it is in, so these tests cannot run it in theirs. To start an
+interpreter takes longer than most of the commands: here a warm process forks a child for each,
+see `tests/docs/server.py`. What is about the start itself (the hash seed, an interrupt) starts
+an interpreter of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from tests.docs.session import Server
+
+__all__ = ["process"]
+
+
+def process(folder: Path, *words: str) -> CompletedProcess[str]:
+    """Run `faultclock` with these words in `folder`, and return what came of it."""
+    with tempfile.TemporaryDirectory() as place:
+        out, err = Path(place, "out"), Path(place, "err")
+        out.touch()
+        err.touch()
+        child = _server().start(
+            words=["faultclock", *words],
+            folder=str(folder),
+            environment={**os.environ, "PYTHONHASHSEED": "0"},
+            output=str(out),
+            errors=str(err),
+        )
+        code = _server().wait(child)
+        assert code is not None, f"{words} did not end"
+        return CompletedProcess(words, code, out.read_text("utf-8"), err.read_text("utf-8"))
+
+
+@cache
+def _server() -> Server:
+    server = Server()
+    atexit.register(server.close)
+    return server

@@ -1,0 +1,62 @@
+"""What pages show and no test executes, and why. Each entry has to be needed.
+
+Nothing else is left out: `tests/docs/test_pages.py` counts.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FRAGMENTS", "NOT_RUN"]
+
+_TWO_ENVIRONMENTS = "stands for two environments, of which a test has one"
+
+#: (page, the command as it stands there): why it is not run. Its options are checked all the same.
+NOT_RUN: dict[tuple[str, str], str] = {
+    (
+        "README.md",
+        "faultclock census                          # attempts, waits and errors of real clients",
+    ): "runs every client that is installed; docs/census.md runs a smaller one",
+    ("README.md", "faultclock record -o incident -- python my_script.py"): (
+        "asks the real provider; docs/cassettes.md records a program that asks a served one"
+    ),
+    (
+        "README.md",
+        "faultclock serve rate-limits/retry-after-integer -- node my_client.mjs",
+    ): "stands for a program in any language; docs/serve.md runs one",
+    ("docs/cassettes.md", "faultclock record -o incidents -- python agent.py"): (
+        "asks the real provider; the same command runs below, against a served one"
+    ),
+    (
+        "docs/census.md",
+        "faultclock census -o reports   # reports/census.json and reports/census.html; "
+        "takes a minute or two",
+    ): "runs every client that is installed through 107 scenarios; a smaller one runs below",
+    ("docs/census.md", "env-a/bin/faultclock census --json first.json"): _TWO_ENVIRONMENTS,
+    (
+        "docs/census.md",
+        "env-b/bin/faultclock census litellm openai-agents --add first.json -o reports",
+    ): _TWO_ENVIRONMENTS,
+    ("docs/dialects.md", "python -m tests.fakes.dialects.truth"): (
+        "takes half a minute; tests/fakes/dialects/test_truth_table.py judges the same table"
+    ),
+    (
+        "docs/runtimes.md",
+        "faultclock run resume-drift/crash-after-each-event --subject reference-runtime",
+    ): "132 runs, which tests/scenarios/test_conformance.py makes; one of them runs below",
+    (
+        "docs/explore.md",
+        "faultclock explore exploration --subject my_agent.py:agent --runs 100000 "
+        "--history all.sqlite",
+    ): "takes half an hour; tests/cli/test_explore.py does the same with fewer runs",
+    (
+        "docs/explore.md",
+        "faultclock explore exploration --subject my_agent.py:agent --runs 100000 "
+        "--history all.sqlite \\\n    --resume",
+    ): "goes on with the one before it",
+}
+
+#: (page, language of the blocks): the test that checks these pieces of a file.
+FRAGMENTS: dict[tuple[str, str], str] = {
+    ("docs/dialects.md", "py"): "tests/architecture/test_dialects_page.py",
+    ("docs/dialects.md", "yml"): "tests/architecture/test_dialects_page.py",
+    ("docs/ordering.md", "yml"): "tests/oracle/test_ordering_page.py",
+}

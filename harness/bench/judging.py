@@ -266,8 +266,10 @@ def _config(settings: Settings) -> Config:
     )
     changes: dict[str, object] = {}
     if settings.subject is not None and settings.subject != config.subject:
-        # What is known of one subject says nothing of another.
-        changes |= {"subject": settings.subject, "baseline": None}
+        changes["subject"] = settings.subject
+        if config.subject is not None:
+            # What is known of one subject says nothing of another.
+            changes["baseline"] = None
     if settings.model is not None and settings.model != config.model:
         changes |= {"model": settings.model, "readings": {}, "baseline": None}
     if settings.seeds is not None:

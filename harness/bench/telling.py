@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from harness.bench.values import Ran
+from harness.bench.values import SCENARIO_SUFFIXES, Ran
 from harness.cli.finding_text import finding_lines, told_in_full
 from harness.model.cells import cell_of
 from harness.model.finding import Finding, Report, RunReport, Verdict, overall
@@ -23,8 +23,6 @@ __all__ = ["baseline_told", "entries_of", "scenario_files_below", "told"]
 
 #: Seeds that are named of those that came out alike.
 _SEEDS_MAX = 8
-#: What a scenario file of a person's own is called, wherever it lies.
-_SUFFIXES = (".scenario.yaml", ".scenario.yml")
 _BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
 
@@ -57,8 +55,7 @@ def told(report: Report, *, shared: bool) -> Ran:
     if verdict is Verdict.FAIL and gate is not None and not gate.regressions:
         known = _known_words(gate)
         # What is inconclusive beside it is still no pass.
-        open_ = any(run.verdict is Verdict.INCONCLUSIVE for run in report.runs)
-        if not stale and not open_:
+        if not stale and not _is_open(report):
             return Ran(
                 standing="known",
                 verdict=verdict,
@@ -112,7 +109,7 @@ def scenario_files_below(folder: str | os.PathLike[str]) -> Iterator[str]:
             and name not in ("node_modules", "venv", "build", "dist", "__pycache__")
         )
         for name in sorted(files):
-            if name.endswith(_SUFFIXES):
+            if name.endswith(SCENARIO_SUFFIXES):
                 yield os.path.join(parent, name)  # noqa: PTH118 - as os.walk gives it
 
 
@@ -121,6 +118,14 @@ def _verdict(report: Report) -> Verdict:
     if set(verdicts) == {Verdict.NOT_APPLICABLE}:
         return Verdict.NOT_APPLICABLE
     return overall((*verdicts, *(finding.verdict for finding in report.seeds_findings)))
+
+
+def _is_open(report: Report) -> bool:
+    """Return whether anything in it proves nothing, beside whatever else it comes to."""
+    verdicts = {run.verdict for run in report.runs}
+    verdicts.update(finding.verdict for run in report.runs for finding in run.findings)
+    verdicts.update(finding.verdict for finding in report.seeds_findings)
+    return Verdict.INCONCLUSIVE in verdicts
 
 
 def _headline(report: Report, verdict: Verdict) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from harness.model.trace import Trace
 
 __all__ = [
+    "SCENARIO_SUFFIXES",
     "Ask",
     "CheckBaseline",
     "Collect",
@@ -24,6 +25,8 @@ __all__ = [
     "Standing",
 ]
 
+#: What a scenario file of a person's own is called, wherever it lies.
+SCENARIO_SUFFIXES = (".scenario.yaml", ".scenario.yml")
 #: What becomes of an item.
 Standing = Literal["passed", "failed", "known", "skipped"]
 

@@ -103,13 +103,17 @@ def of_distributions(names: Iterable[str]) -> dict[str, str]:
     return {name: _of_distribution(name) for name in sorted(names)}
 
 
-def loaded_code(before: Mapping[str, object], package: str | None) -> tuple[LoadedFile, ...]:
+def loaded_code(
+    before: Mapping[str, object], package: str | None, opened: Iterable[Path] = ()
+) -> tuple[LoadedFile, ...]:
     """Return the files of the subject's own code: neither Python's, nor ours, nor a library's.
 
     Args:
         before: modules by name, as they were loaded before the subject was.
         package: name of the subject's own top-level package, which may be an installed one; None:
             it is a file.
+        opened: source files that were read: what a run imports, or a module that took itself out
+            of the list of modules.
 
     Raises:
         InputError: a module was not loaded from the file that it names.
@@ -133,6 +137,10 @@ def loaded_code(before: Mapping[str, object], package: str | None) -> tuple[Load
         found[path] = LoadedFile(
             tail=_tail(name, path), path=path, digest=hashlib.sha256(content).hexdigest()
         )
+    for path in sorted(opened):
+        strange = not path.is_relative_to(_OURS) and not any(map(path.is_relative_to, apart))
+        if strange and path not in found and path.is_file():
+            found[path] = LoadedFile(tail=path.name, path=path, digest=file_digest(path))
     return tuple(found.values())
 
 

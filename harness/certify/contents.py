@@ -45,6 +45,7 @@ __all__ = [
     "STATEMENT",
     "SUMS",
     "TRACES",
+    "TRACE_BYTES_MAX",
     "Contents",
     "derived_files",
     "payload_value",
@@ -63,6 +64,8 @@ DERIVED = (CERTIFICATE, STATEMENT, PREDICATE, SIGNED, SIGNATURE)
 SUMS = "SHA256SUMS"
 KEY = "key.pub"
 TRACES = "traces/"
+#: The largest trace that is read; the log of a run is cut long before that.
+TRACE_BYTES_MAX = 256_000_000
 _TRACE_SUFFIX = ".jsonl"
 
 

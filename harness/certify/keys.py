@@ -145,8 +145,13 @@ def load_private_key(
             locked and `passphrase` does not open it, or its last day is over.
     """
     shown = os.fspath(path)
-    content = _read(shown, secret=True)
+    content, mode = _read(shown)
     label, block, text = _one_block(shown, content, _PRIVATE)
+    if mode & _OTHERS:
+        raise InputError(
+            f"{shown}: others may read this private key (mode {mode:04o}), so it is not used",
+            hint=f"chmod 600 {shown}; if others had a chance to read it, make a new pair",
+        )
     if label == _PRIVATE[1] and passphrase is None:
         raise InputError(
             f"{shown}: this key is locked with a passphrase",
@@ -178,7 +183,8 @@ def load_public_key(path: str | os.PathLike[str]) -> PublicKey:
         InputError: it cannot be read, or is no public ed25519 key.
     """
     shown = os.fspath(path)
-    return parse_public_key(_read(shown), shown)
+    content, _ = _read(shown)
+    return parse_public_key(content, shown)
 
 
 def parse_public_key(content: bytes, shown: str) -> PublicKey:
@@ -280,19 +286,14 @@ def _other_file(label: bytes, shown: str) -> str:
     return _MAKE_ONE
 
 
-def _read(shown: str, *, secret: bool = False) -> bytes:
+def _read(shown: str) -> tuple[bytes, int]:
+    """Return what is in a file, and the mode of that very file."""
     try:
         # A pipe without a writer would be waited for.
         with open(os.open(shown, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123 - a descriptor
             mode = os.fstat(file.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 raise InputError(f"{shown}: this is no file")
-            if secret and mode & _OTHERS:
-                raise InputError(
-                    f"{shown}: others may read this private key (mode {stat.S_IMODE(mode):04o}),"
-                    " so it is not used",
-                    hint=f"chmod 600 {shown}; if others had a chance to read it, make a new pair",
-                )
             content = file.read(_BYTES_MAX + 1)
     except FileNotFoundError:
         raise InputError(f"{shown}: there is no such key", hint=_MAKE_ONE) from None
@@ -301,7 +302,7 @@ def _read(shown: str, *, secret: bool = False) -> bytes:
         raise InputError(f"{shown}: cannot be read: {reason}") from None
     if len(content) > _BYTES_MAX:
         raise InputError(f"{shown}: too large for a key")
-    return content
+    return content, stat.S_IMODE(mode)
 
 
 def _create(path: Path, content: bytes, mode: int) -> None:

@@ -11,7 +11,7 @@ no clock is read, and no path, user or host of this machine stands in it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -36,7 +36,9 @@ from harness.certify.contents import (
 )
 from harness.certify.envelope import canonical, sign
 from harness.certify.folder import Draft
+from harness.certify.imports import check_declared
 from harness.certify.keys import SigningKey
+from harness.certify.watching import Watch
 from harness.conformance.appraisal import appraise
 from harness.conformance.evidence import Gathered, gather
 from harness.errors import InputError
@@ -81,7 +83,7 @@ class Source:
         """The file or folder that files are loaded from; None: an archive, or it is installed."""
         return self.place if self.artifact.kind in ("file", "tree") else None
 
-    def as_it_ran(self, binding: Binding, before: Mapping[str, object]) -> Artifact:
+    def as_it_ran(self, binding: Binding, watch: Watch) -> Artifact:
         """Return the artifact, with what was loaded of it and the libraries beside it.
 
         Raises:
@@ -96,8 +98,9 @@ class Source:
                 hint="run it again, and let nothing write there meanwhile",
             )
         if self.place is not None:
-            loaded = loaded_code(before, self.package)
+            loaded = loaded_code(watch.before, self.package, watch.opened())
             now = ran(now, loaded, root=self.root)
+            check_declared(loaded, binding.distributions)
             if binding.source_digest not in {now.files[name] for name in now.loaded}:
                 raise InputError(f"{now.name} holds another file than the one that was bound")
         return now.model_copy(update={"distributions": libraries})
@@ -110,7 +113,7 @@ class Request:
     Attributes:
         subject_spec: how it is loaded in another process.
         source: see `source_of`.
-        before: modules by name, as they were loaded before the subject was.
+        watch: made before the subject was loaded.
         issued: the day that the certificate says; None: it says none.
         target: folder that is made; an empty one may be there.
     """
@@ -118,7 +121,7 @@ class Request:
     binding: Binding
     subject_spec: str
     source: Source
-    before: Mapping[str, object]
+    watch: Watch
     model: ErrorModel
     requirements: RequirementSet
     level: LevelName
@@ -183,7 +186,7 @@ def certify(request: Request) -> Made:
         InputError: the artifact does not hold what ran, or the folder cannot be written.
     """
     # Told before all is run, and looked at once more after it.
-    request.source.as_it_ran(request.binding, request.before)
+    request.source.as_it_ran(request.binding, request.watch)
     with Draft(request.target) as draft:
 
         def keep(name: str, trace: Trace) -> None:
@@ -213,8 +216,9 @@ def certify(request: Request) -> Made:
 
 
 def _write(request: Request, gathered: Gathered, appraisal: Appraisal, draft: Draft) -> None:
+    request.watch.check_untouched()
     contents = Contents(
-        artifact=request.source.as_it_ran(request.binding, request.before),
+        artifact=request.source.as_it_ran(request.binding, request.watch),
         evidence=gathered.evidence,
         report=gathered.judged.report,
         appraisal=appraisal,

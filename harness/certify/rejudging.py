@@ -21,6 +21,7 @@ from harness.certify.contents import (
     KEY,
     STATEMENT,
     SUMS,
+    TRACE_BYTES_MAX,
     TRACES,
     Contents,
     statement_of,
@@ -45,7 +46,6 @@ from harness.subjects.registry import shipped_ids
 __all__ = ["Rejudged", "rejudged"]
 
 _JSON_MAX = 512_000_000
-_TRACE_MAX = 256_000_000
 _NO_RUN = "they say what no run can say, and cannot be judged"
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -146,11 +146,19 @@ def _contents(
 
 def _compare(contents: Contents, claim: _Claim, intact: Intact, result: Rejudged) -> None:
     """Compare what comes out with what was signed."""
+    files = contents.files()
     other = [
         name
-        for name, content in contents.files().items()
+        for name, content in files.items()
         if intact.sums.get(name) != hashlib.sha256(content).hexdigest()
     ]
+    # What nobody checks must not lie beside what is checked, under the same signature.
+    strange = [name for name in intact.sums if name not in files and not name.startswith(TRACES)]
+    if claim.is_of_this:
+        for name in strange:
+            result.fault(name, "a certificate has no such file, and nothing says that it is true")
+    else:
+        other += strange
     if not other and statement_of(contents, intact.sums) != intact.statement:
         other.append(STATEMENT)
     if other and not claim.is_of_this:
@@ -187,7 +195,7 @@ class _TraceError(Exception):
 def _traces(root: Path, result: Rejudged) -> Callable[[str], Trace]:
     def trace_of(name: str) -> Trace:
         file = trace_name(name)
-        content = read_file(root, file, bytes_max=_TRACE_MAX)
+        content = read_file(root, file, bytes_max=TRACE_BYTES_MAX)
         if content is None:
             result.fault(file, "it cannot be read, or is too large for a trace")
             raise _TraceError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.certify.contents import TRACES, trace_name
+from harness.certify.contents import TRACE_BYTES_MAX, TRACES, trace_name
 from harness.certify.folder import read_file
 from harness.conformance.evidence import gather
 from harness.load.error_model import load_error_model
@@ -24,7 +24,6 @@ from harness.subjects.binding import Binding
 
 __all__ = ["Rerun", "rerun"]
 
-_TRACE_MAX = 256_000_000
 #: Traces that are told of one by one; a subject that was changed differs in all of them.
 _TOLD = 5
 
@@ -77,7 +76,7 @@ def rerun(
             result.other(trace_name(name), f"run again, it is not the same: {_first(name, trace)}")
 
     def _first(name: str, trace: Trace) -> str:
-        content = read_file(root, trace_name(name), bytes_max=_TRACE_MAX)
+        content = read_file(root, trace_name(name), bytes_max=TRACE_BYTES_MAX)
         if content is None:
             return "its trace cannot be read any more"
         recorded = parse_trace(content, name)

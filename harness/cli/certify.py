@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from datetime import date
 from pathlib import Path
@@ -20,9 +19,10 @@ from harness.cli.key_options import (
     source_date,
     today,
 )
-from harness.cli.options import DEFAULT_MODEL
+from harness.cli.options import DEFAULT_MODEL, jobs_option
 from harness.cli.outputs import Outputs
 from harness.cli.report_options import report_options
+from harness.render.wording import count
 
 if TYPE_CHECKING:
     from harness.certify.making import Made, Request
@@ -85,12 +85,7 @@ artifact than what ran, 3 nothing is broken but something was not shown.
     help="Day that the certificate is to say. The default is that of SOURCE_DATE_EPOCH, or none.",
 )
 @report_options
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Worker processes. The default is one for each usable core.",
-)
+@jobs_option("Worker processes.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
     subject: str,
@@ -102,7 +97,7 @@ def command(
     artifact: str | None,
     issued: date | None,
     reports: dict[str, str],
-    jobs: int | None,
+    jobs: int,
     quiet: bool,
 ) -> int:
     """Certify that a subject conforms to an error model, if it does."""
@@ -120,11 +115,14 @@ def command(
             folder=Path(folder),
             artifact=Path(artifact) if artifact is not None else None,
             issued=issued or source_date(),
-            jobs=jobs or len(os.sched_getaffinity(0)),
+            jobs=jobs,
         )
-        made = _made(request, quiet=quiet)
+        with request.watch:
+            made = _made(request, quiet=quiet)
     outputs.write(made.report)
-    return _told(made, request, time.perf_counter() - started_s, err=outputs.takes_stdout)
+    public = f"{key}.pub" if os.path.isfile(f"{key}.pub") else "PATH.pub"  # noqa: PTH113 - as given
+    seconds = time.perf_counter() - started_s
+    return _told(made, request, public, seconds, err=outputs.takes_stdout)
 
 
 def _request(
@@ -156,15 +154,16 @@ def _request(
     requirements, error_model = load_requirement_set(model), load_error_model(model)
 
     from harness.certify.making import Request, source_of
+    from harness.certify.watching import Watch
     from harness.run.prepare import prepare
 
-    before = dict(sys.modules)
+    watch = Watch()
     binding = prepare(subject)
     return Request(
         binding=binding,
         subject_spec=subject,
         source=source_of(subject, binding, artifact),
-        before=before,
+        watch=watch,
         model=error_model,
         requirements=requirements,
         level=level,
@@ -185,7 +184,7 @@ def _made(request: Request, *, quiet: bool) -> Made:
         return certify(replace(request, on_progress=on_progress))
 
 
-def _told(made: Made, request: Request, seconds: float, *, err: bool) -> int:
+def _told(made: Made, request: Request, public: str, seconds: float, *, err: bool) -> int:
     appraisal = made.appraisal
     level = f"{appraisal.model} {appraisal.level}"
     if appraisal.is_reached:
@@ -197,7 +196,7 @@ def _told(made: Made, request: Request, seconds: float, *, err: bool) -> int:
             f"  traces    {made.traces}",
             f"  signed by {request.key.public.key.keyid}",
             f"  written   {request.target}   (verify it: faultclock verify {request.target}"
-            " --key PATH.pub)",
+            f" --key {public})",
         ):
             click.echo(text, err=err)
         for name in appraisal.passed_over:
@@ -206,7 +205,7 @@ def _told(made: Made, request: Request, seconds: float, *, err: bool) -> int:
         return OK
     click.echo(
         f"not certified: {request.binding.id} does not reach {level}"
-        f" ({len(appraisal.objections)} objections)",
+        f" ({count(len(appraisal.objections), 'objection')})",
         err=err,
     )
     for item in appraisal.objections[:_TOLD]:

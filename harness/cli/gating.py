@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from harness.errors import InputError
+
 if TYPE_CHECKING:
     from harness.load.scenario import LoadedScenario
     from harness.model.finding import Report
@@ -134,6 +136,11 @@ def gate_of(file: str | None, today: date | None) -> Gate | None:
         if today is not None:
             raise click.UsageError("--today goes with --baseline: only expiries need a day")
         return None
+    if not Path(file).exists():
+        raise InputError(
+            f"{file}: there is no such baseline",
+            hint=f"make it of what was kept with --json: faultclock baseline update {file} REPORT",
+        )
     from harness.load.baseline import load_baseline
 
     return Gate(file=file, baseline=load_baseline(file), today=this_day(today))

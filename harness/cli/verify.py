@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +10,7 @@ import click
 
 from harness.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from harness.cli.key_options import day, require_certify, today
+from harness.cli.options import jobs_option
 
 if TYPE_CHECKING:
     from harness.certify.verifying import Verified
@@ -66,9 +65,7 @@ key was given, or this version of Faultclock cannot judge it.
     metavar="FILE",
     help="Write what was found as JSON; - is standard output.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1, 256), metavar="N", help="Worker processes of --rerun."
-)
+@jobs_option("Worker processes of --rerun.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
     folder: str,
@@ -78,7 +75,7 @@ def command(
     rerun: bool,
     subject: str | None,
     json_file: str | None,
-    jobs: int | None,
+    jobs: int,
     quiet: bool,
 ) -> int:
     """Verify a certificate."""
@@ -97,9 +94,7 @@ def command(
     if artifact is not None:
         verified = with_artifact(verified, Path(artifact))
     if rerun and verified.evidence is not None:
-        verified = _again(
-            verified, root, subject, jobs=jobs or len(os.sched_getaffinity(0)), quiet=quiet
-        )
+        verified = _again(verified, root, subject, jobs=jobs, quiet=quiet)
     return _told(verified.verification, root, json_file)
 
 
@@ -109,6 +104,7 @@ def _again(
     from harness.certify.making import package_of
     from harness.certify.rerunning import rerun
     from harness.certify.verifying import with_code, with_libraries, with_rerun
+    from harness.certify.watching import Watch
     from harness.cli.steps import steps
     from harness.errors import InputError
     from harness.run.prepare import prepare
@@ -122,13 +118,16 @@ def _again(
             hint=f"--subject path/to/{evidence.subject_spec}",
         )
     spec = subject if subject is not None else evidence.subject_spec
-    before = dict(sys.modules)
-    binding = prepare(spec)
-    verified = with_code(with_libraries(verified), before, package_of(spec))
-    if verified.evidence is None:
-        return verified
-    with steps(quiet=quiet) as on_progress:
-        again = rerun(root, evidence, binding, spec, jobs=jobs, on_progress=on_progress)
+    with Watch() as watch:
+        binding = prepare(spec)
+        # What it is held against is ours, or whoever is loaded has the last word.
+        watch.check_untouched()
+        verified = with_code(with_libraries(verified), watch.before, package_of(spec))
+        if verified.evidence is None:
+            return verified
+        with steps(quiet=quiet) as on_progress:
+            again = rerun(root, evidence, binding, spec, jobs=jobs, on_progress=on_progress)
+        watch.check_untouched()
     return with_rerun(verified, again)
 
 

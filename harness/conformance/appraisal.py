@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from harness.conformance.hardened import hardened_objections, seen_while_hardening
+from harness.conformance.judging import FORCED
 from harness.conformance.obligations import obligation_objections, obligations_of
 from harness.conformance.selection import role_set
 from harness.load.requirement_set import model_digest, set_digest
+from harness.model.cells import cell_of
 from harness.model.conformance import (
     LEVELS,
     Appraisal,
@@ -31,8 +33,6 @@ __all__ = ["appraise"]
 #: The scenario that a finding is about, and the finding.
 _Placed = tuple[str, Finding]
 
-#: Endings by force, or by our own fault.
-_FORCED = ("watchdog", "harness_error", "escape", "event_limit", "log_cut")
 #: What to do about a run that proves nothing, by the check that says so.
 _EVIDENCE_HINTS = {
     "evidence.whole": "Run it alone with `faultclock run`, and see why it came to no end.",
@@ -145,7 +145,7 @@ def _spoilt(report: Report, evidence: Evidence) -> Iterator[Objection]:
     for run in report.runs:
         if run.verdict is Verdict.INCONCLUSIVE and not _has(run, Verdict.INCONCLUSIVE):
             yield Objection(what=run.scenario, because="a run of it proves nothing")
-        if run.ending in _FORCED:
+        if run.ending in FORCED:
             yield Objection(
                 what=run.scenario,
                 because=f"a run of it came to no end of its own: {run.ending.replace('_', ' ')}",
@@ -204,8 +204,7 @@ def _scenarios(of: RoleSet, evidence: Evidence, passed_over: set[str]) -> Iterat
     seeds = {item.id: range(item.seed, item.seed + item.seeds) for item in of.scenarios}
     distinct = {(item.scenario, item.variant, item.seed) for item in evidence.traces}
     for scenario, variant, seed in distinct:
-        swept = variant is not None and "crash after event " in variant
-        if not swept and seed in seeds.get(scenario, ()):
+        if variant == cell_of(variant) and seed in seeds.get(scenario, ()):
             own[scenario] += 1
     for item in of.scenarios:
         if item.id not in passed_over and own[item.id] != item.runs:

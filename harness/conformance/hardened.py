@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.model.cells import cell_of
 from harness.model.conformance import Objection, RoleSet
 from harness.model.evidence import Evidence
 from harness.model.finding import Verdict
@@ -71,11 +72,7 @@ def hardened_objections(
 
 
 def _swept(of: RoleSet, evidence: Evidence, passed_over: set[str]) -> Iterator[Objection]:
-    crashed = {
-        entry.scenario
-        for entry in evidence.traces
-        if entry.variant is not None and "crash after event " in entry.variant
-    }
+    crashed = {item.scenario for item in evidence.traces if item.variant != cell_of(item.variant)}
     for id_ in of.hardening.crash_sweep:
         if id_ not in crashed | passed_over:
             yield Objection(what="crash sweep", because=f"{id_} was not swept")

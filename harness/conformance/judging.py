@@ -23,9 +23,10 @@ from harness.run.expand import crash_event, crash_points, variant_of
 from harness.run.report import assemble, over_seeds, replay_command, run_report
 from harness.run.suite import crossed
 
-__all__ = ["Judging", "judged", "stored"]
+__all__ = ["FORCED", "Judging", "judged", "stored"]
 
-_NO_ENDINGS = ("watchdog", "harness_error", "escape", "event_limit", "log_cut")
+#: Endings by force, or by our own fault.
+FORCED = ("watchdog", "harness_error", "escape", "event_limit", "log_cut")
 
 
 def stored(name: str, trace: Trace) -> StoredTrace:
@@ -197,7 +198,7 @@ class Judging:
             yield "the digest in its footer is not that of the trace"
         if not trace.is_virtual:
             yield "it was not made in virtual time"
-        if footer.ending in _NO_ENDINGS:
+        if footer.ending in FORCED:
             yield f"it came to no end of its own: {footer.ending.replace('_', ' ')}"
         if header.subject != self.subject:
             yield "it is of another subject, or of another version of it"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from harness.model._base import SparseValue, Value
 from harness.model.cells import cell_of
@@ -37,6 +37,13 @@ class Deviation(SparseValue):
     """Who answers for it: a person or a team."""
     expires: date
     """The last day on which it counts."""
+
+    @field_validator("reason", "owner")
+    @classmethod
+    def _says_something(cls, value: str, info: ValidationInfo) -> str:
+        if not value.strip():
+            raise ValueError(f"`{info.field_name}` is blank: write it for who reads it next year")
+        return value
 
     def covers(self, requirement: str | None, variant: str | None) -> bool:
         """Return whether it speaks of such a finding of its check in its scenario."""

@@ -32,6 +32,7 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Simulation]:
     from harness.pytest_plugin.simulation import Simulation
 
     with Simulation(seed=_marked(request).get("seed", 0)) as simulation:
+        at_end(request.node, simulation.check_simulated)
         yield simulation
 
 

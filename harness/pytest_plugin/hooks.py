@@ -93,6 +93,10 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     table = table_of(path) or {}
     said = [f"{key} {table[key]}" for key in ("subject", "model") if key in table]
+    readings = table.get("readings")
+    if isinstance(readings, dict):
+        # They decide what is asked for, so that nobody has to look for them.
+        said += [f"reading {name}={value}" for name, value in sorted(readings.items())]
     return f"faultclock: {', '.join(said) or 'no subject'} ({_shown(config, path)})"
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from harness.bench.client import Bench, BenchRefusedError
-from harness.bench.values import Ask, CheckBaseline, Collect, Collected, Ran, Run
+from harness.bench.values import SCENARIO_SUFFIXES, Ask, CheckBaseline, Collect, Collected, Ran, Run
 from harness.pytest_plugin.settings import SETUP, Setup, table_of
 
 __all__ = [
@@ -28,12 +28,11 @@ __all__ = [
 #: The mark of every item of ours.
 MARKER = "faultclock"
 BASELINE = "baseline"
-_SUFFIXES = (".scenario.yaml", ".scenario.yml")
 
 
 def is_scenario_file(path: Path) -> bool:
     """Return whether a file is one of a person's own scenarios, by its name."""
-    return path.name.endswith(_SUFFIXES)
+    return path.name.endswith(SCENARIO_SUFFIXES)
 
 
 class NotPassedError(Exception):
@@ -101,7 +100,9 @@ class ProjectFile(_Collector):
         table = table_of(self.path) or {}
         if setup.selectors or "scenarios" in table or not table:
             yield from self.items_of(Collect(selectors=setup.selectors))
-        if BASELINE in table and setup.subject is None and setup.model is None:
+        # As the bench has it: that of another subject says nothing of this one.
+        same_subject = setup.subject is None or "subject" not in table
+        if BASELINE in table and same_subject and setup.model is None:
             yield BaselineItem.from_parent(self, name=BASELINE)
 
 

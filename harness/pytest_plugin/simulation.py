@@ -16,6 +16,8 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
+import pytest
+
 from harness.model.duration import SECOND_NS
 from harness.model.trace import TraceEvent
 from harness.run.staying import staying
@@ -38,12 +40,16 @@ _OVER = (
 )
 
 
-class UnsimulatedError(AssertionError):
-    """The code reached for something real that cannot be simulated, so the test proves nothing."""
+class UnsimulatedError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
+    """The code reached for something real that cannot be simulated, so the test proves nothing.
+
+    Like every failure of pytest's own it is no `Exception`: a test that expects any exception of
+    its client does not take this for one.
+    """
 
 
-class StoppedError(AssertionError):
-    """The run did not come to its end, and was ended by force."""
+class StoppedError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
+    """The run did not come to its end, and was ended by force. It is no `Exception` either."""
 
 
 class _HungError(BaseException):
@@ -90,6 +96,7 @@ class Simulation:
         self._connections = 0
         self._runs = 0
         self._running = False
+        self._unproved: str | None = None
         self._entered = ExitStack()
 
     def __enter__(self) -> Self:
@@ -147,11 +154,27 @@ class Simulation:
             self._running = False
             self.now_ns = world.kernel.now_ns
             self._connections = world.network.connections_made
+        if ending.reason == "escape" or isinstance(ending.error, _HungError):
+            self._unproved = "; ".join(dict.fromkeys(ending.detail)) or "it hung in something real"
         return _came_of(ending, again=self._runs > 1)
 
     def serve(self, provider: Served) -> None:
         """Let `provider` stand in the network of each run from now on."""
         self._served.append(provider)
+
+    def check_simulated(self) -> None:
+        """Fail the test if a run left the simulation, whoever caught what was raised then.
+
+        Raises:
+            pytest.fail.Exception: one did.
+        """
+        __tracebackhide__ = True
+        if self._unproved is not None:
+            pytest.fail(
+                f"a run of this test was not simulated to its end, so it shows nothing:"
+                f" {self._unproved}",
+                pytrace=False,
+            )
 
     # ------------------------------------------------------------------ what it can look at
 

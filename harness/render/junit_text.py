@@ -3,8 +3,8 @@
 One testcase per run, one per finding about a group of seeds. FAIL is a failure, INCONCLUSIVE an
 error, NOT_APPLICABLE is skipped with its reason; WARN passes, because a SHOULD is no MUST, and
 says so on its standard output. What fails and is known to the baseline is skipped with the reason
-that stands there; what stands there and is not so is a failure of its own. A report without runs
-holds one error: a build that ran nothing is not green.
+that stands there; what stands there and is not so is a failure of its own. A report in which
+nothing was run or judged holds one error: a build that shows nothing is not green.
 
 The schema is that of the Jenkins xUnit plugin (`junit-10.xsd`), which gives a testcase no
 properties: what identifies a run stands on its standard output. JUnit's `time` means wall time,
@@ -22,7 +22,7 @@ from junitparser.xunit2 import TestCase
 from harness.model.duration import SECOND_NS
 from harness.model.finding import Finding, Report, RunReport, Verdict
 from harness.model.gate import Deviation, GateReport
-from harness.render.notices import Notice, known_entry, notices
+from harness.render.notices import NOTHING, Notice, known_entry, notices
 from harness.render.wording import time_word, visible
 
 __all__ = ["junit_report"]
@@ -46,8 +46,9 @@ def junit_report(report: Report) -> str:
     for notice in notices(report):
         if notice.rule.startswith("baseline."):
             suites.setdefault("baseline", []).append(_entry_case(notice))
-    if not report.runs:
-        suites.setdefault("faultclock", []).append(_empty_case())
+        elif notice.rule == NOTHING:
+            # Otherwise there are skipped cases only, or none, which servers show as green.
+            suites.setdefault("faultclock", []).append(_empty_case(notice))
     document = JUnitXml(_clean(f"faultclock {report.subject.id} against {report.model}"))
     for name, cases in suites.items():
         suite = TestSuite(_clean(name))
@@ -127,9 +128,9 @@ def _reason(known: Deviation) -> str:
     return f"known until {known.expires.isoformat()}: {known.reason} (owner: {known.owner})"
 
 
-def _empty_case() -> TestCase:
-    case = _case("nothing was run", "faultclock")
-    case.result = [Error("nothing was run, so nothing is proved", "INCONCLUSIVE")]
+def _empty_case(notice: Notice) -> TestCase:
+    case = _case(notice.summary.partition(",")[0], "faultclock")
+    case.result = [Error(notice.summary, "INCONCLUSIVE")]
     return case
 
 

@@ -18,8 +18,19 @@ from harness.model.finding import Finding, Report, RunReport, SourcePlace, Verdi
 from harness.model.gate import Deviation, GateReport
 from harness.render.wording import count, visible
 
-__all__ = ["Gravity", "Notice", "Showing", "gravities", "known_entry", "notices", "uri_of"]
+__all__ = [
+    "NOTHING",
+    "Gravity",
+    "Notice",
+    "Showing",
+    "gravities",
+    "known_entry",
+    "notices",
+    "uri_of",
+]
 
+#: The rule of what is told where nothing was run, or nothing of it was judged.
+NOTHING = "report.empty"
 _DIGEST_DIGITS = 32
 
 
@@ -232,9 +243,9 @@ def _of_entries(report: Report, gate: GateReport) -> Iterator[Notice]:
 def _of_nothing(report: Report) -> Notice:
     said = "nothing was judged" if report.runs else "nothing was run"
     return Notice(
-        rule="report.empty",
+        rule=NOTHING,
         gravity=Gravity.OPEN,
-        fingerprint=_digest(report, "report.empty"),
+        fingerprint=_digest(report, NOTHING),
         summary=f"{said}, so nothing is proved",
         place=report.source,
     )

@@ -20,6 +20,7 @@ from harness.certify.contents import DERIVED, SUMS, derived_files, sums_of
 from harness.certify.envelope import canonical, sign
 from harness.certify.keys import SigningKey, load_private_key
 from harness.certify.making import Made, Request, certify, source_of
+from harness.certify.watching import Watch
 from harness.load.error_model import load_error_model
 from harness.load.requirement_set import model_digest, requirement_digest
 from harness.load.scenario import find_scenarios
@@ -90,22 +91,23 @@ def frozen(set_: RequirementSet | None = None) -> Iterable[None]:  # type: ignor
 
 def made_in(folder: Path, adapter: Path, key: SigningKey, level: str = "core") -> Made:
     """Certify the subject in the file `adapter`."""
-    before = dict(sys.modules)
     spec = f"{adapter}:subject"
-    binding = prepare(spec)
-    return certify(
-        Request(
-            binding=binding,
-            subject_spec=spec,
-            source=source_of(spec, binding, None),
-            before=before,
-            model=load_error_model("stud-cli"),
-            requirements=small_set(),
-            level=level,  # type: ignore[arg-type]
-            key=key,
-            target=folder,
+    requirements = small_set()
+    with Watch() as watch:
+        binding = prepare(spec)
+        return certify(
+            Request(
+                binding=binding,
+                subject_spec=spec,
+                source=source_of(spec, binding, None),
+                watch=watch,
+                model=load_error_model("stud-cli"),
+                requirements=requirements,
+                level=level,  # type: ignore[arg-type]
+                key=key,
+                target=folder,
+            )
         )
-    )
 
 
 def resigned(

@@ -122,6 +122,28 @@ def test_a_subject_that_is_run_again(original: Certificate) -> None:
     assert "2 run again" in done.output
 
 
+def test_a_subject_that_changes_who_verifies_it_is_refused(
+    original: Certificate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is loaded where the verdict is formed, and would have the last word."""
+    import harness.certify.verifying as verifying
+
+    # So that it comes back.
+    monkeypatch.setattr(verifying, "_verdict", verifying._verdict)
+    adapter = tmp_path / "adapter.py"
+    adapter.write_text(
+        original.adapter.read_text()
+        + "import harness.certify.verifying\n"
+        + "harness.certify.verifying._verdict = lambda *_: 'verified'\n"
+    )
+    done = faultclock(
+        "verify", str(original.root), "--key", f"{original.key_file}.pub", "--rerun", "--subject",
+        f"{adapter}:subject",
+    )  # fmt: skip
+    assert done.exit_code == 2, done.output
+    assert "verifying._verdict was changed" in done.output
+
+
 def test_a_subject_of_ones_own_is_named_to_be_run_again(original: Certificate) -> None:
     """It is not in the certificate."""
     done = faultclock("verify", str(original.root), "--rerun")

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from harness.certify.contents import trace_name
+from harness.certify.contents import derived_files, trace_name
+from harness.certify.envelope import sign
 from harness.certify.keys import make_keys
 from harness.load.trace_file import read_trace
+from harness.model.certificate import Statement
 from harness.model.trace import Trace, TraceEvent, trace_lines
 from harness.run.execute import seal
 from harness.run.prepare import prepare
@@ -127,6 +129,12 @@ def test_a_level_that_was_raised(copied: Certificate, level: str) -> None:
         assert _refused(copied, "badge.json", "badge.svg")
 
 
+def test_a_file_that_nobody_checks(copied: Certificate) -> None:
+    """It is signed with the others, and would be taken for one of them."""
+    resigned(copied.root, copied.key, {"report-hardened.html": b"<h1>conforms</h1>"})
+    assert "has no such file" in _refused(copied, "report-hardened.html")
+
+
 def test_a_scenario_that_was_left_out(copied: Certificate) -> None:
     """Neither its trace nor a word of it is there."""
     evidence = _json(copied, "evidence.json")
@@ -194,6 +202,23 @@ def test_one_trace_that_stands_for_two_runs(copied: Certificate) -> None:
     }
     resigned(copied.root, copied.key, changes)
     assert "another trace is of the same run" in _refused(copied, "appraisal.json")
+
+
+def test_a_trace_that_is_named_twice(copied: Certificate) -> None:
+    """One file cannot stand for two entries of the evidence either."""
+    evidence = _json(copied, "evidence.json")
+    evidence["traces"] = [*evidence["traces"], evidence["traces"][-1]]
+    resigned(copied.root, copied.key, {"evidence.json": _bytes(evidence)})
+    assert "names a trace twice" in _refused(copied, "evidence.json")
+
+
+def test_a_statement_in_another_spelling(copied: Certificate) -> None:
+    """Of two spellings of one statement, two readers could read two things."""
+    value = _json(copied, "statement.json")
+    signed = sign(json.dumps(value, indent=1).encode(), copied.key)
+    for name, content in derived_files(signed, Statement.model_validate(value)).items():
+        (copied.root / name).write_bytes(content)
+    assert "no statement of a kind that is known" in _refused(copied, "statement.json")
 
 
 def test_a_trace_that_the_evidence_does_not_name(copied: Certificate) -> None:
@@ -337,13 +362,23 @@ def _libraries(artifact: dict[str, Any]) -> None:
     artifact["distributions"] = {"openai": "0" * 64}
 
 
+def _tree(artifact: dict[str, Any]) -> None:
+    artifact["kind"] = "tree"
+
+
 @pytest.mark.parametrize(
-    "lie",
-    [_without_source, _shipped, _other_digest, _more_loaded, _libraries],
-    ids=lambda lie: lie.__name__.strip("_"),
+    ("lie", "words"),
+    [
+        (_without_source, "was not loaded from it"),
+        (_shipped, "another package than the Faultclock that judged it"),
+        (_tree, "the digest of the tree is not that of its files"),
+        (_other_digest, "the digest of the file is not that of its one file"),
+        (_more_loaded, "files were loaded which it does not hold"),
+        (_libraries, "its libraries are not those that the subject names"),
+    ],
 )
 def test_an_artifact_that_is_not_what_ran(
-    copied: Certificate, lie: Callable[[dict[str, Any]], None]
+    copied: Certificate, lie: Callable[[dict[str, Any]], None], words: str
 ) -> None:
     """The traces say by digest which file the subject was loaded from."""
     artifact = _json(copied, "artifact.json")
@@ -353,7 +388,7 @@ def test_an_artifact_that_is_not_what_ran(
         value["subject"][0]["digest"]["sha256"] = artifact["digest"]
 
     resigned(copied.root, copied.key, {"artifact.json": _bytes(artifact)}, same)
-    _refused(copied, "artifact.json")
+    assert words in _refused(copied, "artifact.json")
 
 
 def test_another_faultclock_is_no_excuse(copied: Certificate) -> None:
@@ -386,6 +421,18 @@ def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
     assert found.verdict == "not known"
     assert "requirement set 1" in found.open[0]
     assert "verify it with the Faultclock that made it" in found.open[0]
+
+
+def test_a_set_that_tells_of_other_sets_before_it(copied: Certificate) -> None:
+    """No digest holds that part of a set, so it is compared as it is."""
+    from harness.certify.verifying import verify
+    from harness.model.conformance import PastSet
+
+    known = small_set().model_copy(update={"history": (PastSet(revision=1, digest="0" * 64),)})
+    with frozen(known):
+        found = verify(copied.root, trusted=copied.key.public).verification
+    assert [fault.file for fault in found.faults] == ["requirement-set.json"]
+    assert "other sets before it" in found.faults[0].what
 
 
 def test_another_signer_is_refused(copied: Certificate, tmp_path: Path) -> None:

@@ -111,6 +111,10 @@ def test_a_public_key_does_not_sign_and_a_private_one_does_not_verify(pair: Path
     public.chmod(0o600)
     with pytest.raises(InputError, match="this is a public key") as refused:
         load_private_key(public, today=TODAY)
+    # A public key is not told to be hidden.
+    public.chmod(0o644)
+    with pytest.raises(InputError, match="this is a public key"):
+        load_private_key(public, today=TODAY)
     assert f"perhaps {pair}" in str(refused.value)
     with pytest.raises(InputError, match="this is a private key") as refused:
         load_public_key(pair)

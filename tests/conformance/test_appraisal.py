@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from harness.conformance.appraisal import appraise
 from harness.conformance.evidence import Gathered
+from harness.conformance.hardened import hardened_objections
+from harness.conformance.obligations import obligation_objections, obligations_of
 from harness.conformance.selection import role_set
 from harness.errors import InputError
 from harness.load.error_model import load_error_model
-from harness.model.conformance import LEVELS, Appraisal, LevelName, RequirementSet
+from harness.model.conformance import LEVELS, Appraisal, LevelName, Objection, RequirementSet
 from harness.model.evidence import Evidence, Explored, Judged
 from harness.model.exploration import Coordinates, FailureGroup, Unsteady
 from harness.model.finding import Finding, PassedOver, Report, Verdict
@@ -140,6 +142,16 @@ def _unproved(exploration: Any) -> dict[str, Any]:
     return {"scenarios": (changed, *rest)}
 
 
+def _shorter(exploration: Any) -> dict[str, Any]:
+    once = (item.model_copy(update={"totals": {"PASS": 1}}) for item in exploration.scenarios)
+    return {"scenarios": tuple(once)}
+
+
+def _misfit(made: Gathered) -> Gathered:
+    objection = Objection(what="a-run", because="the trace of this name is of another run")
+    return replace(made, judged=made.judged.model_copy(update={"misfits": (objection,)}))
+
+
 FAIL, WARN, INCONCLUSIVE = Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE
 PLANTS = (
     Plant("a broken MUST", _with_finding(_finding(FAIL)), verdict=FAIL),
@@ -175,6 +187,7 @@ PLANTS = (
     Plant("another set", _evidence(set_digest="0" * 64)),
     Plant("a run that was not the same twice", _evidence(unsteady=("a-run",))),
     Plant("runs for a lower level", _evidence(level="core"), level="full"),
+    Plant("a trace that is not what it is said to be", _misfit),
     Plant("no second runs", _evidence(doubles=()), level="hardened"),
     Plant("no exploration", _evidence(explored=None), level="hardened"),
     Plant("an explored failure", _explored(_group), verdict=FAIL),
@@ -184,6 +197,7 @@ PLANTS = (
     Plant(
         "an exploration that was cut", _explored(lambda _: {"complete": False}), level="hardened"
     ),
+    Plant("too few explored runs", _explored(_shorter), level="hardened"),
     Plant("another exploration seed", _explored(lambda _: {"seed": 9}), level="hardened"),
     Plant(
         "an exploration by another reading",
@@ -361,6 +375,47 @@ def test_what_a_set_asks_for_and_nobody_saw_is_not_shown(hardened: Level) -> Non
     assert asked
     assert {item.status for item in asked} == {"not shown"}
     assert {item.requirement for item in asked} <= {item.what for item in appraisal.objections}
+
+
+def test_what_came_up_and_proves_nothing_had_its_occasion(hardened: Level) -> None:
+    """A sentence that may well never come up is excused only where nothing at all speaks of it."""
+    of = role_set(hardened.set_, "provider_adapter")
+    rare = of.requirements[0].model_copy(update={"occasion": "nobody asks for it"})
+    of = of.model_copy(update={"requirements": (rare,)})
+    evidence, report = hardened.gathered.evidence, hardened.gathered.judged.report
+    open_ = _finding(INCONCLUSIVE, requirement=rare.id, level=rare.level)
+    idle = _finding(Verdict.PASS, requirement=rare.id, level=rare.level, judged=0)
+    statuses = {}
+    for name, findings in (("silent", ()), ("open", (open_,)), ("idle", (idle,))):
+        told = report.model_copy(update={"runs": (), "seeds_findings": findings})
+        (item,) = obligations_of(of, hardened.model, told, evidence, (), "core")
+        statuses[name] = item.status
+    assert statuses == {"silent": "no occasion", "open": "not shown", "idle": "not shown"}
+
+
+def test_a_should_that_was_not_shown_stands_against_full(hardened: Level) -> None:
+    """The lowest level asks for what a subject must do, those above for what it should do, too."""
+    of = role_set(hardened.set_, "provider_adapter")
+    wanted = next(item for item in hardened.model.requirements if item.level == "SHOULD")
+    should = of.requirements[0].model_copy(update={"id": wanted.id, "level": "SHOULD"})
+    of = of.model_copy(update={"requirements": (should,)})
+    evidence, report = hardened.gathered.evidence, hardened.gathered.judged.report
+    nothing = report.model_copy(update={"runs": (), "seeds_findings": ()})
+    for level in LEVELS:
+        found = obligations_of(of, hardened.model, nothing, evidence, (), level)
+        assert found[0].status == ("not asked" if level == "core" else "not shown")
+        assert bool(list(obligation_objections(found, level))) is (level != "core")
+
+
+def test_a_scenario_that_was_not_swept_is_named(hardened: Level) -> None:
+    """The highest level asks for a crash after every event; what cannot be played is left out."""
+    of = role_set(hardened.set_, "provider_adapter")
+    sweep = of.hardening.model_copy(update={"crash_sweep": SCENARIOS[:1]})
+    of = of.model_copy(update={"hardening": sweep})
+    evidence = hardened.gathered.evidence
+    (told,) = hardened_objections(of, evidence, set())
+    assert told.because == f"{SCENARIOS[0]} was not swept"
+    assert list(hardened_objections(of, evidence, {SCENARIOS[0]})) == []
 
 
 def test_a_warning_is_told_at_core_and_stands_against_full(hardened: Level) -> None:

@@ -6,8 +6,6 @@ program that freezes the sets sees to the rest.
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from harness.load.error_model import load_error_model, model_ids
@@ -19,18 +17,12 @@ from harness.load.requirement_set import (
     set_digest,
     set_ids,
 )
-from harness.load.scenario import LoadedScenario, find_scenarios
 from harness.model.conformance import PastSet
 from tests.conformance.freeze import facts_of, references_of, scenarios_for, successor
 from tests.conformance.levels_page import BEGINS, ENDS, PAGE, table
+from tests.warm.listing import all_scenarios
 
 _FREEZE = "a fact has changed: run `python -m tests.conformance.freeze`, and commit the new set"
-
-
-@cache
-def scenarios() -> tuple[LoadedScenario, ...]:
-    """Return all shipped scenarios, loaded once."""
-    return find_scenarios()
 
 
 def test_every_model_has_a_set() -> None:
@@ -60,7 +52,7 @@ def test_a_set_is_of_the_scenarios_as_they_are(model_id: str) -> None:
     set_ = load_requirement_set(model_id)
     assert {role: of.reference for role, of in set_.roles.items()} == references_of(model_id)
     for role, of in set_.roles.items():
-        found = facts_of(scenarios_for(scenarios(), role, model_id))
+        found = facts_of(scenarios_for(all_scenarios(), role, model_id))
         assert of.scenarios == found, _FREEZE
         ids = {item.id for item in of.scenarios}
         assert {*of.hardening.crash_sweep, *of.hardening.jitter} <= ids

@@ -121,6 +121,8 @@ def test_a_last_day_that_is_over_is_refused() -> None:
     words = Words(reason="r", owner="o", expires=LATE)
     with pytest.raises(InputError, match="is over already"):
         update_of(report_of([run(SCENARIOS[0], finding(FAIL))]), words=words)
+    today = Words(reason="r", owner="o", expires=TODAY)
+    assert update_of(report_of([run(SCENARIOS[0], finding(FAIL))]), words=today).added
 
 
 def test_a_report_that_does_not_name_scenarios_of_seeds_is_refused() -> None:

@@ -45,6 +45,7 @@ def test_a_baseline_may_be_empty() -> None:
         (ENTRY.replace("2027-01-31", "2027-02-30"), "b.yaml:8:14: `expires`"),
         (ENTRY.replace("2027-01-31", "20270131"), "b.yaml:8:14: `expires`"),
         (ENTRY.replace("a reason", '""'), "b.yaml:6:13: `reason` is empty"),
+        (ENTRY.replace("owner: me", "owner: ' '"), "b.yaml:7:12: `owner` is blank"),
         (ENTRY.replace("    owner: me\n", ""), "the key `owner` is missing"),
         (ENTRY + ENTRY, "b.yaml:9:5: this says what line 4 says already"),
         (

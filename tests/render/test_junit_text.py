@@ -24,8 +24,8 @@ def cases(report: Report) -> Iterator[tuple[TestSuite, TestCase]]:
 
 
 def only_case(run: RunReport) -> TestCase:
-    """Return the one testcase of a report of one run."""
-    ((_, case),) = cases(sample.report([run]))
+    """Return the testcase of a run: the first, where its report has another for the whole."""
+    (_, case), *_ = cases(sample.report([run]))
     return case
 
 
@@ -127,6 +127,13 @@ def test_an_entry_of_the_baseline_that_is_not_so_fails() -> None:
     assert all(case.is_failure for case in found)
 
 
+def test_what_xml_cannot_hold_is_replaced() -> None:
+    """Two code points are no characters of XML, and no escape of it names them."""
+    run = sample.retry_after().model_copy(update={"variant": "a\ufffeb\uffffc"})
+    ((_, case),) = cases(sample.report([run]))
+    assert "[a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c]" in case.name
+
+
 def test_no_two_runs_of_a_matrix_have_one_name() -> None:
     """Servers follow a test by its name."""
     run = sample.retry_after()
@@ -145,6 +152,17 @@ def test_a_report_of_nothing_is_an_error() -> None:
     """A build that ran nothing is not green."""
     ((_, case),) = cases(sample.empty_report())
     assert case.is_error
+
+
+def test_a_report_in_which_nothing_was_judged_is_an_error() -> None:
+    """Every run of it is skipped, and servers show skipped cases as green."""
+    run = sample.retry_after().model_copy(
+        update={"verdict": Verdict.NOT_APPLICABLE, "findings": ()}
+    )
+    changes = {"runs": (run,), "seeds_findings": (), "verdict": Verdict.INCONCLUSIVE}
+    skipped, error = (case for _, case in cases(sample.sdk_report().model_copy(update=changes)))
+    assert skipped.is_skipped
+    assert error.is_error
 
 
 @pytest.mark.parametrize("report", [sample.hostile_report(), sample.large_report(12)])

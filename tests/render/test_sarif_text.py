@@ -49,7 +49,7 @@ def test_a_result_points_to_its_rule() -> None:
 
 
 def test_levels_follow_the_verdicts_and_inconclusive_is_never_absent() -> None:
-    """FAIL is an error, WARN and INCONCLUSIVE are warnings, what is known is a note."""
+    """FAIL and INCONCLUSIVE are errors, WARN is a warning, what is known is a note."""
     levels = {
         (result["ruleId"], result["level"]): result["properties"]["verdicts"]
         for result in results(gated_report())
@@ -57,7 +57,7 @@ def test_levels_follow_the_verdicts_and_inconclusive_is_never_absent() -> None:
     }
     assert levels == {
         ("classification.disposition", "error"): ["FAIL"],
-        ("evidence.faults-met", "warning"): ["INCONCLUSIVE"],
+        ("evidence.faults-met", "error"): ["INCONCLUSIVE"],
         ("backoff.retry-after", "warning"): ["WARN"],
         ("backoff.wait", "note"): ["FAIL"],
         ("backoff.attempts", "note"): ["FAIL"],

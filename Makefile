@@ -89,7 +89,7 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev $(VENV)/.openai2
 	$(BIN)/python -m pytest -n $(JOBS) -q
-	$(VENV2)/bin/python -m pytest -q tests/clients_openai2
+	$(VENV2)/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q tests/clients_openai2
 
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak

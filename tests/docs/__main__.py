@@ -17,7 +17,8 @@ from tests.architecture.source_tree import PROJECT
 from tests.docs.matching import fits
 from tests.docs.page import PAGES, Command, read_page
 from tests.docs.reading import follow
-from tests.docs.session import Ended, Server, Session
+from tests.docs.session import Ended, Session
+from tests.warm.client import Server
 
 
 def main(words: list[str]) -> int:

@@ -1,12 +1,11 @@
 """One reader at one terminal: runs the commands of a page, in a folder that is empty at first.
 
-`faultclock`, `pytest` and `python` run in forked children of a warm process (`server.py`).
+`faultclock`, `pytest` and `python` run in forked children of a warm process (`tests/warm/`).
 Whatever needs a shell gets one, with the same commands on its PATH.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -21,11 +20,10 @@ from typing import Any
 from tests.architecture.source_tree import PROJECT
 from tests.docs.matching import fits, fitting_words
 from tests.docs.page import PageError
+from tests.warm.client import LIMIT_S, Server
 
-__all__ = ["Ended", "Server", "Session"]
+__all__ = ["Ended", "Session"]
 
-#: Real seconds after which a command is ended: none of the documentation takes as long.
-_LIMIT_S = 120.0
 #: Until a server has printed what is shown of it; after that a person is out of patience.
 _PATIENCE_S = 20.0
 #: What is forked where that is possible; for a shell there are scripts of these names.
@@ -42,49 +40,6 @@ class Ended:
 
     code: int
     output: str
-
-
-class Server:
-    """A warm process that forks a child for each command."""
-
-    def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(PROJECT)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.docs.server"],
-            cwd=PROJECT,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._read()
-
-    def start(self, **request: Any) -> int:
-        """Start a command, and return its process."""
-        return int(self._ask(request)["pid"])
-
-    def wait(self, process: int) -> int | None:
-        """Return the exit code, or None if it had to be ended."""
-        code: int | None = self._ask({"wait": process, "limit_s": _LIMIT_S})["code"]
-        return code
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return self._read()
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return answer
 
 
 @dataclass(slots=True)
@@ -199,7 +154,7 @@ class Session:
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=_LIMIT_S,
+            timeout=LIMIT_S,
             check=False,
         )
         return Ended(code=done.returncode, output=done.stdout.decode("utf-8", "replace"))

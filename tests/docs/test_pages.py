@@ -6,7 +6,6 @@ Run `python -m tests.docs PAGE` to see what a page's commands print. What is not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,18 @@ from tests.docs.matching import fits, fitting_words, stands_in
 from tests.docs.not_run import FRAGMENTS, NOT_RUN
 from tests.docs.page import PAGES, PageError, read_page
 from tests.docs.reading import follow
-from tests.docs.session import Server, Session
+from tests.docs.session import Session
 from tests.docs.stand_ins import problem_of, stands_for_itself
+from tests.warm.client import Server, warm_server
 
 #: Pages with something to execute, to check or to write: the others have words only.
 _WITH_BLOCKS = [name for name in PAGES if "```" in (PROJECT / name).read_text("utf-8")]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server() -> Server:
     """One warm process for all pages."""
-    started = Server()
-    yield started
-    started.close()
+    return warm_server()
 
 
 @pytest.mark.parametrize("name", _WITH_BLOCKS)

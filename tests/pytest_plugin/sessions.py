@@ -7,14 +7,7 @@ by `test_the_replay_line_makes_the_same_trace`.
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import Iterable
-from importlib.metadata import entry_points
-from typing import Any
 
 import pytest
 
@@ -25,17 +18,15 @@ import harness.pytest_plugin.playing
 import harness.pytest_plugin.provider
 import harness.pytest_plugin.simulation  # noqa: F401
 from harness.bench.client import Bench
-from harness.bench.process import main
-from harness.run.isolate import fork_process
+from harness.load.error_model import load_error_model
+from harness.subjects.registry import catalog
+from tests.warm.benches import forked
 
 __all__ = ["PLUGIN", "forked_benches", "inner", "outcomes", "project"]
 
-#: How an inner session comes by the plugin.
-PLUGIN = (
-    ()
-    if any(point.name == "faultclock" for point in entry_points(group="pytest11"))
-    else ("-p", "harness.pytest_plugin")
-)
+#: How an inner session comes by the plugin, and by no other: each would import what it needs anew.
+#: That an installation has it by its entry point is shown by `test_it_can_be_switched_off…`.
+PLUGIN = ("--disable-plugin-autoload", "-p", "harness.pytest_plugin")
 
 
 def project(pytester: pytest.Pytester, *lines: str, also: Iterable[str] = ()) -> None:
@@ -45,8 +36,12 @@ def project(pytester: pytest.Pytester, *lines: str, also: Iterable[str] = ()) ->
 
 
 def inner(pytester: pytest.Pytester, *words: str) -> pytest.RunResult:
-    """Run a session in this process; every warning is an error in it."""
-    return pytester.runpytest_inprocess(*PLUGIN, "-W", "error", *words)
+    """Run a session in this process; every warning is an error in it.
+
+    But one: what this process has imported already, pytest cannot compile as it would.
+    """
+    ignored = "ignore::pytest.PytestAssertRewriteWarning"
+    return pytester.runpytest_inprocess(*PLUGIN, "-W", "error", "-W", ignored, *words)
 
 
 def outcomes(result: pytest.RunResult) -> dict[str, int]:
@@ -56,45 +51,7 @@ def outcomes(result: pytest.RunResult) -> dict[str, int]:
 
 @pytest.fixture
 def forked_benches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every bench of this process forked from it."""
-    monkeypatch.setattr(Bench, "_spawned", _forked)
-
-
-class _Forked:
-    """What a bench asks of its process."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-
-    def wait(self, timeout: float | None = None) -> int:
-        deadline_s = time.monotonic() + (60 if timeout is None else timeout)
-        while self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > deadline_s:
-                raise subprocess.TimeoutExpired("bench", 0)
-            else:
-                time.sleep(0.002)
-        return self.returncode
-
-    def kill(self) -> None:
-        if self.returncode is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-
-def _forked(self: Bench, theirs: socket.socket, said: Any) -> _Forked:
-    parent = os.getpid()
-    pid = fork_process()
-    if pid == 0:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-        # Without the other end of the socket, or it would never seem closed.
-        kept = os.dup2(theirs.fileno(), 3)
-        os.closerange(4, 1 << 16)
-        try:
-            main(kept, parent)
-        finally:
-            os._exit(0)
-    return _Forked(pid)
+    """Have every bench of this process forked from it, which has read what each would read."""
+    catalog()
+    load_error_model("stud-cli")
+    monkeypatch.setattr(Bench, "_spawned", forked)

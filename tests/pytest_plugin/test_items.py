@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import harness
-from tests.cli.command_line import faultclock
+from tests.cli.process import process
 from tests.pytest_plugin.sessions import (  # noqa: F401 - a fixture
     PLUGIN,
     forked_benches,
@@ -174,6 +174,10 @@ def test_a_baseline_knows_what_may_fail(pytester: pytest.Pytester) -> None:
     assert "backoff.retry-after: its last day was 2020-01-01, and us answers for it" in text
     assert "healthy-call, evidence.whole: this passes now, so the entry has to go" in text
     assert "retry-after-zeroo, backoff.wait: there is no such scenario" in text
+    # Nobody else's baseline is in the project, so it counts for whom the command line names.
+    project(pytester, 'baseline = "known.yaml"')
+    text = inner(pytester, f"--faultclock-subject={IGNORES}", "-k", "baseline").stdout.str()
+    assert "its last day was 2020-01-01" in text
 
 
 def test_the_replay_line_makes_the_same_trace(pytester: pytest.Pytester) -> None:
@@ -186,8 +190,8 @@ def test_the_replay_line_makes_the_same_trace(pytester: pytest.Pytester) -> None
     )
     environment = {**os.environ, "PYTHONHASHSEED": "random", "PYTHONPATH": ROOT}
     pytester_run = [
-        sys.executable, "-m", "pytest", *PLUGIN, "-n2", "-q", "-W", "error", "--junitxml=out.xml",
-        "-k", "integer or zero",
+        sys.executable, "-m", "pytest", *PLUGIN, "-p", "xdist.plugin", "-n2", "-q", "-W", "error",
+        "--junitxml=out.xml", "-k", "integer or zero",
     ]  # fmt: skip
     subprocess.run(pytester_run, env=environment, capture_output=True, check=False)
     cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
@@ -203,7 +207,7 @@ def test_the_replay_line_makes_the_same_trace(pytester: pytest.Pytester) -> None
     replay = dict(properties)["faultclock_replay"]
     assert replay is not None
     words = replay.split()[1:]
-    again = faultclock(*words, "--json", "-")
+    again = process(pytester.path, *words, "--json", "-")
     (run,) = json.loads(again.stdout)["runs"]
     assert ("faultclock_trace", f"{run['seed']}:{run['trace_digest']}") in properties
 

@@ -222,6 +222,17 @@ def test_plays(scenario):
     assert played.trace.of_kind("http.request")
     scenario("rate-limits/retry-after-integer").play(seed=1).check()
 
+def test_expects_anything(sim):
+    with pytest.raises(Exception):
+        sim.run(asyncio.Event().wait)
+
+def test_hides_what_is_real(sim):
+    import os
+    try:
+        sim.run(os.fork)
+    except BaseException:
+        pass
+
 @pytest.mark.faultclock(sed=1)
 def test_mistyped(sim):
     pass
@@ -234,12 +245,14 @@ def test_the_fixtures_in_a_session(pytester: pytest.Pytester, forked_benches: No
     pytester.makepyfile(TESTS)
     result = inner(pytester, "-v", "-rs")
     text = result.stdout.str()
-    assert outcomes(result) == {"passed": 2, "skipped": 1, "failed": 3, "errors": 1}
+    assert outcomes(result) == {"passed": 2, "skipped": 1, "failed": 5, "errors": 1}
     for line in (
         "nobody met 'http-error-1' (http_error at attempt 2): 0 requests arrived",
         "AssertionError: assert ['a', 'b'] == ['a', 'c']",
         "FAIL  backoff.retry-after, in rate-limits/retry-after-integer, call ask/1",
         "not today",
+        "a run of this test was not simulated to its end, so it shows nothing",
+        "deadlock:",
         "@pytest.mark.faultclock takes subject, model, readings, seed, dialect by name, and not",
     ):
         assert line in text, line

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests.warm.once import made_once
 
 SCENARIOS = (
     "rate-limits/fifty-clients-desynchronise",
@@ -17,14 +20,13 @@ SCENARIOS = (
     "provider-transient/stall-before-headers",
 )
 
-PROGRAM = """
-import sys
+ADAPTERS = f"""
 from harness.load.scenario import find_scenarios
 from harness.run.prepare import prepare
 from harness.run.suite import run_one
 for subject in ("reference", "reference-sync", "openai-async", "openai-sync", "openai-stud"):
     binding = prepare(subject)
-    for found in find_scenarios(tuple(sys.argv[1:])):
+    for found in find_scenarios({SCENARIOS!r}):
         trace = run_one(found.scenario, binding, 3, isolate=True)
         print(subject, found.scenario.id, trace.footer.digest)
 """
@@ -55,13 +57,12 @@ for subject in (small_runtime, blocking_runtime):
 """
 
 AGENTS = """
-import sys
 from harness.load.scenario import find_scenarios
 from harness.run.prepare import prepare
 from harness.run.suite import run_one
 for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
     binding = prepare(f"reference-{model}")
-    for found in find_scenarios((*sys.argv[1:], f"{model}/*")):
+    for found in find_scenarios(("shared", f"{model}/*")):
         if found.scenario.models in ((), (model,)):
             for scenario in found.runnable[:1]:
                 trace = run_one(scenario, binding, 3, isolate=False)
@@ -69,43 +70,53 @@ for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
 """
 
 
-def printed(program: str, *words: str) -> list[str]:
-    """Return what two processes with different hash seeds print."""
-    return [
-        subprocess.run(
-            [sys.executable, "-c", program, *words],
-            cwd=Path(__file__).parents[2],
-            env=dict(os.environ, PYTHONHASHSEED=hash_seed),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "31337")
-    ]
+#: All of them in one program: to start an interpreter and a client takes as long as they do.
+PROGRAMS = (ADAPTERS, RUNTIMES, AGENTS)
+_BETWEEN = "----\n"
+
+#: What two processes with different hash seeds say, by the program.
+Outputs = dict[str, tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def outputs() -> list[str]:
-    """What two processes say of provider adapters."""
-    return printed(PROGRAM, *SCENARIOS)
+def outputs(shared_folder: Path) -> Outputs:
+    """What two processes print, which are started once for all workers."""
+    first, second = (
+        made_once(shared_folder, f"{__name__} {seed}", partial(printed, seed)).split(_BETWEEN)
+        for seed in ("1", "31337")
+    )
+    return dict(zip(PROGRAMS, zip(first, second, strict=True), strict=True))
 
 
-def test_every_process_sees_the_same_bytes(outputs: list[str]) -> None:
+def printed(hash_seed: str) -> str:
+    """Return what a process with this hash seed prints."""
+    return subprocess.run(
+        [sys.executable, "-c", f"print({_BETWEEN!r}, end='')\n".join(PROGRAMS)],
+        cwd=Path(__file__).parents[2],
+        env=dict(os.environ, PYTHONHASHSEED=hash_seed),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_every_process_sees_the_same_bytes(outputs: Outputs) -> None:
     """Five subjects, async and sync, fifty clients and every kind of network fault."""
-    assert outputs[0].count("\n") == 5 * len(SCENARIOS)
-    assert outputs[1] == outputs[0]
+    first, second = outputs[ADAPTERS]
+    assert first.count("\n") == 5 * len(SCENARIOS)
+    assert second == first
 
 
-def test_lives_of_a_runtime_are_the_same_in_every_process() -> None:
+def test_lives_of_a_runtime_are_the_same_in_every_process(outputs: Outputs) -> None:
     """With crashes, a torn write, a restart, cancels and turns beside each other."""
-    outputs = printed(RUNTIMES)
-    lives = [line.split()[2] for line in outputs[0].splitlines()]
+    first, second = outputs[RUNTIMES]
+    lives = [line.split()[2] for line in first.splitlines()]
     assert lives == ["4"] * 4
-    assert outputs[1] == outputs[0]
+    assert second == first
 
 
-def test_agents_of_every_model_are_the_same_in_every_process() -> None:
+def test_agents_of_every_model_are_the_same_in_every_process(outputs: Outputs) -> None:
     """With programs, workflows, hooks, chains of providers and subagents, in every scenario."""
-    outputs = printed(AGENTS, "shared")
-    assert outputs[0].count("\n") > 200
-    assert outputs[1] == outputs[0]
+    first, second = outputs[AGENTS]
+    assert first.count("\n") > 200
+    assert second == first

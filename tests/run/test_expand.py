@@ -110,10 +110,9 @@ def test_a_suite_runs_and_judges_each_point(model: ErrorModel) -> None:
 
 
 def test_two_workers_sweep_as_one_does(model: ErrorModel) -> None:
-    """In the same order, with the same result; here the one forks for no run."""
+    """In the same order, with the same result."""
     scenario = working(crash_everywhere=True)
-    one = suite(model, scenario, isolate=False, jobs=1)
-    two = suite(model, scenario, isolate=True, jobs=2)
+    one, two = (suite(model, scenario, isolate=True, jobs=jobs) for jobs in (1, 2))
     assert one == two
     assert len(one.runs) > 40
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from harness.load.error_model import load_error_model, model_ids
-from harness.load.scenario import find_scenarios
 from tests.cli.process import process
+from tests.warm.listing import all_scenarios
+from tests.warm.once import made_once
 
 #: Subjects that conform: id, role, and the model by which they do.
 REFERENCES = [
@@ -35,39 +37,56 @@ REFERENCES = [
 ]
 
 
-@cache
-def _report(*words: str, subject: str) -> dict[str, Any]:
-    options = ("--subject", subject, "--json", "-", "--quiet", "--jobs", "1")
-    done = process(Path.cwd(), "run", *words, *options)
-    assert done.stdout, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+#: What a subject comes to in the scenarios that these words select.
+Reports = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def report_of(shared_folder: Path) -> Reports:
+    """Return how a report is had: of each run but one is made, by whichever worker."""
+
+    @cache
+    def report_of(*words: str, subject: str) -> dict[str, Any]:
+        options = ("--subject", subject, "--json", "-", "--quiet", "--jobs", "1")
+        command = ("run", *words, *options)
+
+        def made() -> str:
+            done = process(Path.cwd(), *command)
+            assert done.stdout, done.stderr
+            return done.stdout
+
+        report: dict[str, Any] = json.loads(made_once(shared_folder, repr(command), made))
+        return report
+
+    return report_of
 
 
 @pytest.mark.parametrize(("subject", "role", "model"), REFERENCES)
 def test_what_follows_the_document_passes_every_scenario_of_its_role(
-    subject: str, role: str, model: str
+    report_of: Reports, subject: str, role: str, model: str
 ) -> None:
     """No scenario asks for more than the document, and each fault of each of them is met."""
-    report = _report("--model", model, subject=subject)
+    report = report_of("--model", model, subject=subject)
     bad = {run["scenario"]: run["verdict"] for run in report["runs"] if run["verdict"] != "PASS"}
     assert bad == {}
     assert report["verdict"] == "PASS"
     wanted = {
         item.scenario.id
-        for item in find_scenarios()
+        for item in all_scenarios()
         if item.scenario.role == role and model in (item.scenario.models or (model,))
     }
     assert {run["scenario"] for run in report["runs"]} == wanted
 
 
 @pytest.mark.parametrize("model", model_ids())
-def test_every_sentence_that_has_checks_is_exercised_by_a_scenario(model: str) -> None:
+def test_every_sentence_that_has_checks_is_exercised_by_a_scenario(
+    report_of: Reports, model: str
+) -> None:
     """A requirement that no shipped scenario reaches could be broken by everyone."""
     statuses: dict[str, set[str]] = {}
     for subject, _, own in REFERENCES:
         if own == model:
-            report = _report("--model", model, subject=subject)
+            report = report_of("--model", model, subject=subject)
             for item in report["coverage"]:
                 statuses.setdefault(item["id"], set()).add(item["status"])
     wanted = {item.id for item in load_error_model(model).requirements if item.checks}
@@ -75,9 +94,9 @@ def test_every_sentence_that_has_checks_is_exercised_by_a_scenario(model: str) -
 
 
 @pytest.mark.parametrize("subject", ["openai-async", "openai-sync"])
-def test_the_sdk_as_it_is_fails_and_is_never_inconclusive(subject: str) -> None:
+def test_the_sdk_as_it_is_fails_and_is_never_inconclusive(report_of: Reports, subject: str) -> None:
     """Each run says something about it: that it is right, or where it differs."""
-    report = _report("rate-limits", "provider-transient/healthy-call", subject=subject)
+    report = report_of("rate-limits", "provider-transient/healthy-call", subject=subject)
     verdicts = Counter(run["verdict"] for run in report["runs"])
     assert set(verdicts) == {"PASS", "FAIL"}
     passed = {run["scenario"] for run in report["runs"] if run["verdict"] == "PASS"}

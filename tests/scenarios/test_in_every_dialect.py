@@ -12,7 +12,6 @@ from types import MappingProxyType
 import pytest
 
 from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
 from harness.model.finding import Finding, Verdict, verdict_of
 from harness.model.scenario import Scenario
 from harness.oracle.judge import Judge
@@ -27,6 +26,7 @@ from tests.scenarios.any_dialect import (
     TakesAPartForTheWhole,
     client,
 )
+from tests.warm.listing import all_scenarios
 
 FAMILIES = ("rate-limits", "provider-limits", "provider-transient")
 MODEL = "stud-cli"
@@ -59,7 +59,7 @@ WRONG: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
 
 @cache
 def _portable(family: str) -> tuple[Scenario, ...]:
-    scenarios = (item.scenario for item in find_scenarios())
+    scenarios = (item.scenario for item in all_scenarios())
     return tuple(
         scenario
         for scenario in scenarios

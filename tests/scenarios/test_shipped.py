@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from harness.load.payloads import load_payloads
 from harness.load.resources import scenarios_root
-from harness.load.scenario import find_scenarios, load_scenario, shipped_scenarios
+from harness.load.scenario import load_scenario, shipped_scenarios
 from harness.load.schema import scenario_schema
 from harness.model.fault import Fault, FaultRule, HttpDate, HttpError, OkWithErrorBody, StreamError
 from harness.model.interaction_script import InteractionKind, InteractorAnswer
@@ -19,6 +19,7 @@ from harness.model.scenario import DEFAULT_DIALECT, Scenario
 from harness.model.store_script import StoreFault
 from harness.model.tool_script import ToolFault
 from tests.each import for_each
+from tests.warm.listing import all_scenarios
 
 #: Family to the least number of scenarios that it needs to say something.
 FAMILIES = {
@@ -152,7 +153,7 @@ def _kinds(union: Any) -> set[str]:
 
 def test_everything_that_can_befall_an_agent_is_used() -> None:
     """What a tool replies, a person answers and a store does; what is asked, killed, cancelled."""
-    runs = [scenario for item in find_scenarios() for scenario in item.runnable]
+    runs = [scenario for item in all_scenarios() for scenario in item.runnable]
     tools = [rule.then for run in runs for tool in run.tools for rule in tool.rules]
     assert {outcome.fault.kind for outcome in tools} == _kinds(ToolFault)
     assert {outcome.effect for outcome in tools} == {"none", "committed", "late"}

@@ -28,6 +28,18 @@ def test_what_does_not_fit_is_told_with_its_place() -> None:
     assert misfit(CITY, {}) == "'city' is a required property"
 
 
+def test_a_schema_is_checked_by_what_it_holds_now() -> None:
+    """One that was right may have been changed since; what is no plain data is looked at, too."""
+    schema: dict[str, object] = {"type": "object"}
+    check_schema("input_schema", schema)
+    schema["type"] = "objekt"
+    for _ in range(2):
+        with pytest.raises(SubjectError, match="input_schema at type"):
+            check_schema("input_schema", schema)
+    with pytest.raises(SubjectError, match="output_schema"):
+        check_schema("output_schema", {"type": object()})
+
+
 def test_no_reference_is_ever_fetched() -> None:
     """A contract that points elsewhere is wrong, and the world is not asked."""
     wrong = misfit({"$ref": "https://example.com/schema.json"}, 1)
@@ -35,7 +47,10 @@ def test_no_reference_is_ever_fetched() -> None:
     assert "cannot be resolved" in wrong
 
 
-@pytest.mark.parametrize("schema", [[], "object", {"type": "objekt"}, {"required": "city"}])
+@pytest.mark.parametrize(
+    "schema",
+    [[], "object", {"type": "objekt"}, {"required": "city"}, {"required": ("city",)}, {"$id": b""}],
+)
 def test_what_is_no_schema_is_refused(schema: object) -> None:
     """With the name of the option that holds it."""
     with pytest.raises(SubjectError, match="input_schema"):

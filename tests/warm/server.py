@@ -1,4 +1,4 @@
-"""`python -m tests.docs.server`: runs commands in forked children of one warm process.
+"""`python -m tests.warm.server`: runs commands in forked children of one warm process.
 
 To start an interpreter and to import everything takes longer than most commands of a page. So
 this process imports it once, and forks for each command; the child's own process group, folder,
@@ -10,6 +10,7 @@ It must be started with PYTHONHASHSEED=0, as the command starts itself.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -18,24 +19,40 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, NoReturn
+
+import harness.cli
+from harness.load.error_model import load_error_model, model_ids
+from harness.subjects.registry import catalog
 
 __all__ = ["main"]
 
-#: What most commands import, and what takes long.
+#: What the commands import: all of them, and what takes long of the libraries below.
 _WARM = (
-    "harness.cli.app",
-    "harness.cli.run",
-    "harness.cli.doctor",
-    "harness.cli.listing",
-    "harness.run.suite",
-    "harness.run.prepare",
-    "harness.render.html",
-    "harness.load.scenario",
-    "harness.subjects.registry",
+    *(
+        f"harness.cli.{module.name}"
+        for module in iter_modules(harness.cli.__path__)
+        if not module.name.startswith("_")
+    ),
+    "harness.certify.making",
+    "harness.certify.rejudging",
+    "harness.certify.rerunning",
+    "harness.certify.verifying",
+    "harness.conformance.again",
+    "harness.conformance.appraisal",
+    "harness.conformance.evidence",
+    "harness.conformance.hardened",
+    "harness.bench.judging",
+    "harness.explore.engine",
     "harness.fakes.dialects.openai_chat",
+    "harness.infer.profile",
+    "harness.load.scenario",
+    "harness.pytest_plugin.playing",
+    "harness.render",
+    "harness.run.prepare",
+    "harness.run.suite",
     "openai",
     "openai.resources.chat.completions",
     "pytest",
@@ -55,8 +72,13 @@ def main() -> None:
 
 def _warm() -> None:
     for name in _WARM:
-        with suppress(ImportError):
-            importlib.import_module(name)
+        importlib.import_module(name)
+    # What each of them would read again: the files that come with Faultclock.
+    catalog()
+    for model in model_ids():
+        load_error_model(model)
+    # A child that collects garbage would copy all of this.
+    gc.freeze()
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -134,11 +156,15 @@ def _run(words: list[str]) -> object:
     if name == "pytest":
         import pytest
 
+        from harness.bench.client import Bench
+        from tests.warm.benches import forked
+
+        # No plugins but ours, of which each would import its libraries: that an installation finds
+        # ours by its entry point is shown by `test_it_can_be_switched_off…`.
+        loaded = ["--disable-plugin-autoload", "-p", "harness.pytest_plugin"]
         # What is warm was imported before pytest could rewrite its assertions.
         ignored = "ignore::pytest.PytestAssertRewriteWarning"
-        # A checkout that is not installed has no entry point, and a plugin has but one name.
-        has_plugin = "faultclock" in entry_points(group="pytest11").names
-        loaded = [] if has_plugin else ["-p", "harness.pytest_plugin"]
+        Bench._spawned = forked  # type: ignore[assignment, method-assign]
         return int(pytest.main([*loaded, *arguments, "-W", ignored]))
     assert name == "python"
     if arguments[0] == "-m":

@@ -1,0 +1,15 @@
+"""All shipped scenarios, read once by each worker: to read them takes seconds."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from harness.load.scenario import LoadedScenario, find_scenarios
+
+__all__ = ["all_scenarios"]
+
+
+@cache
+def all_scenarios() -> tuple[LoadedScenario, ...]:
+    """Return what `find_scenarios()` returns."""
+    return find_scenarios()

@@ -178,7 +178,8 @@ def _words(
     from harness.gate.update import Words
 
     said = {"--reason": reason, "--owner": owner, "--expires": expires}
-    missing = [name for name, value in said.items() if not value]
+    # What is blank says nothing.
+    missing = [name for name, value in said.items() if not value or not str(value).strip()]
     if len(missing) == len(said):
         return None
     if renew and missing == ["--reason", "--owner"] and expires:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.exits import INCONCLUSIVE, OK
-from harness.cli.options import DEFAULT_MODEL
+from harness.cli.options import DEFAULT_MODEL, jobs_option
 from harness.errors import InputError, SubjectError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -74,12 +74,7 @@ loaded, or a run of one proves nothing (it is named, with the reason).
     metavar="FILE",
     help="Set the clients of this census, taken in another environment, beside those of this one.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Runs of a client at a time. The default is one for each usable core.",
-)
+@jobs_option("Runs of a client at a time.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table.")
 def command(
     clients: tuple[str, ...],
@@ -89,7 +84,7 @@ def command(
     json: str | None,
     html: str | None,
     added: tuple[str, ...],
-    jobs: int | None,
+    jobs: int,
     quiet: bool,
 ) -> int:
     """Run real clients through the same failures and set what they did side by side.
@@ -108,7 +103,7 @@ def command(
     for other in earlier:
         check_families(asked, other)
     started_s = time.perf_counter()
-    census = _taken(entries, asked, model, jobs or len(os.sched_getaffinity(0)), quiet=quiet)
+    census = _taken(entries, asked, model, jobs, quiet=quiet)
     for other in earlier:
         census = merged(census, other)
     _write(census, places)

@@ -101,6 +101,9 @@ def _settle(context: click.Context, defaults: dict[str, Any]) -> None:
     for name, owner in _BELONGS_TO.items():
         if name not in defaults or not _is_given(context, owner):
             continue
+        if name == "baseline" and owner not in defaults:
+            # It is of the one subject that there is; whether this is the one, the file says itself.
+            continue
         if params[owner] != defaults.get(owner) and not _is_given(context, name):
             params[name] = () if isinstance(params[name], tuple) else None
             del defaults[name]

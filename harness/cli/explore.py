@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from harness.cli.options import (
     inline_option,
+    jobs_option,
     model_option,
     parse_readings,
     parse_seconds,
@@ -76,12 +76,7 @@ a scenario had no run that passed, a run hung, or was not the same twice. 130 in
     help="Begin no more runs after this much real time, such as 60s or 10m. What was found is made"
     " smaller after that.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Processes that run at once. The default is one for each usable core.",
-)
+@jobs_option("Processes that run at once.", flag="--workers")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -197,7 +192,7 @@ def _request(
     variant: str | None,
     runs: int | None,
     time_s: float | None,
-    workers: int | None,
+    workers: int,
     schedules: tuple[str, ...],
     inline: bool,
     wall_limit: float | None,
@@ -237,7 +232,7 @@ def _request(
         time_s=time_s,
         schedules=tuple(kind for kind in get_args(ScheduleKind) if kind in chosen),
         isolate=not inline,
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers,
         wall_limit_s=wall_limit,
         passed_over=passed_over,
     )

@@ -158,8 +158,11 @@ class Exploring:
             runs_max=self.shrink_runs or RUNS_MAX,
             files=self.files,
         )
-        doing = "making failures smaller" if self.shrink else "comparing failures"
-        with bar(len(exploration.groups), quiet=self.quiet, doing=doing) as advance:
+        found = len(exploration.groups)
+        doing = f"comparing {count(found, 'failure')} with runs that pass"
+        if self.shrink:
+            doing = f"making {count(found, 'failure')} smaller (--no-shrink leaves that out)"
+        with bar(found, quiet=self.quiet, doing=doing) as advance:
             return follow_up(plan, exploration, on_done=lambda _: advance(doing))
 
     def _lines(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
+from harness.cli.options import jobs_option
 from harness.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,12 +63,7 @@ Exit codes: 0 the profile is made, and no MUST of --model differs; 1 a MUST of
 )
 @click.option("--json", metavar="FILE", help="Write the profile as JSON; - is standard output.")
 @click.option("--html", metavar="FILE", help="Write the profile as one self-contained page.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Runs at a time. The default is one for each usable core.",
-)
+@jobs_option("Runs at a time.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no profile on the terminal.")
 def command(
     subject: str,
@@ -76,7 +71,7 @@ def command(
     output: str | None,
     json: str | None,
     html: str | None,
-    jobs: int | None,
+    jobs: int,
     quiet: bool,
 ) -> int:
     """Find out how a client retries: how often, how long, after what, and until when.
@@ -100,10 +95,9 @@ def command(
             hint="a provider adapter or a runtime has retries that can be inferred",
         )
     started_s = time.perf_counter()
-    cores = len(os.sched_getaffinity(0))
     with (
         bar(None, quiet=quiet) as advance,
-        Bench(binding, jobs=jobs or cores, on_run=advance) as bench,
+        Bench(binding, jobs=jobs, on_run=advance) as bench,
     ):
         inferred = infer_profile(binding, bench.run, error_model)
     profile = _kept(inferred, output)

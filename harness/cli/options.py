@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from harness.errors import InputError
 __all__ = [
     "DEFAULT_MODEL",
     "inline_option",
+    "jobs_option",
     "model_option",
     "parse_readings",
     "parse_seconds",
@@ -45,6 +47,21 @@ def readings_option(function: FunctionT) -> FunctionT:
         metavar="SWITCH=OPTION",
         help="Read a point where the model's document is silent or contradicts itself in this way.",
     )(function)
+
+
+def jobs_option(what: str, *, flag: str = "--jobs") -> Callable[[FunctionT], FunctionT]:
+    """Add `--jobs`; the command gets the number of usable cores where none is given.
+
+    Args:
+        what: there are so many of, as a sentence.
+    """
+    return click.option(
+        flag,
+        type=click.IntRange(1, 256),
+        callback=lambda _context, _parameter, value: value or len(os.sched_getaffinity(0)),
+        metavar="N",
+        help=f"{what} The default is one for each usable core.",
+    )
 
 
 def inline_option(function: FunctionT) -> FunctionT:

@@ -67,6 +67,8 @@ def bar(total: int | None, *, quiet: bool, doing: str = "running") -> Iterator[A
     )
     with shown:
         task = shown.add_task(doing, total=total)
+        # Whoever waits for the first one to be done is told for what.
+        shown.refresh()
         drawn_s = 0.0
         added = 0
 

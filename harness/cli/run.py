@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 from harness.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from harness.cli.options import (
     inline_option,
+    jobs_option,
     model_option,
     parse_readings,
     readings_option,
@@ -123,12 +123,7 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> Shard | 
     "the JSON reports of all parts.",
 )
 @inline_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Worker processes. The default is one for each usable core.",
-)
+@jobs_option("Worker processes.")
 @wall_limit_option
 @click.option("-q", "--quiet", is_flag=True, help="Only the totals: no progress, no table.")
 def command(
@@ -149,7 +144,7 @@ def command(
     own_scenarios: tuple[str, ...],
     shard: Shard | None,
     inline: bool,
-    jobs: int | None,
+    jobs: int,
     wall_limit: float | None,
     quiet: bool,
 ) -> int:
@@ -176,7 +171,7 @@ def command(
             seed=seed,
             seeds=seeds,
             isolate=not inline,
-            jobs=jobs or len(os.sched_getaffinity(0)),
+            jobs=jobs,
             wall_limit_s=wall_limit,
         )
         started_s = time.perf_counter()

@@ -39,8 +39,12 @@ _GROWTH_PERCENT = 125
 #: What the first run may itself have come to: then its steps say nothing about what is too long.
 _ENDLESS = ("event_limit", "livelock", "virtual_time_limit")
 #: How far such a run gets: so many steps of its world for each event of the first one, and some.
-_STEPS_PER_EVENT = 12
-_STEPS_MORE = 2_000
+#: Most take two or three for an event. Agents send all that was said with each request, so the
+#: time that an endless run takes grows with the square of its length.
+_STEPS_PER_EVENT = 4
+_STEPS_MORE = 200
+#: How much further one gets that comes to this end with few events: a subject that polls.
+_STEPS_FURTHER = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,13 +226,9 @@ class _Runs:
         """
         self.count += 1
         try:
-            trace = run_one(
-                self._bounded(scenario) if is_bounded else scenario,
-                self._binding,
-                scenario.seed,
-                isolate=self._isolate,
-                wall_limit_s=self._wall_limit_s,
-            )
+            trace = self._run(self._bounded(scenario) if is_bounded else scenario)
+            if is_bounded and self._is_cut_early(trace):
+                trace = self._run(self._bounded(scenario, _STEPS_FURTHER))
             judgement = self._judge.judge(trace)
         except (HarnessError, ValueError):
             self._known[scenario_digest(scenario)] = (False, Verdict.NOT_APPLICABLE)
@@ -251,11 +251,26 @@ class _Runs:
         self._known[scenario_digest(scenario)] = (mark is not None, verdict)
         return _Made(scenario=scenario, trace=trace, mark=mark, verdict=verdict)
 
-    def _bounded(self, scenario: Scenario) -> Scenario:
+    def _run(self, scenario: Scenario) -> Trace:
+        return run_one(
+            scenario,
+            self._binding,
+            scenario.seed,
+            isolate=self._isolate,
+            wall_limit_s=self._wall_limit_s,
+        )
+
+    def _is_cut_early(self, trace: Trace) -> bool:
+        """Return whether a run came to the end of its steps before it had become too long."""
+        if trace.footer.ending != "event_limit" or self._events_max is None or self._loops:
+            return False
+        return len(trace.events) <= self._events_max
+
+    def _bounded(self, scenario: Scenario, further: int = 1) -> Scenario:
         """Return the scenario with an end to its steps; any other limit is that of the scenario."""
         if self._events_max is None or self._loops:
             return scenario
-        steps = _STEPS_MORE + _STEPS_PER_EVENT * self._events_max
+        steps = further * (_STEPS_MORE + _STEPS_PER_EVENT * self._events_max)
         limits = scenario.limits
         if limits.events <= steps:
             return scenario

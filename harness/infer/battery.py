@@ -19,20 +19,13 @@ from harness.infer.deadlines import (
     find_total,
 )
 from harness.infer.groups import Group, first_wait_ns, grouped
-from harness.infer.hints import (
-    ALWAYS,
-    FORMS,
-    Form,
-    never_retried,
-    persuading,
-    precedence_of,
-    reading_of,
-    with_law,
-)
+from harness.infer.header_forms import ALWAYS, FORMS, Form, persuading
+from harness.infer.hints import never_retried, precedence_of, reading_of, with_law
 from harness.infer.kinds import KINDS, Kind, kind_of
-from harness.infer.laws import SEEDS, close, laws_of
+from harness.infer.laws import SEEDS, laws_of
 from harness.infer.probes import Asker, Probe
 from harness.infer.seen import Seen, read_run
+from harness.infer.times import close
 from harness.model.inferred import Ceiling, Deadline, HeaderReading, Told
 from harness.model.trace import Trace
 
@@ -141,7 +134,7 @@ class _Battery:
         self._forms(self._found.main)
         self._for_which()
         self._persuade()
-        honored = {item.form: item for item in self._found.headers if _is_kept(item)}
+        honored = {item.form: item for item in self._found.headers if item.is_honored}
         for form in FORMS:
             if form.form in honored and form.form in CEILED and form.header.startswith("retry-"):
                 reading = honored[form.form]
@@ -169,7 +162,7 @@ class _Battery:
             if reading.reading == "honored_with_more":
                 reading = self._over_seeds(kind, form, reading)
             found.headers.append(reading)
-            kept = {item.form for item in found.headers if _is_kept(item)}
+            kept = {item.form for item in found.headers if item.is_honored}
             first = precedence_of(reading, form, kept)
             if first is not None:
                 found.precedence = Told(value=first, sure="exact", evidence=reading.evidence)
@@ -192,7 +185,7 @@ class _Battery:
         runs = self._ask([self._asker.hinted(kind, ALWAYS.slug, ALWAYS.headers) for kind in kinds])
         for kind, run in zip(kinds, runs, strict=True):
             reading = reading_of(ALWAYS, kind.id, run, self._own_wait_ns(kind))
-            (found.honored_for if _is_kept(reading) else found.ignored_for).append(kind.id)
+            (found.honored_for if reading.is_honored else found.ignored_for).append(kind.id)
 
     def _persuade(self) -> None:
         asked = [
@@ -228,7 +221,3 @@ class _Battery:
 def _plainest(group: Group) -> str:
     """Return the kind that stands for a group: one whose attempts all reach the provider."""
     return next((name for name in group.kinds if name.startswith("status-")), group.kinds[0])
-
-
-def _is_kept(reading: HeaderReading) -> bool:
-    return reading.reading in ("honored", "honored_with_more")

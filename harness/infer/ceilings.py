@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from harness.infer.groups import first_wait_ns
-from harness.infer.hints import Form, reading_of
+from harness.infer.header_forms import Form
+from harness.infer.hints import reading_of
 from harness.infer.kinds import Kind
 from harness.infer.probes import Asker, Probe
 from harness.infer.seen import Seen
@@ -103,8 +104,8 @@ def _row_beside(like: Ceiling) -> tuple[int, ...]:
 
 
 def _bounds(readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
-    honored = [value for value in sorted(readings) if _is_kept(readings[value])]
-    refused = [value for value in sorted(readings) if not _is_kept(readings[value])]
+    honored = [value for value in sorted(readings) if readings[value].is_honored]
+    refused = [value for value in sorted(readings) if not readings[value].is_honored]
     if not honored:
         return Ceiling(
             header="",
@@ -135,10 +136,6 @@ def _bounds(readings: Mapping[int, HeaderReading]) -> tuple[int, int] | Ceiling:
             ),
         )
     return honored[-1], refused[0]
-
-
-def _is_kept(reading: HeaderReading) -> bool:
-    return reading.reading in ("honored", "honored_with_more")
 
 
 def _evidence(readings: Mapping[int, HeaderReading], *values: int) -> tuple[Evidence, ...]:

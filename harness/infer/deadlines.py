@@ -11,9 +11,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.infer.kinds import Kind
-from harness.infer.laws import close, rounded
 from harness.infer.probes import ATTEMPTS_ASKED, TIMEOUT_NS, Asker, Probe
 from harness.infer.seen import Seen
+from harness.infer.times import close, rounded, said
 from harness.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from harness.model.inferred import Deadline, Evidence, Told
 
@@ -59,7 +59,7 @@ def attempt_deadline(kind: Kind, first: Seen, second: Seen | None) -> Deadline:
     elif hung[1] is None:
         text = "whether it is the deadline that it is asked to use cannot be told"
     else:
-        shown = format_duration(rounded(hung[1]))
+        shown = said(hung[1])
         text = f"{shown} where it is asked to use {format_duration(SECOND_TIMEOUT_NS)}"
     return Deadline(what=what, after_ns=told, text=text)
 
@@ -147,7 +147,7 @@ def _told_total(what: str, at_failure: _Bounds, before_wait: _Bounds) -> Deadlin
         return Deadline(what=what, after_ns=Told(reason=why, evidence=at_failure.evidence))
     bounds, text = min(choices, key=lambda item: item[0].open_ns or 0)
     high = bounds.high_ns or 0
-    span = f"{format_duration(rounded(bounds.low_ns))} to {format_duration(rounded(high))}"
+    span = f"{said(bounds.low_ns)} to {said(high)}"
     # Somebody wrote a round number down.
     whole = round(high / SECOND_NS) * SECOND_NS
     value = whole if bounds.low_ns <= whole <= high + MILLISECOND_NS else high

@@ -13,7 +13,14 @@ from harness.infer.battery import Findings
 from harness.infer.kinds import kind_of
 from harness.model.duration import format_duration
 from harness.model.error_model import ErrorModel
-from harness.model.inferred import Difference, Evidence, HeaderReading, Schedule, WaitLaw
+from harness.model.inferred import (
+    Ceiling,
+    Difference,
+    Evidence,
+    HeaderReading,
+    Schedule,
+    WaitLaw,
+)
 from harness.model.retry_policy import RetryPolicy
 from harness.model.trace import SubjectInfo, Trace
 from harness.oracle.attempts import observe
@@ -75,7 +82,7 @@ class _Comparison:
             yield from self._header(reading)
         for ceiling in self._found.ceilings:
             if ceiling.largest_ns.value is not None:
-                yield from self._above(ceiling.header, ceiling.form, ceiling.above.evidence)
+                yield from self._above(ceiling, ceiling.largest_ns.value)
 
     def _steps(self, trace: Trace) -> tuple[Step, ...]:
         calls = observe(trace).calls
@@ -177,19 +184,13 @@ class _Comparison:
             reading.evidence,
         )
 
-    def _above(
-        self, header: str, form: str, evidence: tuple[Evidence, ...]
-    ) -> Iterator[Difference]:
-        if not evidence:
-            return
-        steps = self._steps(self._found.traces[evidence[0].trace])
+    def _above(self, ceiling: Ceiling, largest_ns: int) -> Iterator[Difference]:
+        evidence = ceiling.above.evidence
+        steps = self._steps(self._found.traces[evidence[0].trace]) if evidence else ()
         if steps:
-            ceiling = next(
-                item for item in self._found.ceilings if (item.header, item.form) == (header, form)
-            )
-            top = format_duration(ceiling.largest_ns.value or 0)
+            top = format_duration(largest_ns)
             yield from self._hinted(
-                f"{header} ({form}) above {top}",
+                f"{ceiling.header} ({ceiling.form}) above {top}",
                 self._main,
                 steps[0],
                 str(ceiling.above.value),

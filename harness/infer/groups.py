@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from harness.infer.laws import close
 from harness.infer.seen import Seen
+from harness.infer.times import close
 
 __all__ = ["Group", "effective_waits_ns", "first_wait_ns", "grouped"]
 
@@ -105,8 +105,8 @@ def _without_parts(groups: list[Group]) -> Iterator[Group]:
         if index not in parts:
             shorter = [
                 kind
-                for part, whole in parts.items()
-                if _whole_of(part, parts) == index and whole is not None
+                for part in parts
+                if _whole_of(part, parts) == index
                 for kind in groups[part].kinds
             ]
             yield replace(group, shorter=tuple(shorter))

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 
-from harness.infer.laws import Law, close
+from harness.infer.laws import Law
 from harness.infer.seen import Seen
+from harness.infer.times import close
 
-__all__ = ["Loop", "alike", "counted_rounds", "counting_headers", "loops_of"]
+__all__ = ["Loop", "alike", "counted_rounds", "counting_headers", "loops_of", "product_of"]
 
 #: Waits from which on a period is told apart from a coincidence.
 _WAITS_MIN = 3
@@ -58,6 +60,12 @@ def loops_of(laws: Sequence[Law], counted: int | None = None) -> tuple[Loop, ...
     )
     outer = [law for index, law in enumerate(laws, 1) if index % period == 0]
     return (inner, *loops_of(outer))
+
+
+def product_of(attempts: Sequence[int]) -> str:
+    """Return what loops within loops come to in all, such as `(2 + 1) x (1 + 1) = 6`."""
+    shown = " x ".join(f"({count - 1} + 1)" for count in attempts)
+    return f"{shown} = {prod(attempts)}"
 
 
 def alike(one: Law, other: Law) -> bool:

@@ -15,7 +15,13 @@ from harness.infer.demands import differences
 from harness.infer.groups import Group
 from harness.infer.kinds import KINDS, kind_of
 from harness.infer.laws import SEEDS, Law, laws_of, published
-from harness.infer.layers import alike, counted_rounds, counting_headers, loops_of
+from harness.infer.layers import (
+    alike,
+    counted_rounds,
+    counting_headers,
+    loops_of,
+    product_of,
+)
 from harness.infer.probes import ATTEMPTS_ASKED, Asker
 from harness.infer.schedules import layer_of
 from harness.infer.seen import Seen
@@ -161,7 +167,7 @@ def _schedule(group: Group, id_: str) -> Schedule:
         kinds=(*group.kinds, *group.shorter),
         attempts=attempts,
         layers=layers if attempts.value is not None else tuple(map(_uncounted, layers)),
-        product=_product(layers) if attempts.value is not None else "",
+        product=product_of([loop.attempts for loop in loops]) if attempts.value is not None else "",
         layers_note=_layers_note(first, layers, counted, group, laws_alike=_all_alike(laws)),
         waits=tuple(published(law) for law in laws),
     )
@@ -174,15 +180,6 @@ def _all_alike(laws: tuple[Law, ...]) -> bool:
 def _uncounted(layer: Layer) -> Layer:
     reason = "a deadline of the call ends it before its attempts are used up"
     return layer.model_copy(update={"attempts": Told(reason=reason)})
-
-
-def _product(layers: tuple[Layer, ...]) -> str:
-    counts = [layer.attempts.value or 0 for layer in layers]
-    total = 1
-    for count in counts:
-        total *= count
-    shown = " x ".join(f"({count - 1} + 1)" for count in counts)
-    return f"{shown} = {total}"
 
 
 def _layers_note(

@@ -109,11 +109,7 @@ def read_run(name: str, trace: Trace) -> Seen:
             draws={},
         )
     call = calls[0]
-    last: dict[str, int] = {}
     attempts = tuple(_attempt(item, call, trace) for item in call.attempts)
-    for event in trace.of_kind("fault.unmet"):
-        if not event.payload.get("optional"):
-            last[str(event.payload.get("fault"))] = event.seq
     return Seen(
         name=name,
         seed=trace.header.seed,
@@ -128,7 +124,7 @@ def read_run(name: str, trace: Trace) -> Seen:
         end_ns=None if call.end is None else call.end.at_ns,
         end_seq=None if call.end is None else call.end.seq,
         trouble=trouble,
-        met=not last,
+        met=all(event.payload.get("optional") for event in trace.of_kind("fault.unmet")),
         draws=_draws(trace),
         asked_ns=_until_the_date(trace, attempts),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,16 @@ def load_error_model(id_or_path: str, readings: Mapping[str, str] | None = None)
         InputError: the file cannot be read.
         SourceError: it is not an error model, or a reading sets what does not exist.
     """
-    return _loaded(read_document(_path_of(id_or_path)), readings or {})
+    chosen = readings or {}
+    if id_or_path in model_ids():
+        return _shipped(id_or_path, tuple(sorted(chosen.items())))
+    return _loaded(read_document(_path_of(id_or_path)), chosen)
+
+
+@cache
+def _shipped(id_: str, readings: tuple[tuple[str, str], ...]) -> ErrorModel:
+    """Return a model that comes with Faultclock: what is installed stays as it is."""
+    return _loaded(read_document(_path_of(id_)), dict(readings))
 
 
 def _loaded(document: Document, readings: Mapping[str, str]) -> ErrorModel:

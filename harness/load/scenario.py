@@ -35,7 +35,7 @@ __all__ = [
     "shipped_scenarios",
 ]
 
-_SUFFIXES = frozenset({".yaml", ".yml"})
+_SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"
 
 
@@ -133,26 +133,32 @@ def find_scenarios(selectors: tuple[str, ...] = ()) -> tuple[LoadedScenario, ...
 def shipped_scenarios() -> dict[str, str]:
     """Return the files of the shipped scenarios by id, sorted; no file is opened.
 
+    A file below the working folder is told as it is from there.
+
     Raises:
         InputError: the installation is incomplete.
     """
-    root = scenarios_root()
+    root, here = scenarios_root(), f"{Path.cwd()}{os.sep}"
     files = {
-        path.relative_to(root).with_suffix("").as_posix(): _display(path)
-        for path in scenario_files(root)
+        path.rpartition(".")[0].replace(os.sep, "/"): f"{root}{os.sep}{path}".removeprefix(here)
+        for path in _yaml_files(root)
     }
     return {id_: files[id_] for id_ in sorted(files)}
 
 
 def scenario_files(folder: Path) -> list[Path]:
     """Return the YAML files below `folder`, sorted; hidden ones are passed over."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix in _SUFFIXES
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    return sorted(folder / path for path in _yaml_files(folder))
+
+
+def _yaml_files(folder: Path) -> Iterator[str]:
+    """Yield the paths below `folder`: of hundreds of files, a Path for each takes its time."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = f"{place}{os.sep}{name}"
+            if name.endswith(_SUFFIXES) and not name.startswith(".") and os.path.isfile(path):  # noqa: PTH113
+                yield path[len(str(folder)) :].lstrip(os.sep)
 
 
 def _misplaced(document: Document, scenario: Scenario) -> Iterator[Problem]:
@@ -285,9 +291,3 @@ def _id_by_place(path: Path) -> str | None:
             # Directly in the folder there is no family: such a file may have any id.
             return below.as_posix() if len(below.parts) > 1 else None
     return None
-
-
-def _display(path: Path) -> str:
-    """Return a shipped file's path relative to the working folder when it lies below that."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -11,7 +11,7 @@ without changing the number. The text of a schema is the same on every machine.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -90,22 +90,14 @@ def exploration_schema() -> str:
 
 
 def _written_text(model: type[BaseModel], name: str, title: str) -> str:
-    schema = model.model_json_schema()
-    definitions = schema.get("$defs", {})
-    for found in dict.fromkeys(_models_below(model)):
-        target = schema if found is model else definitions.get(found.__name__)
-        if target is not None:
-            _say_what_fields_are(found, target)
-            _show_as_written(found, target)
+    schema = _described(model, _show_as_written)
     number = model.model_fields["format"].default
     schema["properties"]["format"] = {
         "const": number,
         "description": "Version of this shape. It grows when a reader of the old one would misread"
         " the new one, never for a new member that may be ignored.",
     }
-    head = {"$schema": _DIALECT, "$id": f"urn:faultclock:{name}:{number}", "title": title}
-    body = {key: value for key, value in schema.items() if key not in head}
-    return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"
+    return _headed(schema, f"{name}:{number}", title)
 
 
 def _show_as_written(model: type[BaseModel], schema: dict[str, Any]) -> None:
@@ -122,13 +114,24 @@ def _show_as_written(model: type[BaseModel], schema: dict[str, Any]) -> None:
 
 
 def _schema_text(model: type[BaseModel], name: str, title: str) -> str:
+    return _headed(_described(model, _show_defaults_as_text), name, title)
+
+
+def _described(
+    model: type[BaseModel], show: Callable[[type[BaseModel], dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Return the schema of `model` in which `show` has changed that of each model below it."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
     for found in dict.fromkeys(_models_below(model)):
         target = schema if found is model else definitions.get(found.__name__)
         if target is not None:
             _say_what_fields_are(found, target)
-            _show_defaults_as_text(found, target)
+            show(found, target)
+    return schema
+
+
+def _headed(schema: dict[str, Any], name: str, title: str) -> str:
     head = {"$schema": _DIALECT, "$id": f"urn:faultclock:{name}", "title": title}
     body = {key: value for key, value in schema.items() if key not in head}
     return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"

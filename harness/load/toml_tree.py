@@ -3,6 +3,9 @@
 The standard library's reader decides what is TOML and what a value is, and tells no places. So
 this looks for the places of what it has read: it walks over a text that is known to be valid,
 and so needs no rule but where a key, a text, a list or a table begins and ends.
+
+No well-kept library does it: tomlkit has no places (its issue 55 asks for them since 2019), and
+what has them is a copy of the standard library's reader that somebody else would have to keep.
 """
 
 from __future__ import annotations

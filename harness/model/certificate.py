@@ -7,11 +7,11 @@ are theirs, which is why they are written as they are.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from harness.model._base import SparseValue, Value
+from harness.model._base import Sha256, SparseValue, Value
 
 __all__ = [
     "PAYLOAD_TYPE",
@@ -30,9 +30,6 @@ __all__ = [
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "https://in-toto.io/attestation/test-result/v0.1"
-
-#: Hexadecimal, 64 digits.
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 ArtifactKind = Literal["file", "tree", "wheel", "sdist", "shipped"]
 

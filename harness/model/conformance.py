@@ -7,11 +7,11 @@ fact (a sentence, a scenario, another reading) is a set of a new revision.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from harness.model._base import SparseValue, Value
+from harness.model._base import Sha256, SparseValue, Value
 from harness.model.error_model import Level
 from harness.model.finding import Verdict
 from harness.model.scenario import Role
@@ -29,15 +29,11 @@ __all__ = [
     "RoleSet",
     "SetRequirement",
     "SetScenario",
-    "Sha256",
 ]
 
 #: From the least to the most.
 LEVELS = ("core", "full", "hardened")
 LevelName = Literal["core", "full", "hardened"]
-
-#: Hexadecimal, 64 digits.
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class SetScenario(SparseValue):

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from harness.model._base import SparseValue, Value
-from harness.model.conformance import LevelName, Objection, Sha256
+from harness.model._base import Sha256, SparseValue, Value
+from harness.model.conformance import LevelName, Objection
 from harness.model.exploration import Exploration
 from harness.model.finding import PassedOver, Report
 from harness.model.scenario import Role

@@ -187,6 +187,11 @@ class HeaderReading(Value):
     text: str
     evidence: tuple[Evidence, ...] = ()
 
+    @property
+    def is_honored(self) -> bool:
+        """Whether it waited as it was asked to, or longer because of that."""
+        return self.reading in ("honored", "honored_with_more")
+
 
 class Ceiling(Value):
     """The largest value of a header that is honored, and what becomes of larger ones."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 
 from harness.model.census import Census, ClientCensus
@@ -16,6 +15,7 @@ from harness.render.census_view import (
     short_class,
     troubles_of,
 )
+from harness.render.json_text import canonical_json
 from harness.render.page import asset, environment, policy
 from harness.render.verdict_words import GLOSSARY, LOOKS
 from harness.render.wording import count, visible
@@ -45,8 +45,7 @@ _SHORT = {
 
 def census_json(census: Census) -> str:
     """Return `census` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    value = census.model_dump(mode="json")
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+    return canonical_json(census)
 
 
 def census_page(census: Census) -> str:

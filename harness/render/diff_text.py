@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from harness.model.report_diff import CheckChange, Fact, ReportDiff, RunsChange, StillFailing
+from harness.render.json_text import canonical_json
 from harness.render.verdict_words import LOOKS
 from harness.render.wording import clipped, count, visible
 
@@ -38,8 +38,7 @@ _TITLES = {
 
 def diff_json(diff: ReportDiff) -> str:
     """Return `diff` as canonical JSON with a newline at the end, as reports are written."""
-    value = diff.model_dump(mode="json")
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+    return canonical_json(diff)
 
 
 def diff_lines(diff: ReportDiff) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 
 from harness.model.exploration import Exploration
 from harness.render import exploration_view as view
+from harness.render.json_text import canonical_json
 from harness.render.page import asset, environment, policy
 from harness.render.verdict_words import GLOSSARY, LOOKS
 
@@ -19,8 +19,7 @@ def exploration_json(exploration: Exploration) -> str:
     `harness.load.report` reads it back. The member `format` grows when a reader of the old
     shape would misread the new one, never for a member that may be ignored.
     """
-    value = exploration.model_dump(mode="json")
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+    return canonical_json(exploration)
 
 
 def exploration_html(exploration: Exploration) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from harness.model.duration import format_duration
 from harness.model.inferred import (
     Ceiling,
     Deadline,
+    Difference,
     HeaderReading,
     Layer,
     Reaction,
@@ -17,19 +18,22 @@ from harness.model.inferred import (
     Schedule,
     Told,
 )
+from harness.render.json_text import canonical_json
 from harness.render.page import asset, environment, policy
 from harness.render.verdict_words import GLOSSARY, LOOKS
 from harness.render.wording import count, visible
 
-__all__ = ["differing", "layer_rows", "profile_json", "profile_page", "profile_text", "said"]
+__all__ = ["profile_json", "profile_page", "profile_text"]
 
+#: Of what is demanded, the gravest first.
 _LEVELS = ("MUST", "SHOULD", "MAY", None)
+#: Waits of one schedule that the text shows; all of them are in the JSON.
+_WAITS_MAX = 12
 
 
 def profile_json(profile: RetryProfile) -> str:
     """Return `profile` as canonical JSON: sorted keys, ASCII, one line with its end."""
-    value = profile.model_dump(mode="json")
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+    return canonical_json(profile)
 
 
 def profile_page(profile: RetryProfile) -> str:
@@ -40,13 +44,13 @@ def profile_page(profile: RetryProfile) -> str:
         .get_template("inferred.html.j2")
         .render(
             profile=profile,
-            said=said,
-            layer_rows=layer_rows,
-            reacted=reacted,
-            differing=differing(profile),
+            said=_said,
+            layer_rows=_layer_rows,
+            reacted=_reacted,
+            differing=_differing(profile),
             agreeing=[item for item in profile.differences if not item.differs],
-            ceiling_text=ceiling_text,
-            deadline_text=deadline_text,
+            ceiling_text=_ceiling_text,
+            deadline_text=_deadline_text,
             style=style,
             script=script,
             policy=policy(style, script),
@@ -72,7 +76,7 @@ def profile_text(profile: RetryProfile) -> Iterator[str]:
     again = profile.repetition
     yield ""
     yield "In each attempt"
-    yield f"  same body: {said(again.body_same)}; idempotency key: {said(again.idempotency_key)}"
+    yield f"  same body: {_said(again.body_same)}; idempotency key: {_said(again.idempotency_key)}"
     if again.changed_headers:
         yield f"  headers that change: {visible(', '.join(again.changed_headers))}"
     yield ""
@@ -84,16 +88,16 @@ def profile_text(profile: RetryProfile) -> Iterator[str]:
         yield from _difference_lines(profile)
 
 
-def said(told: Told, unit: str = "") -> str:  # type: ignore[type-arg]
+def _said(told: Told[Any], *, is_time: bool = False) -> str:
     """Return an answer in words, an unknown one with its reason.
 
     Args:
-        unit: `ns` for a time.
+        is_time: whether it is one, in nanoseconds.
     """
     if told.value is None:
         return f"unknown ({told.reason})" if told.reason else "unknown"
     value = told.value
-    if unit == "ns":
+    if is_time:
         text = format_duration(int(value))
     elif isinstance(value, bool):
         text = "yes" if value else "no"
@@ -102,49 +106,49 @@ def said(told: Told, unit: str = "") -> str:  # type: ignore[type-arg]
     return f"{text} ({told.reason})" if told.reason and told.sure == "bounded" else text
 
 
-def layer_rows(layer: Layer) -> tuple[tuple[str, str], ...]:
+def _layer_rows(layer: Layer) -> tuple[tuple[str, str], ...]:
     """Return the answers about one layer, with their names."""
-    kind = said(layer.jitter.kind)
+    kind = _said(layer.jitter.kind)
     return (
-        ("attempts", said(layer.attempts)),
-        ("growth", said(layer.growth)),
-        ("base", said(layer.base_ns, "ns")),
-        ("factor", said(layer.factor)),
-        ("cap", said(layer.cap_ns, "ns")),
+        ("attempts", _said(layer.attempts)),
+        ("growth", _said(layer.growth)),
+        ("base", _said(layer.base_ns, is_time=True)),
+        ("factor", _said(layer.factor)),
+        ("cap", _said(layer.cap_ns, is_time=True)),
         ("jitter", f"{kind}: {layer.jitter.text}" if layer.jitter.text != kind else kind),
     )
 
 
-def reacted(reaction: Reaction) -> str:
+def _reacted(reaction: Reaction) -> str:
     """Return what became of one kind of failure, in words."""
-    count = reaction.attempts
-    if count.value is None:
-        return said(count)
-    least = "at least " if count.sure == "bounded" else ""
-    tries = "1 attempt" if count.value == 1 else f"{least}{count.value} attempts"
+    made = reaction.attempts
+    if made.value is None:
+        return _said(made)
+    least = "at least " if made.sure == "bounded" else ""
+    tries = f"{least}{count(made.value, 'attempt')}"
     came = {"returned": "returned", "raised": f"raised {reaction.error}", None: ""}.get(
         reaction.outcome, "never ended"
     )
     return f"{tries}, {came}"
 
 
-def ceiling_text(ceiling: Ceiling) -> str:
+def _ceiling_text(ceiling: Ceiling) -> str:
     """Return up to where a header is honored, in words."""
     if ceiling.largest_ns.value is None:
         return ceiling.largest_ns.reason
     top = format_duration(ceiling.largest_ns.value)
-    return f"honored up to {top}; above it: {said(ceiling.above)}"
+    return f"honored up to {top}; above it: {_said(ceiling.above)}"
 
 
-def deadline_text(deadline: Deadline) -> str:
+def _deadline_text(deadline: Deadline) -> str:
     """Return one deadline in words."""
     if deadline.after_ns.value is None:
         return deadline.after_ns.reason
-    text = said(deadline.after_ns, "ns")
+    text = _said(deadline.after_ns, is_time=True)
     return f"{text}: {deadline.text}" if deadline.text else text
 
 
-def differing(profile: RetryProfile) -> list:  # type: ignore[type-arg]
+def _differing(profile: RetryProfile) -> list[Difference]:
     """Return the points that differ, what must be before what should."""
     found = [item for item in profile.differences if item.differs]
     return sorted(found, key=lambda item: _LEVELS.index(item.level))
@@ -152,23 +156,23 @@ def differing(profile: RetryProfile) -> list:  # type: ignore[type-arg]
 
 def _schedule_lines(schedule: Schedule) -> Iterator[str]:
     product = f" = {schedule.product}" if schedule.product else ""
-    yield f"Schedule {schedule.id}: attempts {said(schedule.attempts)}{product}"
+    yield f"Schedule {schedule.id}: attempts {_said(schedule.attempts)}{product}"
     for layer in schedule.layers:
         if len(schedule.layers) > 1:
             yield f"  layer {layer.number}: {layer.attempts.value} attempts, {layer.text}"
         else:
             yield f"  {layer.text}"
         reasons: dict[str, str] = {}
-        for name, value in layer_rows(layer):
+        for name, value in _layer_rows(layer):
             if value.startswith("unknown"):
                 reasons[value] = f"{reasons[value]}, {name}" if value in reasons else name
         for value, names in reasons.items():
             yield f"    {names}: {value}"
     yield f"  layers: {visible(schedule.layers_note)}"
-    for law in schedule.waits[:12]:
+    for law in schedule.waits[:_WAITS_MAX]:
         yield f"  wait {law.retry}: {law.text}"
-    if len(schedule.waits) > 12:
-        yield f"  and {len(schedule.waits) - 12} more"
+    if len(schedule.waits) > _WAITS_MAX:
+        yield f"  and {len(schedule.waits) - _WAITS_MAX} more"
     yield f"  for {', '.join(schedule.kinds)}"
 
 
@@ -177,7 +181,7 @@ def _reaction_lines(reactions: Sequence[Reaction]) -> Iterator[str]:
     yield "Failures that never go away"
     widest = max((len(item.title) for item in reactions), default=0)
     for item in reactions:
-        yield f"  {item.title.ljust(widest)}  {visible(reacted(item))}"
+        yield f"  {item.title.ljust(widest)}  {visible(_reacted(item))}"
 
 
 def _header_lines(profile: RetryProfile) -> Iterator[str]:
@@ -195,7 +199,7 @@ def _header_lines(profile: RetryProfile) -> Iterator[str]:
         yield f"  Retry-After is honored for {', '.join(profile.honored_for)}"
         yield f"  and not for {', '.join(profile.ignored_for)}"
     for ceiling in profile.ceilings:
-        yield f"  {ceiling.header} ({ceiling.form}): {ceiling_text(ceiling)}"
+        yield f"  {ceiling.header} ({ceiling.form}): {_ceiling_text(ceiling)}"
 
 
 def _reading(reading: HeaderReading) -> str:
@@ -207,11 +211,11 @@ def _deadline_lines(deadlines: Sequence[Deadline]) -> Iterator[str]:
     yield "Deadlines"
     widest = max((len(item.what) for item in deadlines), default=0)
     for item in deadlines:
-        yield f"  {item.what.ljust(widest)}  {deadline_text(item)}"
+        yield f"  {item.what.ljust(widest)}  {_deadline_text(item)}"
 
 
 def _difference_lines(profile: RetryProfile) -> Iterator[str]:
-    found = differing(profile)
+    found = _differing(profile)
     agreed = len(profile.differences) - len(found)
     yield f"Beside {profile.model} (revision {profile.model_revision})"
     differ, agree = count(len(found), "demand"), count(agreed, "other")

@@ -2,7 +2,7 @@
 
 A rule for each check, a result for each notice (see `notices`), and the order of events as a code
 flow whose places carry virtual times. A deviation that the baseline knows is a suppressed result
-with the level `note`. INCONCLUSIVE is a warning and never absent: the result kind `open` would say
+with the level `note`. INCONCLUSIVE is an error like a failure: the result kind `open` would say
 it better, but demands the level `none`, which readers hide.
 
 Limits are GitHub's, of its page "SARIF support for code scanning" (read 2026-11-22): a file with
@@ -12,21 +12,13 @@ more is rejected as a whole, so what is cut is counted in a result of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from harness.model.finding import (
-    CheckEntry,
-    EventMark,
-    Finding,
-    OrderStep,
-    Report,
-    RequirementCoverage,
-    RunReport,
-    SourcePlace,
-)
-from harness.render.notices import Gravity, Notice, Showing, notices, uri_of
-from harness.render.wording import clipped, count, exact_time, time_word, visible
+from harness.model.finding import CheckEntry, Report, RequirementCoverage
+from harness.render.notices import Gravity, Notice, notices
+from harness.render.sarif_flows import DESCRIPTION_MAX, flows, message, physical
+from harness.render.wording import clipped, count, visible
 
 __all__ = ["sarif_report"]
 
@@ -35,16 +27,14 @@ _SCHEMA = (
 )
 #: Per run; the last one says how many more there are.
 RESULTS_MAX = 25_000
-#: Per code flow. GitHub shows 1,000 of a result's, and takes 10,000: three flows of two threads.
-PLACES_MAX = 1_000
 #: A deviation in fifty seeds is one result, and few read the second of its flows.
 FLOWS_MAX = 3
-#: GitHub cuts descriptions there.
-_DESCRIPTION_MAX = 1_000
+
 
 _LEVEL = {
     Gravity.FAILS: "error",
-    Gravity.OPEN: "warning",
+    # The check of code scanning fails on errors alone, and what proves nothing is not green.
+    Gravity.OPEN: "error",
     Gravity.WARNS: "warning",
     Gravity.KNOWN: "note",
 }
@@ -106,15 +96,6 @@ def _category(report: Report) -> str:
     return visible(f"faultclock/{report.model}/{report.subject.id}/")
 
 
-def _message(text: str) -> dict[str, str]:
-    """Return a message that says exactly `text`: no placeholder and no link is in it.
-
-    SARIF 2.1.0 §3.11.5 writes braces twice; §3.11.6 makes a link of `[…](…)`.
-    """
-    plain = visible(text) or "-"
-    return {"text": plain.replace("{", "{{").replace("}", "}}").replace("](", "] (")}
-
-
 def _rules(report: Report, found: Iterable[Notice]) -> list[dict[str, Any]]:
     """Return a rule for each check of the model, and for whatever else was found."""
     entries = {entry.id: entry for entry in report.checks}
@@ -134,9 +115,9 @@ def _rule(
     level = "warning" if entry is not None and entry.level == "SHOULD" else "error"
     return {
         "id": visible(id_),
-        "shortDescription": _message(clipped(title, _DESCRIPTION_MAX)),
-        "fullDescription": _message(clipped(says, _DESCRIPTION_MAX)),
-        "help": _message(f"{says}\n\n{told}" if told else says),
+        "shortDescription": message(clipped(title, DESCRIPTION_MAX)),
+        "fullDescription": message(clipped(says, DESCRIPTION_MAX)),
+        "help": message(f"{says}\n\n{told}" if told else says),
         "defaultConfiguration": {"level": level},
         "properties": {
             "tags": ["error-handling", *([visible(entry.level)] if entry and entry.level else [])],
@@ -151,7 +132,7 @@ def _result(report: Report, notice: Notice, positions: dict[str, int]) -> dict[s
         "ruleId": visible(notice.rule),
         "ruleIndex": positions[visible(notice.rule)],
         "level": _LEVEL[notice.gravity],
-        "message": _message(_told(notice)),
+        "message": message(_told(notice)),
         "locations": [_location(report, notice)],
         # GitHub goes by the second: without it, all deviations of one rule would be one alert,
         # because they stand at one line.
@@ -168,9 +149,9 @@ def _result(report: Report, notice: Notice, positions: dict[str, int]) -> dict[s
         result["suppressions"] = [_suppression(notice)]
     elif notice.is_new:
         result["baselineState"] = "new"
-    flows = [flow for item in notice.showings[:FLOWS_MAX] for flow in _flows(notice, item)]
-    if flows:
-        result["codeFlows"] = flows
+    shown = [flow for item in notice.showings[:FLOWS_MAX] for flow in flows(notice, item)]
+    if shown:
+        result["codeFlows"] = shown
     return result
 
 
@@ -228,26 +209,14 @@ def _shown(value: Any) -> Any:
 
 
 def _rest(number: int, report: Report, positions: dict[str, int]) -> dict[str, Any]:
-    location = _physical(report.source)
+    location = physical(report.source)
     return {
         "ruleId": "report.cut",
         "ruleIndex": positions["report.cut"],
         "level": "error",
-        "message": _message(f"{count(number, 'more finding')}: they are in the other reports"),
+        "message": message(f"{count(number, 'more finding')}: they are in the other reports"),
         **({"locations": [location]} if location else {}),
         "partialFingerprints": {"faultclock/v1": "cut", "primaryLocationLineHash": "cut:1"},
-    }
-
-
-def _physical(place: SourcePlace | None) -> dict[str, Any]:
-    if place is None:
-        return {}
-    return {
-        "physicalLocation": {
-            # Relative, and to what is the reader's to know: a report names no absolute path.
-            "artifactLocation": {"uri": uri_of(place), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": place.line},
-        }
     }
 
 
@@ -256,90 +225,4 @@ def _location(report: Report, notice: Notice) -> dict[str, Any]:
     if notice.scenario is not None:
         name = visible(notice.subject)
         logical.append({"name": name, "fullyQualifiedName": name, "kind": "member"})
-    return {**_physical(notice.place), "logicalLocations": logical}
-
-
-def _flows(notice: Notice, showing: Showing) -> Iterator[dict[str, Any]]:
-    """Yield the events that prove a finding, in their order, and the order that was expected."""
-    finding, run = showing.finding, showing.run
-    if run is not None:
-        marks = _around(finding, run)
-        if marks:
-            threads = [{"id": "events", "locations": _events(notice, marks, finding, run)}]
-            yield {"message": _message(_of_run(notice, run)), "threadFlows": threads}
-    if finding.order:
-        clock = time_word(run.time_base) if run is not None else "virtual"
-        yield {
-            "message": _message("the order that was expected, and the one that was observed"),
-            "threadFlows": [
-                {"id": side, "locations": _steps(notice, finding.order, side, clock)}
-                for side in ("expected", "observed")
-            ],
-        }
-
-
-def _of_run(notice: Notice, run: RunReport) -> str:
-    return f"{notice.subject}, seed {run.seed}: events in {time_word(run.time_base)} time"
-
-
-def _around(finding: Finding, run: RunReport) -> list[EventMark]:
-    """Return what happened from the first to the last event that proves a finding."""
-    cited = set(finding.events)
-    if not cited:
-        return []
-    first, last = min(cited), max(cited)
-    within = [mark for mark in run.timeline if first <= mark.seq <= last]
-    if len(within) <= PLACES_MAX:
-        return within
-    return [mark for mark in within if mark.seq in cited][:PLACES_MAX]
-
-
-def _events(
-    notice: Notice, marks: list[EventMark], finding: Finding, run: RunReport
-) -> list[dict[str, Any]]:
-    cited = set(finding.events)
-    clock = time_word(run.time_base)
-    return [
-        {
-            "location": {
-                **_physical(notice.place),
-                "message": _message(f"{exact_time(mark.at_ns)} {mark.lane}: {mark.text}"),
-            },
-            "executionOrder": order,
-            "importance": "essential" if mark.seq in cited else "unimportant",
-            "kinds": [visible(mark.lane)],
-            "properties": {
-                "event": mark.seq,
-                "kind": visible(mark.kind),
-                "at": exact_time(mark.at_ns),
-                "atNs": mark.at_ns,
-                "clock": clock,
-            },
-        }
-        for order, mark in enumerate(marks, start=1)
-    ]
-
-
-def _steps(
-    notice: Notice, steps: Iterable[OrderStep], side: str, clock: str
-) -> list[dict[str, Any]]:
-    told = []
-    for order, step in enumerate(list(steps)[:PLACES_MAX], start=1):
-        words = step.expected if side == "expected" else step.observed
-        properties: dict[str, Any] = {"agrees": step.agrees, "clock": clock}
-        when = ""
-        if side == "observed" and step.at_ns is not None:
-            properties |= {"at": exact_time(step.at_ns), "atNs": step.at_ns, "event": step.seq}
-            when = f"{exact_time(step.at_ns)} "
-        told.append(
-            {
-                "location": {
-                    **_physical(notice.place),
-                    "message": _message(f"{when}{clipped(words, _DESCRIPTION_MAX)}" or "nothing"),
-                },
-                "executionOrder": order,
-                "importance": "important" if step.agrees else "essential",
-                "properties": properties,
-            }
-        )
-    return told
+    return {**physical(notice.place), "logicalLocations": logical}

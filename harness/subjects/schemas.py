@@ -5,7 +5,9 @@ Nothing is ever fetched: a reference to another document is an error like any ot
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -19,6 +21,8 @@ __all__ = ["check_schema", "checked_fixtures", "misfit", "misfitting"]
 
 #: Longest text kept of what a validator says: it quotes the value.
 _TEXT_MAX = 300
+#: Version of `marshal` in which equal values are equal bytes, whoever else refers to them.
+_NO_REFERENCES = 2
 
 
 def check_schema(option: str, schema: object) -> None:
@@ -35,12 +39,32 @@ def check_schema(option: str, schema: object) -> None:
             f"{option} is a {type(schema).__name__}, not a JSON Schema",
             hint=f'write: {option}={{"type": "object", "properties": {{…}}}}',
         )
+    plain: Any = schema
+    try:
+        written = marshal.dumps(plain, _NO_REFERENCES)
+    except ValueError:
+        # Something in it is no plain data: only the check itself can say what is wrong with it.
+        error = _flaw(schema)
+    else:
+        error = _flaw_of(written)
+    if error is not None:
+        place = "/".join(str(part) for part in error.absolute_path)
+        where = f"{option} at {place}" if place else option
+        raise SubjectError(f"{where} is no JSON Schema: {error.message}")
+
+
+@lru_cache(maxsize=256)
+def _flaw_of(written: bytes) -> SchemaError | None:
+    """Return what is wrong with a schema, by its content: many subjects share one."""
+    return _flaw(marshal.loads(written))  # noqa: S302 - written by this process
+
+
+def _flaw(schema: Mapping[str, Any]) -> SchemaError | None:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        place = "/".join(str(part) for part in error.absolute_path)
-        where = f"{option} at {place}" if place else option
-        raise SubjectError(f"{where} is no JSON Schema: {error.message}") from None
+        return error
+    return None
 
 
 def checked_fixtures(

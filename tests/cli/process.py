@@ -2,20 +2,18 @@
 
 A run patches the process that it is in, so these tests cannot run it in theirs. To start an
 interpreter takes longer than most of the commands: here a warm process forks a child for each,
-see `tests/docs/server.py`. What is about the start itself (the hash seed, an interrupt) starts
+see `tests/warm/`. What is about the start itself (the hash seed, an interrupt) starts
 an interpreter of its own.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from tests.docs.session import Server
+from tests.warm.client import warm_server
 
 __all__ = ["process"]
 
@@ -26,20 +24,13 @@ def process(folder: Path, *words: str) -> CompletedProcess[str]:
         out, err = Path(place, "out"), Path(place, "err")
         out.touch()
         err.touch()
-        child = _server().start(
+        child = warm_server().start(
             words=["faultclock", *words],
             folder=str(folder),
             environment={**os.environ, "PYTHONHASHSEED": "0"},
             output=str(out),
             errors=str(err),
         )
-        code = _server().wait(child)
+        code = warm_server().wait(child)
         assert code is not None, f"{words} did not end"
         return CompletedProcess(words, code, out.read_text("utf-8"), err.read_text("utf-8"))
-
-
-@cache
-def _server() -> Server:
-    server = Server()
-    atexit.register(server.close)
-    return server

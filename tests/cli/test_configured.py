@@ -77,6 +77,15 @@ def test_what_is_given_beats_it_with_all_that_belongs_to_it() -> None:
     assert values["readings"] == ("cut-answers=unmapped",)
 
 
+def test_a_baseline_of_no_named_subject_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is known of another subject is left out: a gate must not open in silence."""
+    (tmp_path / "pyproject.toml").write_text('[tool.faultclock]\nbaseline = "known.yaml"\n')
+    monkeypatch.chdir(tmp_path)
+    assert eval(_shown("--subject", "mine").stdout)["baseline"] == "known.yaml"
+
+
 @pytest.mark.usefixtures("_project")
 def test_help_needs_no_configuration() -> None:
     """A faulty table stops what reads it, and nobody's --help, which says where defaults are."""

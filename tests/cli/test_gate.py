@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,12 @@ def test_what_is_overdue_is_put_off_by_name_only(tmp_path: Path) -> None:
             ("baseline", "update", "k.yaml", "f.json", *WORDS, "--today", "2028-01-01"),
             "the last day 2027-03-31 is over already",
         ),
+        (
+            ("baseline", "update", "k.yaml", "f.json", *WORDS, "--owner", " "),
+            "a new entry needs --owner, too",
+        ),
         (("baseline", "check", "none.yaml", "f.json"), "none.yaml: there is no such file"),
+        ((*RUN, "--baseline", "none.yaml"), "faultclock baseline update none.yaml REPORT"),
         (("baseline", "check", "bad.yaml", "f.json"), "bad.yaml:1:1: the key `model` is missing"),
         (("baseline", "check", "other.yaml", "f.json"), "is about the subject other"),
         (("baseline", "check", "k.yaml", "bad.yaml"), "no such file"),
@@ -130,6 +136,42 @@ def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
     assert result.exit_code == USAGE
     assert message in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"verdict": "PASS"},
+        {"verdict": "PASS", "runs": []},
+        {"verdict": "PASS", "runs": [], "totals": {}},
+        {"verdict": "PASS", "totals": {"PASS": 1}, "verdicts": "PASS"},
+        {"totals": {"PASS": 4}},
+        {"verdict": "FAIL", "totals": {"FAIL": 1}, "findings": []},
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "update", "merge", "diff"])
+def test_a_report_that_was_changed_by_hand_is_refused(
+    tmp_path: Path, changes: dict[str, Any], command: str
+) -> None:
+    """Whole, runs and findings have to say the same: each command goes by another of them."""
+    value = json.loads(json_report(FAILS))
+    for run_ in value["runs"]:
+        run_["verdict"] = changes.get("verdicts", run_["verdict"])
+        run_["findings"] = changes.get("findings", run_["findings"])
+    value |= {name: item for name, item in changes.items() if name in value}
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(value))
+    known = tmp_path / "k.yaml"
+    known.write_text("subject: s\nmodel: stud-cli\n")
+    words = {
+        "check": ("baseline", "check", str(known), str(changed)),
+        "update": ("baseline", "update", str(known), str(changed), *WORDS),
+        "merge": ("merge", str(changed)),
+        "diff": ("diff", stored(tmp_path, "f.json", FAILS), str(changed)),
+    }
+    result = faultclock(*words[command])
+    assert result.exit_code == USAGE
+    assert "it was changed after it was written" in result.stderr
 
 
 def test_a_difference_is_told_and_chooses_the_exit_code(tmp_path: Path) -> None:

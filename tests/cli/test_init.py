@@ -210,6 +210,14 @@ def test_what_fails_in_the_middle_is_undone(
     assert files(tmp_path) == was
 
 
+def test_a_file_that_somebody_made_meanwhile_is_kept(tmp_path: Path) -> None:
+    """What was looked for before is looked for again when it is written."""
+    (tmp_path / "b.txt").write_bytes(b"theirs")
+    with pytest.raises(placing.InputError, match=r"b\.txt: cannot be written"):
+        placing.add_all(tmp_path, {"new/a.txt": "a", "b.txt": "ours"}, appended=None)
+    assert files(tmp_path) == {"b.txt": b"theirs"}
+
+
 def test_an_append_that_comes_up_short_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

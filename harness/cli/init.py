@@ -39,6 +39,7 @@ _ROLES: dict[str, Role] = {
     "extension": "extension",
 }
 
+_CLIENT_LINES = "\n".join(f"  {name:17}{kind.title}" for name, kind in CLIENTS.items())
 _EPILOG = f"""\
 DIR is the folder of your project, the one with pyproject.toml; the default is this one. Four
 things are written, and each of them is yours to change:
@@ -51,6 +52,10 @@ things are written, and each of them is yours to change:
 
 A file that is there already is never overwritten: then nothing is written at all. To an existing
 pyproject.toml the table is added at its end.
+
+\b
+Clients; the default is the first of them that is installed here:
+{_CLIENT_LINES}
 
 \b
 Examples:
@@ -70,8 +75,7 @@ Exit codes: 0 the files are written (or shown), 2 one is there already or cannot
     "--client",
     type=click.Choice(tuple(CLIENTS)),
     metavar="NAME",
-    help=f"Client to bind: {', '.join(CLIENTS)}. The default is the first of them that is "
-    "installed here.",
+    help="Client to bind, from the list below.",
 )
 @click.option(
     "--role",

@@ -18,6 +18,11 @@ SCENARIOS = (
     "provider-transient/stream-reset",
     "provider-transient/dns-failure-then-ok",
     "provider-transient/stall-before-headers",
+    # With buckets, draws of the pace and of an overload.
+    "provider-limits/burst-shares-one-bucket",
+    "provider-limits/early-retry-is-punished",
+    "provider-limits/heavy-tail-against-a-deadline",
+    "provider-limits/overload-refuses-some",
 )
 
 ADAPTERS = f"""
@@ -101,7 +106,7 @@ def printed(hash_seed: str) -> str:
 
 
 def test_every_process_sees_the_same_bytes(outputs: Outputs) -> None:
-    """Five subjects, async and sync, fifty clients and every kind of network fault."""
+    """Five subjects, async and sync, fifty clients, limits and every kind of network fault."""
     first, second = outputs[ADAPTERS]
     assert first.count("\n") == 5 * len(SCENARIOS)
     assert second == first

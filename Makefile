@@ -7,24 +7,20 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 SOAK ?= 10000
+HOSTILE ?= 10000
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # For the tests of clients that demand openai<3, which no other environment has.
 VENV2 := $(VENV)/openai2
 FAULTCLOCK := $(BIN)/faultclock
-# What the demo runs: adapters of a provider, then whole agents. Of the last one the table is shown,
-# of the others the totals. Those that are known not to conform may end with exit code 1.
-ADAPTERS := reference openai-stud openai-sync openai-async
-AGENTS := reference-runtime openai-agent
-KNOWN_TO_FAIL := openai-sync openai-async openai-agent
-# The same agent, judged by the other four error models in the situations that all of them know.
-MODELS := relavium afk kode-sdk error-matrix
+# What the demo checks: a client of 25 lines, and a small agent on the OpenAI SDK. Both have problems.
+CHECKED := client=fixtures/clients/ordinary.py:ask agent=openai-agent
+# What the demo runs after that: references, which pass. The last scenario is a crossing: a crash in
+# each write to the store, which keeps all of the write or nothing.
+PASSING := reference-common=rate-limits,provider-transient \
+  reference-runtime=approvals,resume-drift/crash-in-each-write
 
-# Clients that are set side by side; more of them when more is installed.
-CENSUS := openai-async azure-openai httpx2-tenacity
-# What is explored: an agent that repeats an effect, but only after a crash at one certain moment.
-PLANTED := resume-finishes-the-batch
 # What is certified, by which error model, and at which level (make certify LEVEL=hardened).
 LEVEL ?= full
 REFERENCES := reference:stud-cli reference-runtime:stud-cli reference-tool:stud-cli \
@@ -35,31 +31,21 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak bench lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak hostile bench lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
 
-demo: $(VENV)/.demo ## run the headline scenarios against real clients and agents, write the reports
+demo: $(VENV)/.demo ## check a client and an agent, run the references, write the reports
 	@mkdir -p reports
-	@$(foreach subject,$(ADAPTERS),$(call judged,$(subject),rate-limits provider-transient) &&) true
-	@$(foreach subject,$(AGENTS),$(call judged,$(subject),rate-limits approvals resume-drift) &&) true
-	@$(foreach model,$(MODELS),$(call judged_by,$(model)) &&) true
-	@echo "==> faultclock census $(CENSUS)"
-	@$(FAULTCLOCK) census $(CENSUS) --jobs $(JOBS) --quiet -o reports
-	@$(call explored,$(PLANTED))
+	@$(foreach pair,$(CHECKED),$(call checked,$(pair)) &&) true
+	@$(foreach pair,$(PASSING),$(call passed,$(pair)) &&) true
 	@echo
-	@echo "The SDK as it ships does not follow the stud-cli document, and a small agent on top of it"
-	@echo "asks nobody and remembers nothing. The reports say where, sentence by sentence; the"
-	@echo "references conform. Open one of these in a browser, the last one first:"
-	@for model in $(MODELS); do echo "  reports/openai-agent-by-$$model.html"; done
-	@for subject in $(ADAPTERS) $(AGENTS); do echo "  reports/$$subject.html"; done
-	@echo "What three clients do about each of 107 failures, side by side, is in"
-	@echo "  reports/census.html"
-	@echo "A failure that comes and goes, the smallest run of it, and where it parts from one that"
-	@echo "passes, is in"
-	@echo "  reports/exploration.html"
+	@echo "The client and the agent have problems; the references pass. What to mend first, with the"
+	@echo "timelines, is in these pages. Open the first one in a browser:"
+	@echo "  reports/check-client.html"
+	@echo "  reports/check-agent.html"
 
 certify: $(VENV)/.demo ## certify the shipped references, try the real SDKs, verify in a clean process
 	@rm -rf $(CERTIFICATES) $(VENV)/certify.key $(VENV)/certify.key.pub
@@ -94,6 +80,9 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
 
+hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)
+
 bench: $(VENV)/.bench ## measure: loop, scenario runs, ordering rules, exploring
 	@set -eu; for script in benchmarks/*.py; do \
 	  case "$$script" in */_*) continue ;; esac; \
@@ -112,14 +101,6 @@ clean: ## remove what was generated
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find reports -type f ! -name README.md -delete
 
-# The small agent by another model: it does not conform to any of them.
-define judged_by
-{ echo "==> faultclock run shared --subject openai-agent --model $(1)"; code=0; \
-  $(FAULTCLOCK) run shared --subject openai-agent --model "$(1)" --jobs $(JOBS) --quiet \
-    --html "reports/openai-agent-by-$(1).html" || code=$$?; \
-  test $$code -eq 1 || { echo "==> $(1): exit code $$code is a fault of ours" >&2; exit 1; }; }
-endef
-
 # A reference by its model; then what was written is verified by a process that knows nothing else.
 define certified
 { subject=$(firstword $(subst :, ,$(1))); model=$(lastword $(subst :, ,$(1))); \
@@ -131,30 +112,30 @@ define certified
 endef
 
 define refused
-{ echo "==> faultclock certify $(1) --level $(LEVEL)"; code=0; \
-  $(FAULTCLOCK) certify $(1) --level $(LEVEL) --key $(VENV)/certify.key \
+{ echo "==> faultclock certify $(1) --model stud-cli --level $(LEVEL)"; code=0; \
+  $(FAULTCLOCK) certify $(1) --model stud-cli --level $(LEVEL) --key $(VENV)/certify.key \
     -o "$(CERTIFICATES)/$(1)" --html "$(CERTIFICATES)/$(1).html" --jobs $(JOBS) --quiet \
     > "$(CERTIFICATES)/$(1).txt" || code=$$?; \
   head -n 4 "$(CERTIFICATES)/$(1).txt"; \
   test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
 endef
 
-# A miniature with a planted bug, which is found: that is exit code 1.
-define explored
-{ echo "==> faultclock explore exploration/$(1) --subject mini-race-$(1)"; code=0; \
-  $(FAULTCLOCK) explore exploration/$(1) --subject "mini-race-$(1)" --runs 150 \
-    --workers $(JOBS) --quiet -o reports || code=$$?; \
-  test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
+# NAME=TARGET: the worst problem of a target, and its page. The exit code 1 says that there is one.
+define checked
+{ target=$(lastword $(subst =, ,$(1))); page="reports/check-$(firstword $(subst =, ,$(1))).html"; \
+  echo "==> faultclock check $$target"; code=0; \
+  $(FAULTCLOCK) check "$$target" --brief --quiet --jobs $(JOBS) --html "$$page" || code=$$?; \
+  test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; echo; }
 endef
 
-# One subject against some families: the reports, and no other exit code than its own.
-define judged
-{ echo "==> faultclock run $(2) --subject $(1)"; code=0; \
-  $(FAULTCLOCK) run $(2) --subject "$(1)" --jobs $(JOBS) \
-    $(if $(filter $(1),$(lastword $(AGENTS))),,--quiet) --html "reports/$(1).html" \
-    --json "reports/$(1).json" --junit "reports/$(1).xml" || code=$$?; \
-  test $$code -eq $(if $(filter $(1),$(KNOWN_TO_FAIL)),1,0) || \
-    { echo "==> $(1) ended with exit code $$code: that is a fault of ours" >&2; exit 1; }; }
+# SUBJECT=SCENARIOS: the totals of what passes, and its page.
+comma := ,
+define passed
+{ subject=$(firstword $(subst =, ,$(1))); \
+  set -- $(subst $(comma), ,$(lastword $(subst =, ,$(1)))); \
+  echo "==> faultclock run $$* --subject $$subject"; \
+  $(FAULTCLOCK) run "$$@" --subject "$$subject" --quiet --jobs $(JOBS) \
+    --html "reports/$$subject-$$(basename "$$1").html"; }
 endef
 
 # The pinned files name no registry: pip takes it from the user's own configuration.

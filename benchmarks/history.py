@@ -15,13 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.history.reading import read_history
-from harness.history.store import HistoryStore
-from harness.model.exploration import FailureMark, Reached, Tried
-from harness.model.finding import Finding, Verdict
-from harness.model.session import SessionScenario, SessionSettings
-from harness.model.tape import Tape
-from harness.model.trace import SubjectInfo
+from faultclock.history.reading import read_history
+from faultclock.history.store import HistoryStore
+from faultclock.model.exploration import FailureMark, Reached, Tried
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.tape import Tape
+from faultclock.model.trace import SubjectInfo
 
 RUNS = 10_000
 BATCH = 32
@@ -96,7 +96,7 @@ def main(sessions: int = 10) -> None:
         print(f"size      {os.path.getsize(path) / 1e6:9.2f} MB for {RUNS:,} runs")
         with HistoryStore(path) as store:
             began_s = time.perf_counter()
-            there = store.resume(settings()).done("family/one", None, "0" * 64)
+            there = tuple(store.resume(settings()).done("family/one", None, "0" * 64))
             print(f"resumed   {time.perf_counter() - began_s:9.2f} s to read {len(there):,} runs")
             assert there == tuple(runs)
             for _ in range(sessions - 1):

@@ -18,8 +18,8 @@ import async_solipsism
 import simpy
 
 from benchmarks._turns import Aside, best_rates, machine
-from harness.sim.kernel import Limits
-from harness.sim.world import World
+from faultclock.sim.kernel import Limits
+from faultclock.sim.world import World
 
 TASKS, STEPS, ROUNDS = 1_000, 100, 9
 _RANDOM = random.Random(1)

@@ -19,15 +19,15 @@ from functools import partial
 from typing import Any
 
 from benchmarks._turns import machine, turn
-from harness.load.scenario import find_scenarios
-from harness.model.exploration import Coordinates
-from harness.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule, Tape
-from harness.model.token import token_of
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
-from harness.sim.choices import Choices
-from harness.sim.kernel import Limits
-from harness.sim.world import World
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.exploration import Coordinates
+from faultclock.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule, Tape
+from faultclock.model.token import token_of
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from faultclock.sim.choices import Choices
+from faultclock.sim.kernel import Limits
+from faultclock.sim.world import World
 from tests.sim.exploring import explored, racing
 
 TASKS, STEPS, ROUNDS, SEEDS = 200, 50, 3, 100

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 
 from benchmarks._turns import machine
-from harness.load.error_model import load_error_model
-from harness.model.trace import TraceEvent
-from harness.oracle.patterns import evaluate_all
+from faultclock.load.error_model import load_error_model
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.patterns import evaluate_all
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import events_of
 

@@ -21,16 +21,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from harness.explore.drawing import Drawing, Planned
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.finding import Verdict
-from harness.model.scenario import Scenario
-from harness.model.tape import ScheduleKind
-from harness.oracle.judge import Judge
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
-from harness.subjects.registry import SubjectEntry, catalog
+from faultclock.explore.drawing import Drawing, Planned
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.finding import Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import ScheduleKind
+from faultclock.oracle.judge import Judge
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from faultclock.subjects.registry import SubjectEntry, catalog
 
 __all__ = ["PLANTED", "Search", "runs_to_find"]
 

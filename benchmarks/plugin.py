@@ -15,16 +15,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-import harness
+import faultclock
 from benchmarks._turns import machine
 
 ROUNDS = 5
 SUBJECT = "reference"
 FAMILIES = ("rate-limits",)
-ROOT = str(Path(harness.__file__).parents[1])
+ROOT = str(Path(faultclock.__file__).parents[1])
 #: Plugins of others cost what they cost.
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-OURS = ("-p", "harness.pytest_plugin")
+OURS = ("-p", "faultclock.pytest_plugin")
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
         scenarios = [f"--faultclock-scenario={name}" for name in families]
         commands = {
             "faultclock run": (
-                sys.executable, "-m", "harness.cli", "run", *families, "--subject", SUBJECT,
+                sys.executable, "-m", "faultclock.cli", "run", *families, "--subject", SUBJECT,
                 "--jobs", "1", "-q",
             ),
             "pytest with the plugin": (

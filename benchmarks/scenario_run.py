@@ -28,13 +28,13 @@ import httpx2
 import openai
 
 from benchmarks._turns import Aside, best_rates, machine
-from harness.load.error_model import load_error_model
-from harness.load.payloads import load_payloads
-from harness.load.scenario import find_scenarios
-from harness.run.execute import execute, simulate
-from harness.run.isolate import run_isolated
-from harness.run.prepare import prepare
-from harness.run.suite import SuiteRequest, of_role, run_suite
+from faultclock.load.error_model import load_error_model
+from faultclock.load.payloads import load_payloads
+from faultclock.load.scenario import find_scenarios
+from faultclock.run.execute import execute, simulate
+from faultclock.run.isolate import run_isolated
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import SuiteRequest, of_role, run_suite
 
 ROUNDS, TURN_S = 8, 0.25
 SCENARIO = "rate-limits/retry-after-integer"

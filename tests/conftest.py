@@ -1,19 +1,31 @@
 """What all tests share: how hypothesis works here, and a folder for what is made once.
 
 No deadline per example, because a loaded machine is not a defect, and the same examples each
-time, because a suite that fails now and then is soon ignored.
+time, because a suite that fails now and then is soon ignored. An interrupt ends a process, as it
+does on a terminal: what ignores it (`nohup`, a job in the background of a script) passes that on to
+every process that it starts.
+
+Each event that a test's run records is held to the catalogue of event kinds, once for each set of
+fields and types that it has.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("faultclock", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("faultclock")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A handler is no inheritance: each child that a test starts begins with the default again.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +36,30 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _recorded_events_fit_the_catalogue() -> Iterator[None]:
+    """Check what each run of this session records where its trace is sealed."""
+    from faultclock.model.event_check import check_events
+    from faultclock.model.trace import trace_digest
+    from faultclock.run.making import _OBSERVERS
+
+    seen: set[Any] = set()
+
+    def checked(header: Any, events: Any) -> str:
+        fresh = []
+        for event in events:
+            fields = tuple((name, type(value)) for name, value in event.payload.items())
+            if (shape := (event.kind, event.actor, fields)) not in seen:
+                seen.add(shape)
+                fresh.append(event)
+        check_events(fresh)
+        return trace_digest(header, events)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("faultclock.run.execute.trace_digest", checked)
+        # It is no subject that replaces it.
+        watched = tuple(item for item in _OBSERVERS._kept if item[1] != "trace_digest")
+        patch.setattr(_OBSERVERS, "_kept", watched)
+        yield

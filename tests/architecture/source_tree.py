@@ -1,4 +1,4 @@
-"""What the architecture tests read: the modules of `harness/`, parsed once, never imported."""
+"""What the architecture tests read: the modules of the package, parsed once, never imported."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 __all__ = ["PROJECT", "Import", "Module", "functions", "modules", "suite_modules"]
 
 PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "harness" / "faultclock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class Module:
 
     Attributes:
         path: relative to the project, with slashes.
-        room: first part below `harness/`; the stem for a top-level file such as `errors.py`.
+        room: first part below the package; the stem for a top-level file such as `errors.py`.
     """
 
     path: str
@@ -49,7 +50,7 @@ class Module:
 @cache
 def modules() -> tuple[Module, ...]:
     """Return every Python file of the package, sorted by path."""
-    return tuple(_read(path) for path in sorted((PROJECT / "harness").rglob("*.py")))
+    return tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
 
 
 @cache
@@ -67,7 +68,8 @@ def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
 
 def _read(path: Path) -> Module:
     relative = path.relative_to(PROJECT)
-    room = relative.parts[1] if len(relative.parts) > 2 else relative.stem
+    below = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else relative.parts[1:]
+    room = below[0] if len(below) > 1 else relative.stem
     text = path.read_text("utf-8")
     return Module(
         path=relative.as_posix(), room=room, text=text, tree=ast.parse(text, filename=str(relative))

@@ -10,9 +10,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from harness.fakes.dialects import dialect_names
-from harness.load.payloads import load_dialect
-from harness.load.trace_file import read_trace
+from faultclock.fakes.dialects import dialect_names
+from faultclock.load.payloads import load_dialect
+from faultclock.load.trace_file import read_trace
 from tests.architecture.source_tree import PROJECT
 
 _PAGE = PROJECT / "docs" / "dialects.md"
@@ -22,7 +22,7 @@ _OF_NO_PROVIDER = "http-json"
 _SUBJECT = """
 import httpx2
 
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 
 @provider_adapter(dialect="acme-chat")
@@ -90,15 +90,15 @@ def test_the_example_is_a_dialect_and_takes_two_files(tmp_path: Path) -> None:
     shutil.copytree(PROJECT / "harness", copy / "harness", ignore=ignored)
     for folder in ("fixtures", "scenarios"):
         shutil.copytree(PROJECT / folder, copy / folder)
-    (copy / "harness/fakes/dialects/acme_chat.py").write_text(blocks["py"], "utf-8")
+    (copy / "harness/faultclock/fakes/dialects/acme_chat.py").write_text(blocks["py"], "utf-8")
     (copy / "fixtures/payloads/acme-chat.yaml").write_text(blocks["yml"], "utf-8")
     (tmp_path / "subject.py").write_text(_SUBJECT, "utf-8")
     (tmp_path / "limited.yaml").write_text(_SCENARIO, "utf-8")
     words = ["run", "./limited.yaml", "--subject", "./subject.py:subject", "--trace-dir", "traces"]
     done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", *words],
+        [sys.executable, "-m", "faultclock.cli", *words],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(copy)},
+        env={**os.environ, "PYTHONPATH": str(copy / "harness")},
         capture_output=True,
         text=True,
         timeout=120,

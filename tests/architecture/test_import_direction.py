@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from harness.subjects.clients.catalog import CLIENTS as ENTRIES
+from faultclock.subjects.clients.catalog import CLIENTS as ENTRIES
 from tests.architecture.source_tree import modules
 
 #: Room to the rooms of ours that it may import, itself apart. `__init__` is the public face.
 ROOMS: dict[str, set[str]] = {
-    "errors": set(),
+    "printable": set(),
+    "errors": {"printable"},
     "model": {"errors"},
     "error_models": set(),
     "foreign_maps": set(),
@@ -24,13 +26,15 @@ ROOMS: dict[str, set[str]] = {
     "fakes": {"errors", "model", "sim"},
     "subjects": {"errors", "model"},
     "oracle": {"errors", "model"},
-    "render": {"errors", "model"},
+    "render": {"errors", "model", "printable"},
     "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
     "history": {"errors", "model"},
     "gate": {"errors", "model"},
     "explore": {"errors", "model", "load", "subjects", "oracle", "run"},
     "infer": {"errors", "model", "load", "subjects", "oracle", "run"},
     "conformance": {"errors", "model", "load", "subjects", "oracle", "run", "explore"},
+    # One answer about one target: runs of scenarios and of the inference, folded into causes.
+    "check": {"errors", "model", "load", "subjects", "oracle", "run", "infer"},
     "certify": {"errors", "model", "load", "subjects", "run", "conformance", "render"},
     # The real world beside the simulated one: what stands on sockets, above what is run.
     "live": {"errors", "model", "load", "sim", "fakes", "subjects", "run"},
@@ -46,32 +50,45 @@ ROOMS: dict[str, set[str]] = {
         "oracle",
         "run",
         "certify",
+        "check",
         "explore",
         "conformance",
         "gate",
         "history",
         "infer",
         "live",
+        "printable",
         "render",
     },
     # A process that runs scenarios as the command line does, and pytest, which asks it.
     "bench": {"errors", "model", "load", "gate", "subjects", "run", "render", "cli"},
-    "pytest_plugin": {"errors", "model", "load", "sim", "fakes", "subjects", "run", "bench"},
+    "pytest_plugin": {
+        "errors",
+        "model",
+        "printable",
+        "load",
+        "sim",
+        "fakes",
+        "subjects",
+        "run",
+        "bench",
+    },
     "__init__": {"errors", "model", "subjects"},
     "__main__": {"cli"},
 }
 
 #: Room to the libraries that it may import.
 LIBRARIES: dict[str, set[str]] = {
-    "model": {"pydantic"},
+    "model": {"pydantic", "typing_extensions"},
     "load": {"pydantic", "ruamel", "yaml"},
-    "recordings": {"yaml"},
-    "record": {"h11", "vcr"},
+    "recordings": {"h11", "yaml"},
+    "record": {"vcr"},
     "sim": {"simpy", "time_machine"},
     "fakes": {"h11"},
     "oracle": {"jsonschema"},
     "explore": {"hypothesis", "pydantic"},
     "subjects": {"h11", "jsonschema", "referencing"},
+    "run": {"pydantic"},
     "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},
     "certify": {"cryptography", "pydantic", "rfc8785", "securesystemslib"},
     "cli": {"click", "rich"},
@@ -79,7 +96,7 @@ LIBRARIES: dict[str, set[str]] = {
 }
 
 #: Where real clients are bound, a file for each: they import their own libraries.
-CLIENTS = "harness/subjects/clients/"
+CLIENTS = "harness/faultclock/subjects/clients/"
 
 #: Libraries that one file alone may import: exchanging them must touch nothing else.
 ONE_FILE = {"simpy", "time_machine", "yaml.events"}
@@ -102,8 +119,8 @@ def test_rooms_import_only_what_the_table_allows() -> None:
         if (room := _room(item.name)) is not None
         and room != module.room
         and room not in ROOMS[module.room]
-        # `import harness` alone gives the version and the package's place, and no room.
-        and item.name != "harness"
+        # `import faultclock` alone gives the version and the package's place, and no room.
+        and item.name != "faultclock"
     ]
     assert wrong == []
 
@@ -131,7 +148,7 @@ def test_libraries_stay_in_their_rooms() -> None:
         f"{module.path}:{item.line} imports {item.name}"
         for module in modules()
         for item in module.imports()
-        if (top := item.name.split(".", 1)[0]) != "harness"
+        if (top := item.name.split(".", 1)[0]) != "faultclock"
         and top not in sys.stdlib_module_names
         and top not in LIBRARIES.get(module.room, set())
         and not module.path.startswith(CLIENTS)
@@ -157,13 +174,13 @@ def test_a_client_imports_what_its_catalogue_entry_needs() -> None:
     What several clients share may import what all of them need.
     """
     clients = {
-        f"harness.subjects.clients.{module.path.removeprefix(CLIENTS).removesuffix('.py')}": module
+        f"faultclock.subjects.clients.{Path(module.path).stem}": module
         for module in modules()
         if module.path.startswith(CLIENTS)
     }
     needs: dict[str, set[str]] = {}
     for entry in ENTRIES.values():
-        name = f"harness.subjects.{entry.place.partition(':')[0]}"
+        name = f"faultclock.subjects.{entry.place.partition(':')[0]}"
         needs.setdefault(name, set()).update(need.split(".", 1)[0] for need in entry.needs)
     for name in clients.keys() - needs.keys():
         users = [
@@ -176,7 +193,7 @@ def test_a_client_imports_what_its_catalogue_entry_needs() -> None:
         f"{module.path}:{item.line} imports {item.name}"
         for name, module in clients.items()
         for item in module.imports()
-        if (top := item.name.split(".", 1)[0]) not in {"harness", *needs[name]}
+        if (top := item.name.split(".", 1)[0]) not in {"faultclock", *needs[name]}
         and top not in sys.stdlib_module_names
     ]
     assert wrong == []
@@ -185,6 +202,6 @@ def test_a_client_imports_what_its_catalogue_entry_needs() -> None:
 def _room(name: str) -> str | None:
     """Return the room that an imported name belongs to, None for what is not ours."""
     parts = name.split(".")
-    if parts[0] != "harness":
+    if parts[0] != "faultclock":
         return None
     return parts[1] if len(parts) > 1 else "__init__"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import harness
-from harness.subjects.clients.catalog import CLIENTS
+import faultclock
+from faultclock.subjects.clients.catalog import CLIENTS
 from tests.architecture.source_tree import PROJECT
 
 #: Pinned files that agree: what one of them holds is what the others have tested.
@@ -121,8 +121,8 @@ def test_clients_that_cannot_stand_with_the_others_are_tested_apart() -> None:
 
 def test_the_version_is_one_and_has_its_changes() -> None:
     """Package, metadata and changelog agree."""
-    assert _pyproject()["project"]["version"] == harness.__version__
-    assert f"\n## {harness.__version__}\n" in (PROJECT / "CHANGELOG.md").read_text("utf-8")
+    assert _pyproject()["project"]["version"] == faultclock.__version__
+    assert f"\n## {faultclock.__version__}\n" in (PROJECT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_the_licence_is_whole() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.judging import Judging
-from harness.bench.telling import told
-from harness.bench.values import Settings
-from harness.errors import InputError
-from harness.model.finding import Report, Verdict
+from faultclock.bench.judging import Judging
+from faultclock.bench.telling import told
+from faultclock.bench.values import Settings
+from faultclock.errors import InputError
+from faultclock.model.finding import Report, Verdict
 from tests.render.sample_gate import gated_report
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.certify.keys import SigningKey, load_private_key, make_keys
-from harness.certify.verifying import verify
-from harness.model.certificate import Verification
-from harness.sim.patches import installed
+from faultclock.certify.keys import SigningKey, load_private_key, make_keys
+from faultclock.certify.verifying import verify
+from faultclock.model.certificate import Verification
+from faultclock.sim.patches import installed
 from tests.certify.small import ADAPTER, TODAY, frozen, made_in
 
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.certify.intact import examined
-from harness.certify.keys import PublicKey, load_public_key
+from faultclock.certify.intact import examined
+from faultclock.certify.keys import PublicKey, load_public_key
 
 __all__ = ["Count", "flip_all"]
 

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from harness.certify.contents import DERIVED, SUMS, derived_files, sums_of
-from harness.certify.envelope import canonical, sign
-from harness.certify.keys import SigningKey, load_private_key
-from harness.certify.making import Made, Request, certify, source_of
-from harness.certify.watching import Watch
-from harness.load.error_model import load_error_model
-from harness.load.requirement_set import model_digest, requirement_digest
-from harness.load.scenario import find_scenarios
-from harness.model.certificate import Statement
-from harness.model.conformance import Hardening, RequirementSet, RoleSet, SetRequirement
-from harness.run.prepare import prepare
-from harness.run.suite import SuiteRequest, run_suite
+from faultclock.certify.contents import DERIVED, SUMS, derived_files, sums_of
+from faultclock.certify.envelope import canonical, sign
+from faultclock.certify.keys import SigningKey, load_private_key
+from faultclock.certify.making import Made, Request, certify, source_of
+from faultclock.certify.watching import Watch
+from faultclock.load.error_model import load_error_model
+from faultclock.load.requirement_set import model_digest, requirement_digest
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.certificate import Statement
+from faultclock.model.conformance import Hardening, RequirementSet, RoleSet, SetRequirement
+from faultclock.run.prepare import hosted
+from faultclock.run.suite import SuiteRequest, run_suite
 from tests.conformance.freeze import facts_of
 
 __all__ = ["ADAPTER", "TODAY", "frozen", "made_in", "resigned", "small_set"]
@@ -38,7 +38,7 @@ SCENARIOS = ("provider-transient/bad-key", "rate-limits/retry-after-integer")
 ADAPTER = """\
 from dataclasses import replace
 
-from harness.subjects.reference import reference
+from faultclock.subjects.reference import reference
 
 subject = replace(reference, id="mine")
 """
@@ -52,7 +52,7 @@ def small_set() -> RequirementSet:
     report = run_suite(
         SuiteRequest(
             scenarios=tuple(scenario for item in items for scenario in item.runnable),
-            binding=prepare("reference"),
+            binding=hosted("reference"),
             subject_spec="reference",
             model=model,
         )
@@ -82,19 +82,26 @@ def frozen(set_: RequirementSet | None = None) -> Iterable[None]:  # type: ignor
     """Let the small set be the one that comes with Faultclock."""
     set_ = small_set() if set_ is None else set_
     with (
-        patch("harness.certify.rejudging.load_requirement_set", lambda _: set_),
-        patch("harness.certify.rejudging.set_ids", lambda: (set_.model,)),
-        patch("harness.certify.rerunning.load_requirement_set", lambda _: set_),
+        patch("faultclock.certify.rejudging.load_requirement_set", lambda _: set_),
+        patch("faultclock.certify.rejudging.set_ids", lambda: (set_.model,)),
+        patch("faultclock.certify.rerunning.load_requirement_set", lambda _: set_),
     ):
         yield
 
 
-def made_in(folder: Path, adapter: Path, key: SigningKey, level: str = "core") -> Made:
+def made_in(
+    folder: Path,
+    adapter: Path,
+    key: SigningKey,
+    level: str = "core",
+    *,
+    issued: date | None = None,
+) -> Made:
     """Certify the subject in the file `adapter`."""
     spec = f"{adapter}:subject"
     requirements = small_set()
     with Watch() as watch:
-        binding = prepare(spec)
+        binding = hosted(spec)
         return certify(
             Request(
                 binding=binding,
@@ -106,6 +113,7 @@ def made_in(folder: Path, adapter: Path, key: SigningKey, level: str = "core") -
                 level=level,  # type: ignore[arg-type]
                 key=key,
                 target=folder,
+                issued=issued,
             )
         )
 

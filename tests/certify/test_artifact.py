@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.certify.artifact import LoadedFile, loaded_code, of_path, of_shipped, ran
-from harness.certify.trees import digest_of_files, tree_files
-from harness.errors import InputError
+from faultclock.certify.artifact import LoadedFile, loaded_code, of_path, of_shipped, ran
+from faultclock.certify.trees import digest_of_files, tree_files
+from faultclock.errors import InputError
 
 CODE = b"def subject(request): ...\n"
 
@@ -116,7 +116,7 @@ def test_what_no_digest_would_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line break"):
         of_path(other)
     (tmp_path / "c").mkdir()
-    with pytest.raises(InputError, match="no file in it"):
+    with pytest.raises(InputError, match="holds no file"):
         of_path(tmp_path / "c")
     with pytest.raises(InputError, match="no such file"):
         of_path(tmp_path / "d")

@@ -16,12 +16,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.certify.contents import CERTIFICATE, KEY, SIGNATURE, STATEMENT
-from harness.certify.folder import Draft, check_place
-from harness.certify.rerunning import rerun
-from harness.certify.verifying import verify, with_artifact, with_rerun
-from harness.errors import InputError
-from harness.run.prepare import prepare
+from faultclock.certify.contents import CERTIFICATE, KEY, SIGNATURE, STATEMENT
+from faultclock.certify.folder import Draft, check_place
+from faultclock.certify.rerunning import rerun
+from faultclock.certify.verifying import verify, with_artifact, with_rerun
+from faultclock.errors import InputError
+from faultclock.run.prepare import prepare
 from tests.architecture.source_tree import PROJECT
 from tests.certify.conftest import Certificate
 from tests.certify.small import frozen, made_in
@@ -70,7 +70,7 @@ def test_without_a_key_nobody_vouches_for_it(original: Certificate) -> None:
     found = original.verified(trust=False)
     assert found.verdict == "not known"
     assert not found.vouched
-    assert "anybody can make one" in found.open[0]
+    assert "anyone can make one" in found.open[0]
 
 
 def test_nothing_of_the_machine_or_the_key_stands_in_it(original: Certificate) -> None:
@@ -145,7 +145,7 @@ def test_it_holds_when_all_is_run_again(original: Certificate) -> None:
         assert verified.evidence is not None
         spec = f"{original.adapter}:subject"
         again = rerun(original.root, verified.evidence, prepare(spec), spec)
-        found = with_rerun(with_artifact(verified, original.adapter), again).verification
+        found = with_rerun(with_artifact(verified, original.adapter), again, {}).verification
     assert found.verdict == "verified"
     assert found.reruns == 2
     assert found.notes == ()
@@ -163,7 +163,7 @@ def test_another_subject_is_not_what_was_certified(original: Certificate, tmp_pa
         assert "is not what was certified: other is adapter.py" in found.faults[0].what
         spec = f"{other}:subject"
         again = rerun(original.root, verified.evidence, prepare(spec), spec)
-    assert with_rerun(verified, again).verification.verdict == "refused"
+    assert with_rerun(verified, again, {}).verification.verdict == "refused"
     assert "the subject's file is not the one that was recorded" in again.faults[0].what
 
 
@@ -173,7 +173,7 @@ def test_a_subject_that_does_not_reach_the_level_gets_nothing(
     """The objections are told, and not a file is left behind."""
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
-        "from harness import provider_adapter\n\n\n@provider_adapter\ndef subject(request):\n"
+        "from faultclock import provider_adapter\n\n\n@provider_adapter\ndef subject(request):\n"
         "    return 'fine'\n"
     )
     made = made_in(tmp_path / "certificate", adapter, original.key)
@@ -188,7 +188,7 @@ def test_code_that_changes_while_it_runs_is_not_certified(
     """What ran and what is digested would be two things."""
     adapter = tmp_path / "adapter.py"
     shutil.copy(original.adapter, adapter)
-    from harness.certify import making
+    from faultclock.certify import making
 
     gather = making.gather
 

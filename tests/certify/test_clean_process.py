@@ -15,7 +15,7 @@ SUBJECT = "reference-extension"
 def verified(certificate: Path, key: Path) -> subprocess.CompletedProcess[str]:
     """Verify in an interpreter of its own, with no environment but where Faultclock is."""
     return subprocess.run(
-        [sys.executable, "-m", "harness.cli", "verify", str(certificate), "--key", str(key)],
+        [sys.executable, "-m", "faultclock.cli", "verify", str(certificate), "--key", str(key)],
         cwd=certificate.parent,
         env={"PYTHONPATH": str(PROJECT)},
         capture_output=True,
@@ -28,7 +28,8 @@ def test_a_shipped_reference_is_certified_and_a_clean_process_verifies_it(tmp_pa
     """By the set that is shipped; a byte that changes afterwards is named."""
     key, certificate = tmp_path / "team.key", tmp_path / "certificate"
     assert process(tmp_path, "keygen", "-o", str(key)).returncode == 0
-    words = ("--level", "core", "--key", str(key), "-o", str(certificate), "--quiet")
+    words = ("--model", "stud-cli", "--level", "core", "--key", str(key))
+    words += ("-o", str(certificate), "--quiet")
     made = process(tmp_path, "certify", SUBJECT, *words)
     assert made.returncode == 0, made.stdout + made.stderr
     good = verified(certificate, Path(f"{key}.pub"))

@@ -5,14 +5,31 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from faultclock.certify.keys import load_private_key
 from tests.certify.conftest import Certificate
-from tests.certify.small import frozen, resigned, small_set
+from tests.certify.small import frozen, made_in, resigned, small_set
 from tests.cli.command_line import faultclock
+
+#: An adapter that really never asks for a stream, and says so.
+_NO_STREAMS = """
+from dataclasses import replace
+
+from faultclock import provider_adapter
+from faultclock.subjects.reference import converse
+from faultclock.subjects.stud import StudCall
+
+
+@provider_adapter(streams=False, declares=("errors",))
+async def ask(request):
+    plain = replace(request, stream=False)
+    return await converse(plain, StudCall(plain))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -21,16 +38,16 @@ def _small() -> Iterator[None]:
     set_ = small_set()
     with (
         frozen(),
-        patch("harness.load.requirement_set.load_requirement_set", lambda _: set_),
-        patch("harness.load.requirement_set.set_ids", lambda: (set_.model,)),
+        patch("faultclock.load.requirement_set.load_requirement_set", lambda _: set_),
+        patch("faultclock.load.requirement_set.set_ids", lambda: (set_.model,)),
     ):
         yield
 
 
 def _certify(original: Certificate, folder: Path, *more: str) -> tuple[int, str]:
     done = faultclock(
-        "certify", f"{original.adapter}:subject", "--level", "core", "--key",
-        str(original.key_file), "-o", str(folder), "--jobs", "1", *more,
+        "certify", f"{original.adapter}:subject", "--model", "stud-cli", "--level", "core",
+        "--key", str(original.key_file), "-o", str(folder), "--jobs", "1", *more,
     )  # fmt: skip
     return done.exit_code, done.output
 
@@ -50,6 +67,24 @@ def test_from_a_key_to_a_certificate_that_holds(original: Certificate, tmp_path:
     assert trusted.exit_code == 0, trusted.output
     assert "the key that you trust" in trusted.output
     assert "2 traces judged again" in trusted.output
+
+
+def test_a_level_leaves_nothing_out(original: Certificate, tmp_path: Path) -> None:
+    """A declaration would leave out what the level asks for: it is refused, and not ignored."""
+    done = faultclock(
+        "certify", "reference", "--model", "stud-cli", "--level", "core",
+        "--key", str(original.key_file), "-o", str(tmp_path / "out"), "--dialect", "cohere",
+    )  # fmt: skip
+    assert (done.exit_code, "No such option" in done.output) == (2, True)
+    plain = tmp_path / "plain.py"
+    plain.write_text(_NO_STREAMS, "utf-8")
+    done = faultclock(
+        "certify", f"{plain}:ask", "--model", "stud-cli", "--level", "core",
+        "--key", str(original.key_file), "-o", str(tmp_path / "out"), "--jobs", "1",
+    )  # fmt: skip
+    assert done.exit_code == 2
+    assert "declares no-streams, and a level leaves nothing out" in " ".join(done.output.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_a_key_or_with_another_one(original: Certificate, tmp_path: Path) -> None:
@@ -79,8 +114,9 @@ def test_keys_that_cannot_be_used_are_refused(original: Certificate, tmp_path: P
     shutil.copy(original.key_file, readable)
     readable.chmod(0o644)
     done = faultclock(
-        "certify", "reference", "--level", "core", "--key", str(readable), "-o", str(tmp_path / "c")
-    )
+        "certify", "reference", "--model", "stud-cli", "--level", "core", "--key", str(readable),
+        "-o", str(tmp_path / "c"),
+    )  # fmt: skip
     assert done.exit_code == 2
     assert "others may read this private key" in done.output
 
@@ -123,25 +159,21 @@ def test_a_subject_that_is_run_again(original: Certificate) -> None:
 
 
 def test_a_subject_that_changes_who_verifies_it_is_refused(
-    original: Certificate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    original: Certificate, tmp_path: Path
 ) -> None:
-    """It is loaded where the verdict is formed, and would have the last word."""
-    import harness.certify.verifying as verifying
-
-    # So that it comes back.
-    monkeypatch.setattr(verifying, "_verdict", verifying._verdict)
+    """It would have the last word where the verdict is formed."""
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
         original.adapter.read_text()
-        + "import harness.certify.verifying\n"
-        + "harness.certify.verifying._verdict = lambda *_: 'verified'\n"
+        + "import faultclock.certify.verifying\n"
+        + "faultclock.certify.verifying._verdict = lambda *_: 'verified'\n"
     )
     done = faultclock(
         "verify", str(original.root), "--key", f"{original.key_file}.pub", "--rerun", "--subject",
         f"{adapter}:subject",
     )  # fmt: skip
     assert done.exit_code == 2, done.output
-    assert "verifying._verdict was changed" in done.output
+    assert "it replaces faultclock.certify.verifying._verdict when it is loaded" in done.output
 
 
 def test_a_subject_of_ones_own_is_named_to_be_run_again(original: Certificate) -> None:
@@ -155,13 +187,14 @@ def test_what_is_broken_gets_its_objections(original: Certificate, tmp_path: Pat
     """Exit code 1, the report on demand, and no folder."""
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
-        "from dataclasses import replace\nfrom harness.subjects.adapter_miniatures import"
+        "from dataclasses import replace\nfrom faultclock.subjects.adapter_miniatures import"
         " ADAPTER_MINIATURES\n\nsubject = replace(\n"
         "    ADAPTER_MINIATURES['mini-retries-at-once'].binding, id='mine')\n"
     )
     done = faultclock(
-        "certify", f"{adapter}:subject", "--level", "core", "--key", str(original.key_file), "-o",
-        str(tmp_path / "certificate"), "--jobs", "1", "--json", str(tmp_path / "why.json"),
+        "certify", f"{adapter}:subject", "--model", "stud-cli", "--level", "core", "--key",
+        str(original.key_file), "-o", str(tmp_path / "certificate"), "--jobs", "1", "--json",
+        str(tmp_path / "why.json"),
     )  # fmt: skip
     assert done.exit_code == 1
     assert "not certified: mine does not reach stud-cli core" in done.output
@@ -197,6 +230,10 @@ def test_a_certificate_of_a_liar_is_told_in_words(copied: Certificate) -> None:
     ("words", "said"),
     [
         (("--model", "nope"), "unknown error model with levels 'nope'"),
+        (
+            ("--model", "afk"),
+            "'afk' has no levels to certify by\n  --model takes one that has: stud",
+        ),
         (("--artifact", "nowhere"), "no such file or folder"),
     ],
 )
@@ -214,3 +251,81 @@ def test_a_folder_that_is_there_is_told_before_anything_is_run(original: Certifi
     code, told = _certify(original, original.root)
     assert code == 2
     assert "is not empty" in told
+
+
+def _dated(original: Certificate, folder: Path, issued: str, *lines: str) -> Path:
+    """Return a certificate of a day, signed with a key whose files have these lines."""
+    folder.mkdir()
+    private = folder / "team.key"
+    private.write_bytes(
+        "".join(f"{line}\n" for line in lines).encode() + original.key_file.read_bytes()
+    )
+    private.chmod(0o600)
+    key = load_private_key(private, today=date(2020, 1, 1))
+    made_in(folder / "certificate", original.adapter, key, issued=date.fromisoformat(issued))
+    (folder / "certificate.pub").write_bytes(key.public.content)
+    return folder / "certificate"
+
+
+@pytest.mark.parametrize(
+    ("issued", "lines", "said"),
+    [
+        ("2099-01-01", (), "issued on 2099-01-01, and it is verified for"),
+        ("2020-01-01", ("Expires: 2019-12-31",), "after the last day of its key, 2019-12-31"),
+        ("1999-01-01", ("Created: 2019-01-01",), "before its key was made on 2019-01-01"),
+    ],
+)
+def test_a_day_that_cannot_be_is_refused(
+    original: Certificate, tmp_path: Path, issued: str, lines: tuple[str, ...], said: str
+) -> None:
+    """Neither by the clock of who verifies nor by the days of the key."""
+    with (
+        patch("faultclock.certify.making._check_issued"),
+        patch("faultclock.certify.keys.require_in_time"),
+    ):
+        root = _dated(original, tmp_path / "made", issued, *lines)
+    plain = f"{original.key_file}.pub"
+    done = faultclock("verify", str(root), "--key", plain, "--at", "2020-06-30")
+    assert done.exit_code == 1
+    assert said in done.output
+
+
+def test_the_earlier_of_two_last_days_counts(original: Certificate, tmp_path: Path) -> None:
+    """Whichever file says it: that of the verifier, or that of the certificate."""
+    root = _dated(original, tmp_path / "made", "2020-01-01", "Expires: 2021-12-31")
+    plain, later = f"{original.key_file}.pub", tmp_path / "later.pub"
+    later.write_bytes(b"Expires: 2030-12-31\n" + original.key.public.content)
+    for trusted in (plain, str(later)):
+        done = faultclock("verify", str(root), "--key", trusted, "--at", "2022-01-01")
+        assert done.exit_code == 1
+        assert "this key expired: its last day was 2021-12-31" in done.output
+        assert (
+            faultclock("verify", str(root), "--key", trusted, "--at", "2021-12-31").exit_code == 0
+        )
+
+
+def test_an_old_archive_is_verified_for_its_day(original: Certificate, tmp_path: Path) -> None:
+    """With the day of the archive, and without it not before that day."""
+    root = _dated(original, tmp_path / "made", "2020-01-01")
+    plain = f"{original.key_file}.pub"
+    assert faultclock("verify", str(root), "--key", plain, "--at", "2020-01-01").exit_code == 0
+    assert faultclock("verify", str(root), "--key", plain).exit_code == 0
+    assert faultclock("verify", str(root), "--key", plain, "--at", "2019-12-31").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("issued", "said"),
+    [("2999-01-01", "which is after today"), ("1999-01-01", "the key was made on")],
+)
+def test_no_certificate_is_made_for_a_day_that_cannot_be(
+    original: Certificate, tmp_path: Path, issued: str, said: str
+) -> None:
+    """It would be refused by everybody who verifies it."""
+    assert faultclock("keygen", "-o", str(tmp_path / "new.key")).exit_code == 0
+    done = faultclock(
+        "certify", f"{original.adapter}:subject", "--model", "stud-cli", "--level", "core",
+        "--key", str(tmp_path / "new.key"), "-o", str(tmp_path / "c"), "--issued", issued, "-q",
+    )  # fmt: skip
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not (tmp_path / "c").exists()

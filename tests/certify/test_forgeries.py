@@ -13,66 +13,24 @@ from typing import Any
 
 import pytest
 
-from harness.certify.contents import derived_files, trace_name
-from harness.certify.envelope import sign
-from harness.certify.keys import make_keys
-from harness.load.trace_file import read_trace
-from harness.model.certificate import Statement
-from harness.model.trace import Trace, TraceEvent, trace_lines
-from harness.run.execute import seal
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.certify.contents import derived_files, trace_name
+from faultclock.certify.envelope import sign
+from faultclock.certify.keys import make_keys
+from faultclock.model.certificate import Statement
+from faultclock.model.trace import TraceEvent
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 from tests.certify.conftest import Certificate
+from tests.certify.forging import (
+    KEPT,
+    bytes_of,
+    json_of,
+    refused,
+    resealed,
+    trace_of,
+    with_trace,
+)
 from tests.certify.small import frozen, resigned, small_set
-
-KEPT = "rate-limits/retry-after-integer.seed-0"
-
-
-def _json(certificate: Certificate, name: str) -> dict[str, Any]:
-    value = json.loads((certificate.root / name).read_bytes())
-    assert isinstance(value, dict)
-    return value
-
-
-def _bytes(value: object) -> bytes:
-    return (json.dumps(value, sort_keys=True, separators=(",", ":")) + "\n").encode()
-
-
-def _trace(certificate: Certificate, name: str = KEPT) -> Trace:
-    return read_trace(certificate.root / trace_name(name))
-
-
-def _lines(trace: Trace) -> bytes:
-    return "".join(trace_lines(trace)).encode()
-
-
-def _resealed(trace: Trace, events: tuple[TraceEvent, ...] | None = None, **header: Any) -> Trace:
-    footer = trace.footer
-    return seal(
-        trace.header.model_copy(update=header),
-        trace.events if events is None else events,
-        footer.ending,
-        footer.detail,
-        footer.ended_at_ns,
-    )
-
-
-def _with_trace(certificate: Certificate, trace: Trace, name: str = KEPT) -> dict[str, bytes]:
-    """Return the changes that put a trace in the place of another, digests and all."""
-    evidence = _json(certificate, "evidence.json")
-    for item in evidence["traces"]:
-        if item["name"] == name:
-            item["digest"] = trace.footer.digest
-    return {trace_name(name): _lines(trace), "evidence.json": _bytes(evidence)}
-
-
-def _refused(certificate: Certificate, *named: str) -> str:
-    """Return what is said of a certificate that is refused because of these files."""
-    found = certificate.verified()
-    assert found.vouched, "the signature itself is valid"
-    assert found.verdict == "refused"
-    assert {fault.file for fault in found.faults} == set(named)
-    return "\n".join(fault.what for fault in found.faults)
 
 
 def test_the_way_of_forging_is_sound(copied: Certificate) -> None:
@@ -87,150 +45,150 @@ def test_a_report_that_says_pass_where_a_trace_says_fail(copied: Certificate) ->
     """The traces are of a subject that does not wait; all that is said of them is good."""
     scenario = next(
         item.header.scenario
-        for item in [_trace(copied)]
+        for item in [trace_of(copied)]
         if "retry-after" in item.header.scenario.id
     )
     bad = run_one(scenario, prepare("mini-retries-at-once"), 0, isolate=False)
-    subject = _trace(copied).header.subject
-    resigned(copied.root, copied.key, _with_trace(copied, _resealed(bad, subject=subject)))
-    said = _refused(copied, "appraisal.json")
+    subject = trace_of(copied).header.subject
+    resigned(copied.root, copied.key, with_trace(copied, resealed(bad, subject=subject)))
+    said = refused(copied, "appraisal.json")
     assert "the level is not reached: backoff.retry-after" in said
 
 
 def test_a_trace_that_was_mended_by_hand(copied: Certificate) -> None:
     """A wait that was made longer fits no more to what is said of it."""
-    trace = _trace(copied)
+    trace = trace_of(copied)
     later = tuple(
         TraceEvent(e.seq, e.at_ns + (1 if e.seq > 20 else 0), e.actor, e.kind, e.payload)
         for e in trace.events
     )
-    mended = _resealed(trace, later)
-    resigned(copied.root, copied.key, _with_trace(copied, mended))
+    mended = resealed(trace, later)
+    resigned(copied.root, copied.key, with_trace(copied, mended))
     assert copied.verified().verdict == "refused"
 
 
 @pytest.mark.parametrize("level", ["full", "hardened"])
 def test_a_level_that_was_raised(copied: Certificate, level: str) -> None:
     """Saying so in every place does not make the runs that it needs."""
-    evidence = {**_json(copied, "evidence.json"), "level": level}
-    appraisal = {**_json(copied, "appraisal.json"), "level": level}
+    evidence = {**json_of(copied, "evidence.json"), "level": level}
+    appraisal = {**json_of(copied, "appraisal.json"), "level": level}
 
     def lie(value: dict[str, Any]) -> None:
         for item in value["predicate"]["configuration"]:
             if item["name"] == "requirement-set":
                 item["annotations"]["level"] = level
 
-    changes = {"evidence.json": _bytes(evidence), "appraisal.json": _bytes(appraisal)}
+    changes = {"evidence.json": bytes_of(evidence), "appraisal.json": bytes_of(appraisal)}
     resigned(copied.root, copied.key, changes, lie)
     if level == "hardened":
-        assert "made once" in _refused(copied, "appraisal.json")
+        assert "made once" in refused(copied, "appraisal.json")
     else:
         # The runs of `core` are those of `full`: only the words beside it betray the lie.
-        assert _refused(copied, "badge.json", "badge.svg")
+        assert refused(copied, "badge.json", "badge.svg")
 
 
 def test_a_file_that_nobody_checks(copied: Certificate) -> None:
     """It is signed with the others, and would be taken for one of them."""
     resigned(copied.root, copied.key, {"report-hardened.html": b"<h1>conforms</h1>"})
-    assert "has no such file" in _refused(copied, "report-hardened.html")
+    assert "has no such file" in refused(copied, "report-hardened.html")
 
 
 def test_a_scenario_that_was_left_out(copied: Certificate) -> None:
     """Neither its trace nor a word of it is there."""
-    evidence = _json(copied, "evidence.json")
+    evidence = json_of(copied, "evidence.json")
     evidence["traces"] = [item for item in evidence["traces"] if item["name"] != KEPT]
     changes: dict[str, bytes | None] = {
         trace_name(KEPT): None,
-        "evidence.json": _bytes(evidence),
+        "evidence.json": bytes_of(evidence),
     }
     resigned(copied.root, copied.key, changes)
-    assert "rate-limits/retry-after-integer: it was run 0 times" in _refused(
+    assert "rate-limits/retry-after-integer: it was run 0 times" in refused(
         copied, "appraisal.json"
     )
 
 
 def test_a_scenario_that_is_said_not_to_be_playable(copied: Certificate) -> None:
     """Which scenarios can be played follows from the dialects, whatever the evidence says."""
-    evidence = _json(copied, "evidence.json")
+    evidence = json_of(copied, "evidence.json")
     evidence["traces"] = [item for item in evidence["traces"] if item["name"] != KEPT]
     evidence["passed_over"] = [
         {"scenario": "rate-limits/retry-after-integer", "because": "another dialect"}
     ]
     changes: dict[str, bytes | None] = {
         trace_name(KEPT): None,
-        "evidence.json": _bytes(evidence),
+        "evidence.json": bytes_of(evidence),
     }
     resigned(copied.root, copied.key, changes)
-    _refused(copied, "appraisal.json")
+    refused(copied, "appraisal.json")
 
 
 def test_a_trace_of_another_seed(copied: Certificate) -> None:
     """A seed that suits better is not the one of the set."""
-    scenario = _trace(copied).header.scenario
+    scenario = trace_of(copied).header.scenario
     other = run_one(scenario, prepare("reference"), 7, isolate=False)
-    other = _resealed(other, subject=_trace(copied).header.subject)
-    resigned(copied.root, copied.key, _with_trace(copied, other))
-    assert "the set has no run with the seed 7" in _refused(copied, "appraisal.json")
+    other = resealed(other, subject=trace_of(copied).header.subject)
+    resigned(copied.root, copied.key, with_trace(copied, other))
+    assert "the set has no run with the seed 7" in refused(copied, "appraisal.json")
 
 
 def test_a_trace_of_another_subject(copied: Certificate) -> None:
     """The reference passes, and is not what is certified."""
-    other = run_one(_trace(copied).header.scenario, prepare("reference"), 0, isolate=False)
-    resigned(copied.root, copied.key, _with_trace(copied, other))
-    assert "it is of another subject" in _refused(copied, "appraisal.json")
+    other = run_one(trace_of(copied).header.scenario, prepare("reference"), 0, isolate=False)
+    resigned(copied.root, copied.key, with_trace(copied, other))
+    assert "it is of another subject" in refused(copied, "appraisal.json")
 
 
 def test_a_scenario_that_was_made_easier(copied: Certificate) -> None:
     """The fault of the frozen scenario never comes."""
-    trace = _trace(copied)
+    trace = trace_of(copied)
     provider = trace.header.scenario.provider.model_copy(update={"faults": ()})
     easier = trace.header.scenario.model_copy(update={"provider": provider})
     other = run_one(easier, prepare("reference"), 0, isolate=False)
-    other = _resealed(other, subject=trace.header.subject)
-    resigned(copied.root, copied.key, _with_trace(copied, other))
-    assert "is not what the set has frozen" in _refused(copied, "appraisal.json")
+    other = resealed(other, subject=trace.header.subject)
+    resigned(copied.root, copied.key, with_trace(copied, other))
+    assert "is not what the set has frozen" in refused(copied, "appraisal.json")
 
 
 def test_one_trace_that_stands_for_two_runs(copied: Certificate) -> None:
     """A good run cannot be counted twice."""
-    evidence = _json(copied, "evidence.json")
+    evidence = json_of(copied, "evidence.json")
     entry = next(item for item in evidence["traces"] if item["name"] == KEPT)
     evidence["traces"] = [*evidence["traces"], {**entry, "name": f"{KEPT}-b"}]
     changes: dict[str, bytes | None] = {
         trace_name(f"{KEPT}-b"): (copied.root / trace_name(KEPT)).read_bytes(),
-        "evidence.json": _bytes(evidence),
+        "evidence.json": bytes_of(evidence),
     }
     resigned(copied.root, copied.key, changes)
-    assert "another trace is of the same run" in _refused(copied, "appraisal.json")
+    assert "another trace is of the same run" in refused(copied, "appraisal.json")
 
 
 def test_a_trace_that_is_named_twice(copied: Certificate) -> None:
     """One file cannot stand for two entries of the evidence either."""
-    evidence = _json(copied, "evidence.json")
+    evidence = json_of(copied, "evidence.json")
     evidence["traces"] = [*evidence["traces"], evidence["traces"][-1]]
-    resigned(copied.root, copied.key, {"evidence.json": _bytes(evidence)})
-    assert "names a trace twice" in _refused(copied, "evidence.json")
+    resigned(copied.root, copied.key, {"evidence.json": bytes_of(evidence)})
+    assert "names a trace twice" in refused(copied, "evidence.json")
 
 
 def test_a_statement_in_another_spelling(copied: Certificate) -> None:
     """Of two spellings of one statement, two readers could read two things."""
-    value = _json(copied, "statement.json")
+    value = json_of(copied, "statement.json")
     signed = sign(json.dumps(value, indent=1).encode(), copied.key)
     for name, content in derived_files(signed, Statement.model_validate(value)).items():
         (copied.root / name).write_bytes(content)
-    assert "no statement of a kind that is known" in _refused(copied, "statement.json")
+    assert "the signed statement is of an unknown kind" in refused(copied, "statement.json")
 
 
 def test_a_trace_that_the_evidence_does_not_name(copied: Certificate) -> None:
     """Whatever it is there for, it is judged by nobody."""
     name = trace_name("more.seed-0")
     resigned(copied.root, copied.key, {name: (copied.root / trace_name(KEPT)).read_bytes()})
-    _refused(copied, name)
+    refused(copied, name)
 
 
 def test_a_requirement_set_of_the_signers_own(copied: Certificate) -> None:
     """A weaker set with a digest of its own is none of Faultclock's."""
-    from harness.load.requirement_set import set_digest
+    from faultclock.load.requirement_set import set_digest
 
     set_ = small_set()
     role = set_.roles["provider_adapter"]
@@ -241,13 +199,13 @@ def test_a_requirement_set_of_the_signers_own(copied: Certificate) -> None:
             }
         }
     )
-    evidence = {**_json(copied, "evidence.json"), "set_digest": set_digest(weak)}
+    evidence = {**json_of(copied, "evidence.json"), "set_digest": set_digest(weak)}
     changes = {
-        "requirement-set.json": _bytes(weak.model_dump(mode="json")),
-        "evidence.json": _bytes(evidence),
+        "requirement-set.json": bytes_of(weak.model_dump(mode="json")),
+        "evidence.json": bytes_of(evidence),
     }
     resigned(copied.root, copied.key, changes)
-    assert "frozen no such set" in _refused(copied, "requirement-set.json")
+    assert "this set is not one of Faultclock's" in refused(copied, "requirement-set.json")
 
 
 def test_a_model_whose_name_leads_to_a_file_of_the_signers(
@@ -257,19 +215,19 @@ def test_a_model_whose_name_leads_to_a_file_of_the_signers(
     evil = tmp_path / "evil.yaml"
     evil.write_text("model: evil\n")
     set_ = small_set().model_copy(update={"model": str(evil)})
-    from harness.load.requirement_set import set_digest
+    from faultclock.load.requirement_set import set_digest
 
     evidence = {
-        **_json(copied, "evidence.json"),
+        **json_of(copied, "evidence.json"),
         "model": str(evil),
         "set_digest": set_digest(set_),
     }
     changes = {
-        "requirement-set.json": _bytes(set_.model_dump(mode="json")),
-        "evidence.json": _bytes(evidence),
+        "requirement-set.json": bytes_of(set_.model_dump(mode="json")),
+        "evidence.json": bytes_of(evidence),
     }
     resigned(copied.root, copied.key, changes)
-    assert "no requirement set of that error model" in _refused(copied, "requirement-set.json")
+    assert "no requirement set of that error model" in refused(copied, "requirement-set.json")
 
 
 @pytest.mark.parametrize(
@@ -290,7 +248,7 @@ def test_a_page_that_says_more_than_the_traces(
     content = (copied.root / name).read_bytes()
     assert old in content
     resigned(copied.root, copied.key, {name: content.replace(old, new, 1)})
-    _refused(copied, name)
+    refused(copied, name)
 
 
 def _another_artifact(value: dict[str, Any]) -> None:
@@ -338,7 +296,7 @@ def test_a_statement_that_says_more_than_the_files(
 ) -> None:
     """Every word of it is made again."""
     resigned(copied.root, copied.key, {}, lie)
-    _refused(copied, "statement.json")
+    refused(copied, "statement.json")
 
 
 def _without_source(artifact: dict[str, Any]) -> None:
@@ -381,14 +339,14 @@ def test_an_artifact_that_is_not_what_ran(
     copied: Certificate, lie: Callable[[dict[str, Any]], None], words: str
 ) -> None:
     """The traces say by digest which file the subject was loaded from."""
-    artifact = _json(copied, "artifact.json")
+    artifact = json_of(copied, "artifact.json")
     lie(artifact)
 
     def same(value: dict[str, Any]) -> None:
         value["subject"][0]["digest"]["sha256"] = artifact["digest"]
 
-    resigned(copied.root, copied.key, {"artifact.json": _bytes(artifact)}, same)
-    assert words in _refused(copied, "artifact.json")
+    resigned(copied.root, copied.key, {"artifact.json": bytes_of(artifact)}, same)
+    assert words in refused(copied, "artifact.json")
 
 
 def test_another_faultclock_is_no_excuse(copied: Certificate) -> None:
@@ -407,14 +365,14 @@ def test_another_faultclock_is_no_excuse(copied: Certificate) -> None:
 
 def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
     """It was frozen once, and this version cannot judge by it."""
-    from harness.load.requirement_set import set_digest
-    from harness.model.conformance import PastSet
+    from faultclock.load.requirement_set import set_digest
+    from faultclock.model.conformance import PastSet
 
     old = small_set()
     new = old.model_copy(
         update={"revision": 2, "history": (PastSet(revision=1, digest=set_digest(old)),)}
     )
-    from harness.certify.verifying import verify
+    from faultclock.certify.verifying import verify
 
     with frozen(new):
         found = verify(copied.root, trusted=copied.key.public).verification
@@ -425,20 +383,20 @@ def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
 
 def test_a_set_that_tells_of_other_sets_before_it(copied: Certificate) -> None:
     """No digest holds that part of a set, so it is compared as it is."""
-    from harness.certify.verifying import verify
-    from harness.model.conformance import PastSet
+    from faultclock.certify.verifying import verify
+    from faultclock.model.conformance import PastSet
 
     known = small_set().model_copy(update={"history": (PastSet(revision=1, digest="0" * 64),)})
     with frozen(known):
         found = verify(copied.root, trusted=copied.key.public).verification
     assert [fault.file for fault in found.faults] == ["requirement-set.json"]
-    assert "other sets before it" in found.faults[0].what
+    assert "other earlier sets" in found.faults[0].what
 
 
 def test_another_signer_is_refused(copied: Certificate, tmp_path: Path) -> None:
     """A certificate may be perfect, and by somebody else."""
-    from harness.certify.keys import load_public_key
-    from harness.certify.verifying import verify
+    from faultclock.certify.keys import load_public_key
+    from faultclock.certify.verifying import verify
 
     other = load_public_key(make_keys(tmp_path / "other.key").public)
     found = verify(copied.root, trusted=other).verification
@@ -451,46 +409,3 @@ def test_the_public_key_of_somebody_else_in_the_folder(copied: Certificate, tmp_
     other = make_keys(tmp_path / "other.key").public.read_bytes()
     resigned(copied.root, copied.key, {"key.pub": other})
     assert copied.verified().verdict == "refused"
-
-
-NONSENSE: dict[str, Any] = {
-    "deep": None,
-    "null": {"call": None, "connection": None, "headers": None, "status": None},
-    "lists": {"call": [], "status": {}, "headers": [1], "exchange": {}, "error": []},
-    "numbers": {"call": 1, "status": "many", "attempt": -1, "headers": {"retry-after": 7}},
-    "huge": {"call": "x" * 10_000, "attempt": 10**300, "status": 10**300, "bytes_count": -1},
-}
-
-
-@pytest.mark.parametrize("kind", NONSENSE)
-def test_a_trace_of_nonsense_leads_to_a_refusal(copied: Certificate, kind: str) -> None:
-    """Whatever a signer writes into a trace, a verifier gets a sentence."""
-    trace = _trace(copied)
-    payload = NONSENSE[kind]
-    if payload is None:
-        payload = {}
-        for _ in range(400):
-            payload = {"call": payload}
-    events = tuple(
-        TraceEvent(e.seq, e.at_ns, e.actor, e.kind, {**e.payload, **payload}) for e in trace.events
-    )
-    resigned(copied.root, copied.key, _with_trace(copied, _resealed(trace, events)))
-    assert copied.verified().verdict == "refused"
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"{}\n", b"[" * 200_000, b"\xff", b'{"header":{}}\n{"footer":{}}\n'],
-    ids=range(5),
-)  # fmt: skip
-def test_what_is_no_trace_is_named(copied: Certificate, content: bytes) -> None:
-    """A signed file that is no trace is a fault of that file."""
-    resigned(copied.root, copied.key, {trace_name(KEPT): content})
-    _refused(copied, trace_name(KEPT))
-
-
-@pytest.mark.parametrize("name", ["evidence.json", "artifact.json", "requirement-set.json"])
-@pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b"\xff", b"null"], ids=range(5))
-def test_what_is_no_such_file_is_named(copied: Certificate, name: str, content: bytes) -> None:
-    """The same for what is read before the traces."""
-    resigned(copied.root, copied.key, {name: content})
-    _refused(copied, name)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.certify.intact import examined
-from harness.errors import InputError
+from faultclock.certify.intact import examined
+from faultclock.errors import InputError
 from tests.certify.conftest import Certificate
 from tests.certify.flipping import flip_all
 
@@ -166,7 +166,7 @@ def test_a_folder_of_traces_that_is_a_link_is_named_with_all_traces(copied: Cert
 def test_what_is_no_certificate_is_told_in_a_sentence(tmp_path: Path) -> None:
     """An empty folder, one with other things in it, and none."""
     (tmp_path / "other.txt").write_text("")
-    assert "no certificate" in examined(tmp_path).faults[0].what
+    assert "not a certificate" in examined(tmp_path).faults[0].what
     with pytest.raises(InputError, match="no such folder"):
         examined(tmp_path / "none")
     with pytest.raises(InputError, match="no such folder"):

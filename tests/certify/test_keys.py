@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -21,8 +22,14 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.certify.keys import load_private_key, load_public_key, make_keys, parse_public_key
-from harness.errors import InputError
+from faultclock.certify.keys import (
+    PublicKey,
+    load_private_key,
+    load_public_key,
+    make_keys,
+    parse_public_key,
+)
+from faultclock.errors import InputError
 
 TODAY = date(2026, 11, 22)
 OPENSSL = shutil.which("openssl")
@@ -66,7 +73,7 @@ def test_no_file_is_ever_overwritten(tmp_path: Path, taken: str) -> None:
 @pytest.mark.parametrize("name", ["", ".", "/", ".."])
 def test_what_is_no_name_is_refused(name: str) -> None:
     """A key needs a name, and its public part another one."""
-    with pytest.raises(InputError, match="no name for a key"):
+    with pytest.raises(InputError, match="not a name for a key"):
         make_keys(name)
 
 
@@ -118,7 +125,7 @@ def test_a_public_key_does_not_sign_and_a_private_one_does_not_verify(pair: Path
     assert f"perhaps {pair}" in str(refused.value)
     with pytest.raises(InputError, match="this is a private key") as refused:
         load_public_key(pair)
-    assert "give the private one to nobody" in str(refused.value)
+    assert "never pass on the private one" in str(refused.value)
 
 
 def test_a_key_of_another_algorithm_is_refused(tmp_path: Path) -> None:
@@ -142,7 +149,7 @@ def test_a_key_of_another_algorithm_is_refused(tmp_path: Path) -> None:
         (b"", "no PEM block"),
         (b"\0\xff" * 50, "no PEM block"),
         (b"x" * 20_000, "too large"),
-        (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "no public key"),
+        (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "not a public key"),
         (b"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", "PKCS"),
     ],
 )
@@ -160,7 +167,7 @@ def test_what_is_no_key_is_refused_in_a_sentence(tmp_path: Path, content: bytes,
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     """A folder, a pipe that nobody writes to, and nothing at all."""
     os.mkfifo(tmp_path / "pipe")
-    for name, said in [("pipe", "no file"), ("", "Is a directory"), ("none", "no such key")]:
+    for name, said in [("pipe", "not a file"), ("", "Is a directory"), ("none", "no such key")]:
         with pytest.raises(InputError, match=said):
             load_public_key(tmp_path / name)
 
@@ -211,3 +218,85 @@ def test_openssl_reads_both_files(pair: Path) -> None:
     for options in (["-in", str(pair)], ["-pubin", "-in", f"{pair}.pub"]):
         done = subprocess.run([str(OPENSSL), "pkey", "-noout", *options], capture_output=True)
         assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------- keys that are nobody's
+
+FIELD = 2**255 - 19
+
+
+def added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Return the sum of two points of the curve: RFC 8032, section 5.1.4."""
+    d = -121665 * pow(121666, -1, FIELD) % FIELD
+    (a, b), (c, e) = one, other
+    product = d * a * b * c * e
+    x = (a * e + b * c) * pow(1 + product, -1, FIELD)
+    y = (b * e + a * c) * pow(1 - product, -1, FIELD)
+    return x % FIELD, y % FIELD
+
+
+def small_encodings() -> set[bytes]:
+    """Return every spelling of every point whose order divides eight, found by arithmetic."""
+    root = pow(2, (FIELD - 1) // 4, FIELD)
+    d = -121665 * pow(121666, -1, FIELD) % FIELD
+    # y of a point of order eight solves d y^4 + 2 y^2 - 1 = 0: it is what doubles to y = 0.
+    square = pow(1 + d, (FIELD + 3) // 8, FIELD)
+    square = square if square * square % FIELD == (1 + d) % FIELD else square * root % FIELD
+    found = {0, 1, FIELD - 1}
+    for sign in (1, -1):
+        candidate = (-1 + sign * square) * pow(d, -1, FIELD) % FIELD
+        y = pow(candidate, (FIELD + 3) // 8, FIELD)
+        for one in (y, y * root % FIELD):
+            if one * one % FIELD == candidate:
+                found |= {one, FIELD - one}
+    spelled = {y + more for y in found for more in (0, FIELD) if y + more < 2**255}
+    return {(y | sign << 255).to_bytes(32, "little") for y in spelled for sign in (0, 1)}
+
+
+def test_a_key_for_which_anyone_can_sign_is_refused(tmp_path: Path) -> None:
+    """All eight points, in each spelling that a library takes."""
+    encodings = small_encodings()
+    assert len(encodings) == 14
+    refused = 0
+    for encoding in encodings:
+        assert PublicKey.of_hex(encoding.hex()) is None
+        try:
+            key = Ed25519PublicKey.from_public_bytes(encoding)
+        except ValueError:
+            continue
+        content = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        with pytest.raises(InputError, match="anyone can sign"):
+            parse_public_key(content, "team.key.pub")
+        refused += 1
+    assert refused
+    assert PublicKey.of_hex(make_public(tmp_path)) is not None
+
+
+def test_the_arithmetic_of_the_test_is_that_of_the_curve() -> None:
+    """A point of the list, added to itself three times, is the neutral one."""
+    for encoding in small_encodings():
+        y = (int.from_bytes(encoding, "little") % 2**255) % FIELD
+        d = -121665 * pow(121666, -1, FIELD) % FIELD
+        squared = (y * y - 1) * pow(d * y * y + 1, -1, FIELD) % FIELD
+        x = pow(squared, (FIELD + 3) // 8, FIELD)
+        if x * x % FIELD != squared:
+            x = x * pow(2, (FIELD - 1) // 4, FIELD) % FIELD
+        assert x * x % FIELD == squared
+        point = (x, y)
+        for _ in range(3):
+            point = added(point, point)
+        assert point == (0, 1)
+
+
+def make_public(folder: Path) -> str:
+    """Return a good public key, in hexadecimal."""
+    made = make_keys(folder / "good.key")
+    public: str = load_public_key(made.public).key.keyval["public"]
+    return public
+
+
+def test_both_files_say_the_first_day(tmp_path: Path) -> None:
+    """It stands beside the last one."""
+    made = make_keys(tmp_path / "team.key", created=date(2026, 1, 31))
+    assert load_public_key(made.public).created == date(2026, 1, 31)
+    assert load_private_key(made.private, today=TODAY).public.created == date(2026, 1, 31)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.certify.verifying import verify, with_code, with_libraries
+from faultclock.certify.verifying import verify, with_code, with_libraries
 from tests.certify.conftest import Certificate
 from tests.certify.small import frozen
 

@@ -1,10 +1,10 @@
-"""Runs a command line in this process, as the tests of `harness.cli` do."""
+"""Runs a command line in this process, as the tests of `faultclock.cli` do."""
 
 from __future__ import annotations
 
 from click.testing import CliRunner, Result
 
-from harness.cli.app import app
+from faultclock.cli.app import app
 
 __all__ = ["faultclock"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.finding import AttemptMark, CallReport, Finding, Report, RunReport, Verdict
-from harness.model.trace import SubjectInfo
+from faultclock.model.finding import AttemptMark, CallReport, Finding, Report, RunReport, Verdict
+from faultclock.model.trace import SubjectInfo
 
 __all__ = ["finding", "run", "small_report"]
 

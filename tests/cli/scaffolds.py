@@ -17,8 +17,8 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
-from harness.cli.app import app
-from harness.render.scaffold import CLIENTS
+from faultclock.cli.app import app
+from faultclock.render.scaffold import CLIENTS
 
 #: The roles that have no client to choose.
 ROLES = ("runtime", "tool", "session-store", "extension")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from pydantic import BaseModel, field_serializer
 
-import harness
-from harness.errors import InputError, InternalError
+from faultclock import __version__
+from faultclock.cli.app import _COMMANDS
+from faultclock.errors import InputError, InternalError
 from tests.cli.command_line import faultclock
 
 COMMANDS = ("run", "list", "validate", "replay", "schema", "doctor")
@@ -23,7 +26,7 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail() -> NoReturn:
         raise error
 
-    monkeypatch.setattr("harness.load.schema.scenario_schema", fail)
+    monkeypatch.setattr("faultclock.load.schema.scenario_schema", fail)
 
 
 def test_the_help_lists_every_command_and_exit_code() -> None:
@@ -32,6 +35,48 @@ def test_the_help_lists_every_command_and_exit_code() -> None:
     assert result.exit_code == 0
     assert all(f"  {name} " in result.stdout for name in COMMANDS)
     assert all(f"  {code} " in result.stdout for code in (0, 1, 2, 3, 70, 130, 141))
+
+
+def test_the_help_groups_the_commands_and_has_one_line_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A newcomer sees where to start, on a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = faultclock("--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    start, more = lines.index("Start here:"), lines.index("More:")
+    first = [line.split()[0] for line in lines[start + 1 : more - 1]]
+    assert first == ["check", "init", "doctor", "run"]
+    rest = lines[more + 1 : lines.index("", more)]
+    assert all(line.startswith("  ") and line[2] != " " for line in rest)
+    assert len(first) + len(rest) == len(_COMMANDS)
+
+
+def test_a_shell_completes_commands_options_and_values(tmp_path: Path) -> None:
+    """The help says how to switch it on, and a configuration says nothing in between."""
+    (tmp_path / "pyproject.toml").write_text('[tool.faultclock]\nsubject = "reference"\n')
+    assert "_FAULTCLOCK_COMPLETE=bash_source" in faultclock("--help").stdout
+    for typed, wanted in (
+        ("faultclock ce", "certify"),
+        ("faultclock run --last", "--last-failed"),
+        ("faultclock run --group-by ca", "cause"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "faultclock.cli"],
+            cwd=tmp_path,
+            env=os.environ
+            | {
+                "COMP_WORDS": typed,
+                "COMP_CWORD": str(len(typed.split()) - 1),
+                "_FAULTCLOCK_COMPLETE": "bash_complete",
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"plain,{wanted}" in done.stdout.splitlines()
+        assert done.stderr == ""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -44,14 +89,14 @@ def test_each_command_teaches_by_example(name: str) -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     """One place names it."""
-    assert harness.__version__ in faultclock("--version").stdout
+    assert __version__ in faultclock("--version").stdout
 
 
 def test_help_imports_nothing_that_takes_time() -> None:
     """A first impression is made in the first tenth of a second."""
     code = (
         "import sys\n"
-        "from harness.cli.app import app\n"
+        "from faultclock.cli.app import app\n"
         "try:\n    app(args=['--help'])\n"
         "except SystemExit:\n    pass\n"
         "heavy = {'pydantic', 'yaml', 'rich', 'jinja2', 'simpy', 'vcr', 'openai', 'asyncio'}\n"
@@ -84,6 +129,17 @@ def test_bad_input_is_a_sentence_on_standard_error(monkeypatch: pytest.MonkeyPat
     result = faultclock("schema", "scenario")
     assert result.exit_code == 2
     assert result.stderr == "faultclock: what is \\x1b[31mwrong\n  what to do\n"
+
+
+def test_a_long_message_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of names keeps within its columns; in a log it stays one line."""
+    names = ", ".join(f"subject-{number}" for number in range(30))
+    fail_with(monkeypatch, InputError("unknown", hint=f"known: {names}"))
+    assert f"  known: {names}\n" in faultclock("schema", "scenario").stderr
+    monkeypatch.setattr("faultclock.cli.tables.terminal_width", lambda _: 60)
+    text = faultclock("schema", "scenario").stderr
+    assert max(map(len, text.splitlines())) <= 60
+    assert " ".join(text.split()) == f"faultclock: unknown known: {names}"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("oops"), InternalError("oops")])
@@ -143,7 +199,7 @@ def test_an_interrupt_exits_as_shells_expect(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_reader_that_went_away_is_met_in_silence() -> None:
     """`faultclock schema model | head -1` ends as other programs do, and not with 0."""
-    code = "from harness.cli.app import app; app(args=['schema', 'model'])"
+    code = "from faultclock.cli.app import app; app(args=['schema', 'model'])"
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -168,7 +224,7 @@ def test_an_interrupt_that_a_library_has_wrapped_is_still_one(
 
         text: str = "x"
 
-    monkeypatch.setattr("harness.cli.doctor.command.callback", lambda **_: Slow().model_dump())
+    monkeypatch.setattr("faultclock.cli.doctor.command.callback", lambda **_: Slow().model_dump())
     result = faultclock("doctor")
     assert result.exit_code == 130
     assert "interrupted" in result.stderr

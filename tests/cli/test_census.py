@@ -9,7 +9,8 @@ from subprocess import CompletedProcess
 import jsonschema
 import pytest
 
-from harness.load.schema import census_schema
+from faultclock.load.scenario import shipped_scenarios
+from faultclock.load.schema import census_schema
 from tests.cli.command_line import faultclock
 from tests.cli.process import process as of_faultclock
 
@@ -21,12 +22,12 @@ ADAPTER = """\
 import http.client
 import json
 
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 
 @provider_adapter
 def subject(request):
-    '''One attempt, and whatever comes of it.'''
+    '''One attempt, without any retry.'''
     connection = http.client.HTTPSConnection("api.openai.com")
     headers = {"content-type": "application/json", "authorization": "Bearer key"}
     body = {"model": request.model, "messages": list(request.messages)}
@@ -48,11 +49,41 @@ def test_a_census_is_written_as_json_and_as_a_page(tmp_path: Path) -> None:
     jsonschema.validate(census, json.loads(census_schema()))
     assert [client["id"] for client in census["clients"]] == ["aiohttp", "requests-retry"]
     page = (tmp_path / "out/census.html").read_text()
-    assert "What 2 clients did about the same" in page
-    assert done.stdout.splitlines()[0].startswith("client")
-    assert "What became of streams that broke:" in done.stdout
+    assert "What 2 clients do in the same 2 scenarios" in page
+    assert done.stdout.startswith("What each client returns, in calls")
+    assert "What each client does when a stream breaks off" in done.stdout
     assert "written: out/census.json" in done.stdout
+    assert "written: out/census-CLIENT.html for 2 clients" in done.stdout
+    for client in ("aiohttp", "requests-retry"):
+        assert f'href="census-{client}.html"' in page
+        assert (
+            f"What {client} does in 2 scenarios"
+            in (tmp_path / f"out/census-{client}.html").read_text()
+        )
     assert done.stderr == ""
+
+
+def test_a_single_page_holds_its_clients(tmp_path: Path) -> None:
+    """Without a folder nothing lies beside it, so each client is a section that can be linked."""
+    done = process(tmp_path, "aiohttp", *STREAMS, "--html", "one.html", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'id="client-aiohttp"' in (tmp_path / "one.html").read_text()
+    assert [path.name for path in tmp_path.glob("*.html")] == ["one.html"]
+
+
+def test_a_users_own_scenarios_are_run_and_their_waits_are_shown(tmp_path: Path) -> None:
+    """In the terminal, on the page and in the JSON."""
+    shipped = Path(shipped_scenarios()["rate-limits/retry-after-integer"]).read_text()
+    (tmp_path / "own").mkdir()
+    renamed = shipped.replace("id: rate-limits/retry-after-integer", "id: own/asked-to-wait")
+    (tmp_path / "own/asked-to-wait.yaml").write_text(renamed)
+    done = process(tmp_path, "openai-async", "--scenario", "own", "-o", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "answered in full, 2 attempts, waits 7 s: openai-async" in done.stdout
+    census = json.loads((tmp_path / "out/census.json").read_text())
+    assert census["scenarios"][0]["id"] == "own/asked-to-wait"
+    assert census["clients"][0]["tally"]["wait_longest_ns"] == 7_000_000_000
+    assert "waits 7 s" in (tmp_path / "out/census.html").read_text()
 
 
 def test_the_same_census_is_the_same_bytes(tmp_path: Path) -> None:
@@ -91,8 +122,8 @@ def test_a_census_of_another_environment_is_set_beside_this_one(tmp_path: Path) 
     assert "the censuses differ in their families" in other.stderr
 
 
-def test_a_client_that_cannot_be_loaded_is_told_and_exits_with_3(tmp_path: Path) -> None:
-    """The others are run; nobody is left out in silence."""
+def test_a_client_that_cannot_be_loaded_is_named_and_exits_with_3(tmp_path: Path) -> None:
+    """The others are run; none is left out in silence."""
     (tmp_path / "broken.py").write_text("raise OSError('no disk')\n")
     done = process(tmp_path, "broken.py:subject", "aiohttp", *STREAMS)
     assert done.returncode == 3, done.stdout + done.stderr
@@ -107,32 +138,34 @@ def test_a_client_that_cannot_be_loaded_is_told_and_exits_with_3(tmp_path: Path)
         (("aiohtp",), "unknown client 'aiohtp'\n  did you mean 'aiohttp'?"),
         (("reference",), "unknown client 'reference'"),
         (("nowhere.py:subject",), "nowhere.py: there is no such file"),
-        (("--family", "rate-limit"), "unknown family 'rate-limit'\n  did you mean 'rate-limits'"),
-        (("--family", "tools"), "unknown family 'tools'"),
+        (("--scenario", "rate-limit"), "did you mean 'rate-limits'"),
+        (("--scenario", "tools"), "tools: a census has nothing to run there"),
+        (("--scenario", "nowhere.yaml"), "nowhere.yaml: there is no such file"),
+        (("nowhere.yaml",), "--scenario nowhere.yaml"),
         (("--json", "x", "--html", "x"), "written to one place"),
         (("--add", "nowhere.json"), "nowhere.json: there is no such file"),
         (("--model", "nobody"), "unknown error model 'nobody'"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_runs(words: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_refused_before_anything_runs(words: tuple[str, ...], said: str) -> None:
     """With what to write instead."""
     result = faultclock("census", *words)
     assert result.exit_code == 2
     assert said in result.stderr
 
 
-def test_a_named_client_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_client_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to install: it was asked for."""
-    monkeypatch.setattr("harness.subjects.registry._missing", lambda needs: needs)
+    monkeypatch.setattr("faultclock.subjects.registry.missing", lambda needs: needs)
     result = faultclock("census", "aiohttp")
     assert result.exit_code == 2
     assert "client 'aiohttp' needs aiohttp, which is not installed" in result.stderr
     assert "pip install 'faultclock[aiohttp]'" in result.stderr
 
 
-def test_a_census_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_census_without_clients_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty one must not look as if all were well."""
-    monkeypatch.setattr("harness.subjects.registry._missing", lambda needs: needs)
+    monkeypatch.setattr("faultclock.subjects.registry.missing", lambda needs: needs)
     result = faultclock("census")
     assert result.exit_code == 2
     assert "no client is installed" in result.stderr

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.cli.configured import configured
-from harness.cli.options import model_option, readings_option, wall_limit_option
+from faultclock.cli.configured import configured
+from faultclock.cli.options import model_option, readings_option, wall_limit_option
 from tests.cli.command_line import faultclock
 
 _TABLE = """\
@@ -53,7 +53,7 @@ def test_what_is_not_given_is_configured_and_told_in_one_line() -> None:
     result = _shown()
     assert eval(result.stdout) == {
         "baseline": "../known.yaml",
-        "model": "stud-cli",
+        "model": "common",
         "readings": ("cut-answers=unmapped",),
         "scenarios": ("rate-limits",),
         "subject": "../adapter.py:subject",

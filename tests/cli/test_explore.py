@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli.replay_at import of_finding, of_token
-from harness.errors import InputError
+from faultclock.cli.replay_at import of_finding, of_token
+from faultclock.errors import InputError
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 
@@ -28,13 +28,15 @@ PATIENT_S = 60
 def begun(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Begin `faultclock explore` in a process of its own: it patches the process that it is in."""
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "explore", *words],
+        [sys.executable, "-m", "faultclock.cli", "explore", *words],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A build server may have started these tests with the signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -92,7 +94,7 @@ def test_a_failure_is_told_once_with_what_leads_back_to_it(
     """The check, how many runs, the token, the smallest scenario, and the rate."""
     folder, out, exploration = found
     (group,) = exploration["groups"]
-    assert f"FAIL  backoff.retry-after, in {SCENARIO}" in out
+    assert f"FAIL  retries.floor, in {SCENARIO}" in out
     assert "6 of 6 runs, first in run 1" in out
     assert f"faultclock replay {group['token']}" in out
     assert group["command"] in out
@@ -109,7 +111,8 @@ def test_the_folder_has_both_reports_and_the_files_of_each_failure(
     (group,) = exploration["groups"]
     names = {path.name for path in Path(folder, "all").iterdir()}
     assert names == {"exploration.html", "exploration.json", *group["files"]}
-    assert {Path(name).suffix for name in group["files"]} == {".yaml", ".py", ".jsonl"}
+    suffixes = {"".join(Path(name).suffixes) for name in group["files"]}
+    assert suffixes == {".yaml", ".py", ".jsonl", ".notes.json"}
     page = Path(folder, "all/exploration.html").read_text("utf-8")
     assert all(f'href="{name}"' in page for name in group["files"])
     assert group["shrunk"]["after"]["tasks"] == 1
@@ -239,3 +242,27 @@ def test_help_teaches() -> None:
     told = faultclock("explore", "--help").output
     for words in ("vary:", "--resume", "faultclock replay", "Exit codes", "-o found"):
         assert words in told
+
+
+def test_everything_varies_on_demand_and_the_token_leads_back(tmp_path: Path) -> None:
+    """A reference that passes as written fails in none of it; a wrong subject's run is replayed."""
+    scenario = "rate-limits/retry-after-integer"
+    words = (scenario, "--runs", "12", "--workers", "2", "--json", "-", "--vary-everything")
+    code, out, err = explored(tmp_path, *words, "--subject", "reference-common")
+    assert code == 0, err
+    code, out, err = explored(
+        tmp_path, *words, "--subject", "mini-common-ignores-retry-after", "--no-shrink"
+    )
+    assert code == 1, err
+    groups = json.loads(out)["groups"]
+    plain = explored(
+        tmp_path,
+        *(scenario, "--runs", "12", "--json", "-", "--no-shrink"),
+        *("--subject", "mini-common-ignores-retry-after"),
+    )
+    assert {group["token"] for group in json.loads(plain[1])["groups"]} != {
+        group["token"] for group in groups
+    }
+    done = process(tmp_path, "replay", groups[0]["token"])
+    assert done.returncode == 1, done.stderr
+    assert "identical: both runs are the same" in done.stdout

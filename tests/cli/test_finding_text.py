@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.finding_text import finding_lines, told_in_full
-from harness.model.finding import Verdict
+from faultclock.cli.finding_text import finding_lines, told_in_full
+from faultclock.model.finding import Verdict
+from faultclock.render.notes_text import Noted
 from tests.cli.reports import finding, run
 
 WHOLE = finding(
@@ -47,21 +48,18 @@ def test_a_finding_is_told_as_the_readme_shows_it() -> None:
 def test_a_narrow_terminal_gets_shorter_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is cut: it is wrapped below its own label."""
     monkeypatch.setenv("COLUMNS", "60")
-    lines = finding_lines(finding(Verdict.FAIL, observed="word " * 30), "mine/one")
+    noted = Noted(raised=(f"client.py:31: {'code ' * 30}",))
+    found = finding(Verdict.FAIL, observed="word " * 30, call="a-call-with-a-long-name/1")
+    lines = finding_lines(found, "mine/a-scenario-with-a-long-name", noted)
     assert max(map(len, lines)) <= 60
     assert "".join(lines).count("word") == 30
+    assert "".join(lines).count("code") == 30
 
 
 def test_a_reason_is_told_once() -> None:
     """An inconclusive finding has it twice."""
     open_ = finding(Verdict.INCONCLUSIVE, observed="no request met it", reason="no request met it")
     assert "\n".join(finding_lines(open_, "mine/one")).count("no request met it") == 1
-
-
-def test_what_a_subject_wrote_does_not_reach_the_terminal_raw() -> None:
-    """An exception's text may hold anything."""
-    lines = finding_lines(finding(Verdict.FAIL, observed="\x1b]0;owned\x07"), "mine/one")
-    assert not any("\x1b" in line for line in lines)
 
 
 def test_only_what_is_not_green_is_told_and_not_all_of_it() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.cli.exits import INCONCLUSIVE, NONCONFORMING, OK, USAGE
-from harness.cli.replay_at import of_finding
-from harness.errors import InputError
-from harness.model.finding import Report, Verdict
-from harness.render import json_report
+from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK, USAGE
+from faultclock.cli.replay_at import of_finding
+from faultclock.errors import InputError
+from faultclock.model.finding import Report, Verdict
+from faultclock.render import json_report
 from tests.cli.command_line import faultclock
 from tests.gate.drawn import SCENARIOS, finding, report_of, run
 
@@ -89,14 +89,14 @@ def test_what_is_overdue_is_put_off_by_name_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("baseline", "update", "k.yaml", "f.json", *DAY), "1 new entry, and nothing is said of"),
+        (("baseline", "update", "k.yaml", "f.json", *DAY), "1 new entry, without a reason"),
         (
             ("baseline", "update", "k.yaml", "f.json", "--reason", "r"),
             "a new entry needs --owner and --expires, too",
         ),
         (
             ("baseline", "update", "k.yaml", "f.json", *WORDS, "--today", "2028-01-01"),
-            "the last day 2027-03-31 is over already",
+            "the last day 2027-03-31 is over: today is",
         ),
         (
             ("baseline", "update", "k.yaml", "f.json", *WORDS, "--owner", " "),
@@ -107,15 +107,15 @@ def test_what_is_overdue_is_put_off_by_name_only(tmp_path: Path) -> None:
         (("baseline", "check", "bad.yaml", "f.json"), "bad.yaml:1:1: the key `model` is missing"),
         (("baseline", "check", "other.yaml", "f.json"), "is about the subject other"),
         (("baseline", "check", "k.yaml", "bad.yaml"), "no such file"),
-        (("baseline", "check", "other.yaml", "bad.yaml"), "bad.yaml: this is no JSON"),
+        (("baseline", "check", "other.yaml", "bad.yaml"), "bad.yaml: this is not JSON"),
         (("baseline", "check", "other.yaml", "f.json", "--today", "soon"), "'soon' is no day"),
         (("merge", "f.json", "./f.json"), "./f.json is there twice"),
         (("merge", "f.json", "p.json"), "f/one was run in f.json and in p.json"),
         (("diff", "-", "-"), "standard input can be only one"),
         (("diff", "f.json", "none.json"), "none.json: there is no such file"),
         ((*RUN, "--today", "2027-01-01"), "--today goes with --baseline"),
-        ((*RUN, "--shard", "3/2"), "'3/2' is no part of a whole"),
-        ((*RUN, "--shard", "0/2"), "'0/2' is no part of a whole"),
+        ((*RUN, "--shard", "3/2"), "'3/2' is not a part of a whole"),
+        ((*RUN, "--shard", "0/2"), "'0/2' is not a part of a whole"),
         (
             (*RUN, "--baseline", "other.yaml"),
             "other.yaml: this baseline is about the subject other",
@@ -199,7 +199,8 @@ def test_parts_of_a_run_are_joined_to_the_same_bytes(
     """Beside one baseline they come to one gate; an empty part is not green by itself."""
     monkeypatch.chdir(tmp_path)
     selected = ("run", "rate-limits/retry-after-zero", "rate-limits/retry-after-integer")
-    options = ("--subject", "mini-ignores-retry-after", "--inline", "-q", "--jobs", "1")
+    options = ("--subject", "mini-ignores-retry-after", "--model", "stud-cli")
+    options += ("--inline", "-q", "--jobs", "1")
     assert faultclock(*selected, *options, "--json", "whole.json").exit_code == NONCONFORMING
     codes = [
         faultclock(*selected, *options, "--shard", f"{number}/3", "--json", f"{number}.json")

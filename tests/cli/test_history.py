@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.history_text import lines_of
-from harness.history.reading import read_history
-from harness.history.store import HistoryStore
-from harness.model.exploration import Reached
-from harness.model.finding import Verdict
-from harness.model.token import coordinates_of
+from faultclock.cli.history_text import lines_of
+from faultclock.history.reading import read_history
+from faultclock.history.store import HistoryStore
+from faultclock.model.exploration import Reached
+from faultclock.model.finding import Verdict
+from faultclock.model.token import coordinates_of
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 from tests.cli.test_run import ADAPTER, ONE
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_history_is_wrong_usage(tmp_path: Path) -> None:
     ):
         result = faultclock(*words)
         assert result.exit_code == 2
-        assert "this is no history of Faultclock" in result.stderr
+        assert "this is not a history of Faultclock" in result.stderr
 
 
 def test_help_teaches_with_examples() -> None:

@@ -13,16 +13,17 @@ import pytest
 from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner
 
-from harness.cli import init, placing
-from harness.load.config import find_config
-from harness.render.scaffold import CLIENTS
+from faultclock.cli import init, placing
+from faultclock.load.config import find_config
+from faultclock.render.scaffold import CLIENTS
 from tests.cli.command_line import faultclock
 from tests.cli.scaffolds import ROLES, SUMMARY
 
 JOBS = {"github": ".github/workflows/faultclock.yml", "gitlab": ".gitlab-ci.yml"}
-#: The first scenario is a 429 with two seconds to wait: who has no retries does not survive it, and
-#: no plain tool, store or extension does all that its contract asks.
-CONFORMING = {"openai", "openai-sync", "anthropic", "anthropic-sync", "runtime"}
+#: The first scenario of a client is a 429 with two seconds to wait: one without retries gets a
+#: warning. The first one of a store is a power failure, and a plain store loses a session in it.
+WARNED = {"google-genai", "httpx2", "requests", "own"}
+FAILING = {"session-store"}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -47,8 +48,9 @@ def test_each_scaffold_runs_as_its_job_runs_it(tmp_path: Path) -> None:
     codes = {name: tuple(result) for name, result in json.loads(done.stdout).items()}
     assert set(codes) == {*CLIENTS, *ROLES}
     for name, (code, output) in codes.items():
-        assert code == (0 if name in CONFORMING else 1), (name, output)
-        assert ": 1 run, 1 " in output, (name, output)
+        verdict = "fail" if name in FAILING else "warning" if name in WARNED else "pass"
+        assert code == (1 if name in FAILING else 0), (name, output)
+        assert f": 1 run, 1 {verdict} " in output, (name, output)
         written = {path.name for path in (tmp_path / name).glob("reports/*")}
         assert {"faultclock.html", "faultclock.xml"} <= written, name
     assert "own/limited-for-two-seconds" in (tmp_path / "own" / SUMMARY).read_text()
@@ -120,7 +122,7 @@ def test_a_pyproject_keeps_every_byte_and_its_mode(tmp_path: Path, before: bytes
     assert after.startswith(before)
     assert after.count(b"\r\n") == (after.count(b"\n") if b"\r\n" in before else 0)
     tables = tomllib.loads(after.decode())
-    assert tables["tool"].pop("faultclock")["model"] == "stud-cli"
+    assert tables["tool"].pop("faultclock")["model"] == "common"
     assert (tables | ({} if tables["tool"] else {"tool": None})).items() >= tomllib.loads(
         before.decode()
     ).items()
@@ -187,11 +189,11 @@ def test_what_is_not_installed_is_the_next_step(
     assert "urllib" in (tmp_path / "bare/conformance/adapter.py").read_text()
 
 
-@pytest.mark.parametrize("number", range(2, 6))
+@pytest.mark.parametrize("number", range(1, 5))
 def test_what_fails_in_the_middle_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """What is opened first is pyproject.toml, to read it; each after it is written to."""
+    """Three new files, and at last pyproject.toml, which is there: none is opened but to write."""
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\n')
     was = files(tmp_path)
     opened = []
@@ -239,3 +241,16 @@ def test_an_append_that_comes_up_short_is_taken_back(
     with pytest.raises(placing.InputError, match="the disk is full"):
         placing.add_all(tmp_path, new, appended=(path, Short()))  # type: ignore[arg-type]
     assert files(tmp_path) == {"pyproject.toml": b"a = 1\n"}
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_configuration_that_never_ends_is_refused(tmp_path: Path, kind: str) -> None:
+    """A pipe or a link to a device where the file should be."""
+    path = tmp_path / "pyproject.toml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/full")
+    result = faultclock("init", str(tmp_path))
+    assert result.exit_code == 2, result.output
+    assert "this is a folder or a device, not a file" in result.stderr

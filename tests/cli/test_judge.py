@@ -81,7 +81,7 @@ def test_a_report_names_no_absolute_path(folder: Path) -> None:
 
 def test_a_model_beside_the_map_is_found_again(folder: Path) -> None:
     """By the map, and by the command that is named once more."""
-    from harness.load.resources import error_models_root
+    from faultclock.load.resources import error_models_root
 
     model = (error_models_root() / "afk.yaml").read_text("utf-8")
     (folder / "ours.yaml").write_text(model, encoding="utf-8")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.options import parse_readings, require_subject
-from harness.errors import InputError
+from faultclock.cli.options import parse_readings, require_subject
+from faultclock.errors import InputError
 from tests.cli.command_line import faultclock
 
 

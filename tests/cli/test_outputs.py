@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.outputs import Outputs
-from harness.cli.report_options import FORMATS, SUMMARY_BYTES_MAX
-from harness.errors import InputError
-from harness.model.finding import Verdict
+from faultclock.cli.outputs import Outputs
+from faultclock.cli.report_options import FORMATS, SUMMARY_BYTES_MAX
+from faultclock.errors import InputError
+from faultclock.model.finding import Verdict
 from tests.cli.reports import finding, run, small_report
 from tests.load.test_trace_file import small_trace
 

@@ -84,6 +84,6 @@ def test_the_command_that_repeats_a_run_names_the_file_of_the_model(folder: Path
     (folder / "acme_agent.py").write_text(AGENT.replace("sleep(3)", "sleep(1)"), encoding="utf-8")
     *words, model = COMMANDS[-1]
     first = faultclock(*words, str(folder / model))
-    (again,) = re.findall(r"once more: faultclock (.*)", first.output)
+    (again,) = re.findall(r"reproduce: faultclock (.*)", first.output)
     assert "--model acme.yaml" in again
     assert faultclock(*again.split()).exit_code == first.exit_code == 1

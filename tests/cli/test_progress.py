@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from harness.cli.progress import progress
-from harness.model.finding import Verdict
+from faultclock.cli.progress import progress
+from faultclock.model.finding import Verdict
 from tests.cli.reports import run
 
 

@@ -15,14 +15,14 @@ import vcr
 import yaml
 from click.testing import Result
 
-from harness.cli.import_ import dialect_or_none
-from harness.cli.record import _slug
-from harness.load.scenario import checked_scenario
-from harness.load.yaml_file import parse_document
-from harness.model.trace import Trace
-from harness.recordings.importing import import_recording
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.cli.import_ import dialect_or_none
+from faultclock.cli.record import _slug
+from faultclock.load.scenario import checked_scenario
+from faultclock.load.yaml_file import parse_document
+from faultclock.model.trace import Trace
+from faultclock.recordings.importing import import_recording
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 from tests.cli.command_line import faultclock
 from tests.record.recorded import CHUNK_MS, KEY, PERSON, PROGRAM, THINK_MS, python, served
 
@@ -227,6 +227,8 @@ def test_importing_the_cassette_gives_the_same_scenario(clients: Recorded) -> No
         str(clients.cassette),
         family="recorded",
         dialects=dialect_or_none,
+        # What is recorded is named by its program; what is imported, by its digest as well.
+        slug=clients.scenario.stem,
     )
     (written,) = again.scenarios
     assert written.text == clients.scenario.read_text("utf-8")

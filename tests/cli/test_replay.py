@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.model.trace import SubjectInfo, Trace
-from harness.run.compare import differences, other_circumstances
+from faultclock.model.trace import SubjectInfo, Trace
+from faultclock.run.compare import differences, other_circumstances
 from tests.oracle.trace_builder import TraceBuilder
 
 LINE = '{"actor":"network","at_ns":5,"kind":"net.sent","payload":{"n":[1,2]},"seq":3}\n'

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.load.resources import scenarios_root
-from harness.model.tape import Tape
-from harness.model.token import coordinates_of, token_of
+from faultclock.load.resources import scenarios_root
+from faultclock.model.tape import Tape
+from faultclock.model.token import coordinates_of, token_of
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 
@@ -50,7 +50,7 @@ def test_a_finding_of_a_report_is_run_again_twice_and_judged(found: Path) -> Non
     assert len(digests) == 2
     assert len(set(digests)) == 1
     assert "identical: both runs are the same, byte for byte" in done.stdout
-    assert "✗ fail against stud-cli" in done.stdout
+    assert "✗ fail against common" in done.stdout
     assert name in done.stdout
     (trace,) = found.glob("traces/**/*.jsonl")
     assert f"written: {trace.relative_to(found)}" in done.stdout
@@ -62,7 +62,7 @@ def test_a_token_leads_to_the_same_run_of_another_subject(found: Path) -> None:
     _, token = first(found / "shipped.json")
     other = process(found, "replay", token, "--subject", "reference")
     assert other.returncode == 0, other.stdout + other.stderr
-    assert "✓ pass against stud-cli" in other.stdout
+    assert "✓ pass against common" in other.stdout
 
 
 def test_a_token_may_be_longer_than_the_name_of_a_file(found: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_token_may_be_longer_than_the_name_of_a_file(found: Path) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
     assert "identical: both runs are the same" in done.stdout
     assert "another course: 100 choices on the tape did not come up" in done.stdout
-    assert "✓ pass against stud-cli" in done.stdout
+    assert "✓ pass against common" in done.stdout
 
 
 def test_a_scenario_of_ones_own_is_named_by_its_report_or_by_hand(found: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_scenario_of_ones_own_is_named_by_its_report_or_by_hand(found: Path) -
     assert process(found, "replay", token, "--scenario", "own.yaml").returncode == 1
     wrong = faultclock("replay", token, "--scenario", ONE)
     assert wrong.exit_code == 2
-    assert f"the file holds {ONE}, and mine/one is to be run" in wrong.output
+    assert f"the file holds {ONE}, but mine/one was asked for" in wrong.output
 
 
 def test_a_scenario_that_was_changed_since_is_told_and_not_run(found: Path) -> None:
@@ -115,7 +115,7 @@ def test_what_leads_nowhere_is_told_why(found: Path) -> None:
         (("fc9.abc",), "this Faultclock reads those with fc1."),
         (("F-0000000000", "--report", report), "has no finding F-0000000000"),
         (("hello", "--report", report), "'hello' is no id of a finding"),
-        ((name, "--report", str(nothing)), "this is no report"),
+        ((name, "--report", str(nothing)), "this is not a report"),
         ((name, "--report", "no.json"), "no.json"),
         ((name,), f"{name} is a finding, and no file"),
         (("f-0123456789ab",), "say which report has it: --report FILE"),
@@ -130,7 +130,7 @@ def test_what_leads_nowhere_is_told_why(found: Path) -> None:
 
 def test_a_subject_that_is_not_shipped_has_to_be_named(found: Path) -> None:
     """A token holds its id, and no path."""
-    from harness.model.token import coordinates_of, token_of
+    from faultclock.model.token import coordinates_of, token_of
 
     _, token = first(found / "shipped.json")
     where = coordinates_of(token).model_copy(update={"subject": "mine"})

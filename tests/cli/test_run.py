@@ -22,7 +22,7 @@ ADAPTER = """\
 import http.client
 import json
 
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 
 @provider_adapter
@@ -46,7 +46,7 @@ def test_a_subject_that_conforms_exits_with_0(tmp_path: Path) -> None:
     done = process(tmp_path, "run", ONE, "--subject", "reference")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{ONE}  ✓ pass" in done.stdout
-    assert "✓ reference against stud-cli: 1 run, 1 pass" in done.stdout
+    assert "✓ reference against common: 1 run, 1 pass" in done.stdout
     assert done.stderr == ""
 
 
@@ -55,9 +55,9 @@ def test_a_subject_that_does_not_conform_exits_with_1_and_the_way_back(tmp_path:
     done = process(tmp_path, "run", ONE, "--subject", "mini-ignores-retry-after")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "✗ fail" in done.stdout
-    assert "backoff.retry-after: " in done.stdout
-    (command,) = [line for line in done.stdout.splitlines() if "once more: " in line]
-    words = shlex.split(command.partition("once more: ")[2])
+    assert "retries.floor: " in done.stdout
+    (command,) = [line for line in done.stdout.splitlines() if "reproduce: " in line]
+    words = shlex.split(command.partition("reproduce: ")[2])
     again = process(tmp_path, *words[1:])
     assert again.returncode == 1
     assert [line for line in again.stdout.splitlines() if ONE in line][:1] == [
@@ -127,44 +127,51 @@ def test_a_scenario_of_ones_own_is_run_again_by_its_path(tmp_path: Path) -> None
     (tmp_path / "mine.yaml").write_text(
         "id: mine/one\ntitle: A title\nwhy: A reason\nprovider:\n  faults:\n"
         "    - id: limited\n      when: {attempts: 1}\n"
-        "      then: {kind: http_error, status: 429, error: rate_limit_exceeded}\n"
+        "      then:\n"
+        "        {kind: http_error, status: 429, error: rate_limit_exceeded,"
+        " headers: {retry-after: '7'}}\n"
     )
-    done = process(tmp_path, "run", "mine.yaml", "--subject", "mini-matches-nothing")
+    subject = "mini-common-ignores-retry-after"
+    done = process(tmp_path, "run", "mine.yaml", "--subject", subject)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "once more: faultclock run mine.yaml --subject mini-matches-nothing" in done.stdout
+    assert f"reproduce: faultclock run mine.yaml --subject {subject}" in done.stdout
 
 
 def test_inline_and_parallel_runs_say_the_same(tmp_path: Path) -> None:
-    """How runs are spread over processes is not part of the result."""
+    """How runs are spread over processes is not part of the result, but that they shared one is."""
     reports = []
     for options in (("--inline", "--jobs", "1"), ("--jobs", "2"), ("--jobs", "1")):
         selected = (ONE, "rate-limits/five-failures-then-ok", "--subject", "reference")
         done = process(tmp_path, "run", *selected, "--json", "-", *options)
         assert done.returncode == 0, done.stderr
         reports.append(done.stdout)
-    assert reports[0] == reports[1] == reports[2]
+    inline = '"inline":true,'
+    assert reports[0].count(inline) == 1
+    assert reports[0].replace(inline, "") == reports[1] == reports[2]
 
 
 def test_doctor_makes_a_healthy_call(tmp_path: Path) -> None:
     """What it finds is said of the subject, not of a scenario."""
     done = process(tmp_path, "doctor", "--subject", "reference")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "✓ healthy call 'plain': returned" in done.stdout
+    assert "✓ tried: a plain answer: it returns" in done.stdout
     (tmp_path / "mine.py").write_text(ADAPTER)
     done = process(tmp_path, "doctor", "mine.py:subject")
     assert done.returncode == 1
-    assert "✗ it ignores request.stream" in done.stdout
+    assert "it ignores request.stream" in done.stdout
 
 
 def test_an_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
     """The reports of a run that did not end are not there at all."""
     words = ("run", "--subject", "reference", "--seeds", "2000", "--html", "r.html")
     child = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", *words, "--jobs", "1", "--trace-dir", "t"],
+        [sys.executable, "-m", "faultclock.cli", *words, "--jobs", "1", "--trace-dir", "t"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         stderr=subprocess.PIPE,
         text=True,
+        # A build server may have started these tests with the signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline_s = time.monotonic() + 60
     while not list(tmp_path.glob("t/*/*.jsonl")) and time.monotonic() < deadline_s:
@@ -181,7 +188,7 @@ def test_an_interrupt_leaves_no_half_written_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("run",), "no subject: say whose error handling to test"),
+        (("run",), "no subject: name the code whose error handling is tested"),
         (("run", "rate-limit", "--subject", "reference"), "did you mean 'rate-limits'"),
         (("run", "--subject", "reference", "--model", "stud"), "unknown error model 'stud'"),
         (("run", "--subject", "reference", "--reading", "x"), "is not SWITCH=OPTION"),
@@ -240,3 +247,16 @@ def test_what_cannot_be_played_for_a_subject_is_told_in_every_output(tmp_path: P
     assert passed_over["scenario"] == "own/foreign"
     assert passed_over["because"].startswith(because)
     assert because in (tmp_path / "report.html").read_text()
+
+
+def test_what_a_subject_writes_is_shown_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    """With its run, its virtual time and its source; in the report it is in any case."""
+    printing = ADAPTER.replace("    '''One", "    print('\\x1b[31mhello')\n    '''One")
+    (tmp_path / "mine.py").write_text(printing)
+    words = ("run", ONE, "--subject", "mine.py:subject", "--json", "report.json")
+    silent = process(tmp_path, *words)
+    assert "hello" not in silent.stdout.partition("output ")[0] + silent.stderr
+    (run,) = json.loads((tmp_path / "report.json").read_text())["runs"]
+    assert [line["text"] for line in run["notes"]["output"]] == ["\x1b[31mhello"]
+    shown = process(tmp_path, *words, "--show-output", "-q")
+    assert f"{ONE} seed 0 | 0 s stdout: \\x1b[31mhello\n" in shown.stdout

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.load.resources import scenarios_root
+from faultclock.load.resources import scenarios_root
 from tests.cli.command_line import faultclock
 
 
@@ -20,6 +20,7 @@ from tests.cli.command_line import faultclock
         ("config", "configuration"),
         ("report", "report"),
         ("exploration", "exploration"),
+        ("trace", "trace"),
     ],
 )
 def test_the_schema_is_json_and_nothing_else(what: str, title: str) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.cli.selection import crashed_at, fitting, of_variant, playable, without_root
-from harness.errors import InputError, UnknownNameError
-from harness.load.scenario import LoadedScenario
-from harness.model.scenario import Scenario
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.binding import Binding, provider_adapter
+from faultclock.cli.selection import crashed_at, fitting, of_variant, playable, without_root
+from faultclock.errors import InputError, UnknownNameError
+from faultclock.load.scenario import LoadedScenario
+from faultclock.model.scenario import Scenario
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.binding import Binding, provider_adapter
 
 
 def loaded(id_: str, role: str = "runtime", **changes: Any) -> LoadedScenario:
@@ -136,3 +136,15 @@ def test_one_that_is_named_itself_must_be_playable() -> None:
     for selector in ("limits/other", "limits"):
         with pytest.raises(InputError, match="the subject speaks openai-chat"):
             playable(found, (selector,), adapter())
+
+
+def test_files_that_are_named_one_by_one_are_chosen_as_those_of_a_folder_are() -> None:
+    """A shell makes names of a pattern: one in another dialect stops no run of the others."""
+    found = (
+        loaded("limits/one", "provider_adapter"),
+        loaded("limits/other", "provider_adapter", provider={"dialect": "http-json"}),
+    )
+    chosen, others = playable(found, ("limits/one", "limits/other"), adapter())
+    assert (chosen, others) == playable(found, ("limits",), adapter())
+    assert ids(chosen) == ["limits/one"]
+    assert [item.scenario for item in others] == ["limits/other"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.serve import told
+from faultclock.cli.serve import told
 from tests.cli.command_line import faultclock
 from tests.live.programs import ASK, command
 
@@ -59,7 +59,8 @@ def test_a_program_that_does_not_wait_fails_exactly_that(
 ) -> None:
     """A wait that was too short is a finding in real time, too."""
     monkeypatch.setenv("WAIT_S", "0.01")
-    result = faultclock("serve", limited, "--json", "-", "-q", "--", *command(ASK))
+    words = ("--model", "stud-cli", "--json", "-", "-q")
+    result = faultclock("serve", limited, *words, "--", *command(ASK))
     assert result.exit_code == 1, result.output
     report = json.loads(result.stdout)
     (run,) = report["runs"]
@@ -78,7 +79,8 @@ def test_what_a_program_prints_can_be_its_reply(limited: str, tmp_path: Path) ->
     assert "Recorded in real time" in page
     assert "asker" in page
     lying = ASK.replace('json.load(answer)["choices"][0]["message"]["content"]', '"Hi."')
-    result = faultclock("serve", limited, "--reply-from-stdout", "--", *command(lying))
+    words = ("--model", "stud-cli", "--reply-from-stdout")
+    result = faultclock("serve", limited, *words, "--", *command(lying))
     assert result.exit_code == 1
     assert "swallow.silent" in result.stdout
 

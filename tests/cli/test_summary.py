@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 
 import pytest
 
-from harness.cli.summary import rows_of, write_summary
-from harness.model.finding import CrossingReport, Report, Verdict
+from faultclock.cli.grouping import by_scenario
+from faultclock.cli.summary import write_summary
+from faultclock.model.finding import CrossingReport, PassedOver, Report, Verdict
 from tests.cli.reports import finding, run, small_report
 
 SHORT = finding(Verdict.FAIL, expected="5 s", observed="4.75 s")
@@ -36,7 +38,7 @@ def test_a_scenario_is_one_row_over_all_its_seeds() -> None:
         run(Verdict.FAIL, VAGUE, SHORT, seed=1, virtual_ns=7_000_000_000),
         run(Verdict.PASS, scenario="mine/two"),
     )
-    first, second = rows_of(report)
+    first, second = by_scenario(report).rows
     assert first.cells == (
         "mine/one ×2",
         "✗ fail",
@@ -66,7 +68,7 @@ def test_the_plain_text_is_aligned_and_ends_with_what_to_do() -> None:
     assert lines[0].index("verdict") == lines[1].index("✓ pass") == lines[2].index("✗ fail")
     assert "✗ s against stud-cli: 2 runs, 1 fail, 1 pass (10 s of virtual time in 0.5 s)" in lines
     assert "  written: r.html" in lines
-    assert "  once more: faultclock run mine/one --subject s --seed 0" in lines
+    assert "  reproduce: faultclock run mine/one --subject s --seed 0" in lines
     assert "\x1b" not in text
 
 
@@ -78,21 +80,84 @@ def test_a_terminal_gets_the_same_facts() -> None:
     assert "inconclusive is no pass" in text
 
 
-@pytest.mark.parametrize("columns", [60, 100, 200])
-def test_a_narrow_terminal_cuts_only_the_finding(
-    monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    """Which scenario, and what became of it, is the least that a row says."""
+LONG = finding(
+    Verdict.FAIL,
+    observed=" ".join(f"observed-{number}" for number in range(20)),
+    expected=" ".join(f"expected-{number}" for number in range(20)),
+)
+
+
+def shown_at(monkeypatch: pytest.MonkeyPatch, columns: int, report: Report) -> list[str]:
+    """Return the lines on a terminal of so many columns, without its colours."""
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
+    return re.sub("\x1b\\[[0-9;]*m", "", summary(report, Terminal())).splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_a_finding_keeps_its_words_on_every_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """What was observed and what was expected is wrapped, never cut, and no line is too long."""
     name = "rate-limits/a-scenario-with-a-long-name"
-    long = finding(Verdict.FAIL, observed="x" * 300, expected="y")
-    report = small_report(run(Verdict.FAIL, long, scenario=name), run(Verdict.PASS))
-    text = summary(report, Terminal())
-    text = re.sub("\x1b\\[[0-9;]*m", "", text)
-    (line,) = [line for line in text.splitlines() if name in line]
+    replay = f"faultclock run {name} --subject path/to/client.py:ask --model common --seed 0"
+    failed = run(Verdict.FAIL, LONG, scenario=name, replay=replay)
+    lines = shown_at(monkeypatch, columns, small_report(failed, run(Verdict.PASS)))
+    text = "\n".join(lines)
+    assert max(map(len, lines)) <= columns
+    assert all(
+        f"{kind}-{number}" in text for kind in ("observed", "expected") for number in range(20)
+    )
+    (line,) = [line for line in lines if name in line and "fail" in line]
     assert "✗ fail" in line
-    assert len(line) <= columns
+
+
+def test_a_narrow_terminal_shows_the_finding_of_a_single_scenario_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It stands in full below the table."""
+    found = finding(Verdict.FAIL, observed="waited 4.75 s", expected="5 s")
+    lines = shown_at(monkeypatch, 80, small_report(run(Verdict.FAIL, found)))
+    assert [line for line in lines if "waited 4.75 s" in line] == ["      observed   waited 4.75 s"]
+
+
+def test_a_command_that_is_wrapped_can_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell reads the lines as the one command that they are."""
+    replay = "faultclock run mine/one --subject 'my files/client.py:ask' --model common --seed 0"
+    lines = shown_at(monkeypatch, 60, small_report(run(Verdict.FAIL, SHORT, replay=replay)))
+    first = next(place for place, line in enumerate(lines) if "reproduce: " in line)
+    last = next(place for place in range(first, len(lines)) if not lines[place].endswith("\\"))
+    pasted = "\n".join(lines[first : last + 1]).partition("reproduce: ")[2]
+    assert last > first
+    # To a shell, a backslash at the end of a line takes the line break away.
+    assert shlex.split(pasted.replace("\\\n", "")) == shlex.split(replay)
+
+
+def test_a_file_gets_one_line_for_each_scenario_and_for_the_command() -> None:
+    """What is searched with grep is not wrapped, whatever COLUMNS says."""
+    report = small_report(run(Verdict.FAIL, LONG), run(Verdict.PASS, scenario="mine/two"))
+    (line,) = [line for line in summary(report, io.StringIO()).splitlines() if "mine/one  " in line]
+    assert "observed-19" in line
+    assert "expected-19" in line
+
+
+def test_a_name_that_is_wider_than_the_terminal_stays_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is on a line of its own, to be copied."""
+    name = f"mine/{'long-' * 12}name"
+    lines = shown_at(monkeypatch, 60, small_report(run(Verdict.PASS, scenario=name)))
+    assert f"  {name}" in lines
+
+
+def test_what_many_scenarios_were_passed_over_for_is_said_once() -> None:
+    """A report that was cut short stays readable, and names some of what is missing."""
+    left = tuple(PassedOver(scenario=f"mine/{n}", because="it was stopped") for n in range(9))
+    report = small_report(run(Verdict.PASS)).model_copy(update={"passed_over": left})
+    text = summary(report, io.StringIO())
+    assert "  passed over, not run: 9 scenarios" in text
+    assert text.count("it was stopped") == 1
+    assert "mine/0, mine/1, mine/2 and 6 more" in text
 
 
 def test_a_single_scenario_is_told_in_full_and_many_are_not() -> None:
@@ -108,7 +173,7 @@ def test_a_single_scenario_is_told_in_full_and_many_are_not() -> None:
 def test_a_pass_says_no_more_than_needed() -> None:
     """There is nothing to run again."""
     text = summary(small_report(), io.StringIO())
-    assert "once more" not in text
+    assert "reproduce" not in text
 
 
 def test_quiet_leaves_the_totals() -> None:

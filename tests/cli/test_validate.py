@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.load.resources import error_models_root, scenarios_root
+from faultclock.load.resources import error_models_root, scenarios_root
 from tests.cli.command_line import faultclock
 
 GOOD = "id: mine/one\ntitle: A title\nwhy: A reason\n"
@@ -74,3 +74,22 @@ def test_a_scenario_for_a_model_that_is_not_shipped_says_so(tmp_path: Path) -> N
     result = faultclock("validate", str(tmp_path / "a.yaml"))
     assert result.exit_code == 0
     assert result.stdout.endswith("mine/one, for an error model of your own: akf\n")
+
+
+def test_what_a_run_would_refuse_to_play_is_refused_here_at_its_place(tmp_path: Path) -> None:
+    """One function decides for both, so a file that is right here is right in a run."""
+    path = tmp_path / "page.yaml"
+    path.write_text(
+        GOOD + "provider:\n  payloads:\n"
+        "    page: {status: 502, source: made up, text: a page, content_type: text/html}\n"
+        "  faults:\n"
+        "    - {id: f, when: {attempts: 1}, then: {kind: ok_with_error_body, error: page}}\n"
+        "    - id: g\n"
+        "      when: {attempts: 2}\n"
+        "      then: {kind: stream_error, error: page, after_chunks: 1}\n"
+    )
+    words = "fault 'g': the payload 'page' has no error object"
+    result = faultclock("validate", str(path))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"{path}:11:13: {words}")
+    assert words in faultclock("run", str(path), "--subject", "reference").stderr

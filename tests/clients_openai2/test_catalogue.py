@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.subjects.registry import catalog, load_subject
+from faultclock.subjects.registry import catalog, load_subject
 from tests.subjects.test_registry import ELSEWHERE
 
 

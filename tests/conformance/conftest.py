@@ -12,17 +12,17 @@ from functools import cache
 
 import pytest
 
-from harness.conformance.appraisal import appraise
-from harness.conformance.evidence import Gathered, gather
-from harness.load.error_model import load_error_model
-from harness.load.requirement_set import model_digest
-from harness.load.scenario import find_scenarios
-from harness.model.conformance import Appraisal, LevelName, RequirementSet
-from harness.model.error_model import ErrorModel
-from harness.model.scenario import Role
-from harness.model.trace import Trace
-from harness.run.prepare import prepare
-from harness.sim.patches import installed
+from faultclock.conformance.appraisal import appraise
+from faultclock.conformance.evidence import Gathered, gather
+from faultclock.load.error_model import load_error_model
+from faultclock.load.requirement_set import model_digest
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.conformance import Appraisal, LevelName, RequirementSet
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.scenario import Role
+from faultclock.model.trace import Trace
+from faultclock.run.prepare import prepare
+from faultclock.sim.patches import installed
 from tests.conformance.freeze import role_set_of
 
 #: A limit that is heeded, one whose waits spread over 16 seeds, and one that is never retried.

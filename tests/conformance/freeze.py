@@ -22,10 +22,10 @@ from typing import Any
 
 import yaml
 
-from harness.conformance.appraisal import appraise
-from harness.conformance.evidence import gather
-from harness.load.error_model import load_error_model, model_ids
-from harness.load.requirement_set import (
+from faultclock.conformance.appraisal import appraise
+from faultclock.conformance.evidence import gather
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.load.requirement_set import (
     load_requirement_set,
     model_digest,
     requirement_digest,
@@ -33,9 +33,9 @@ from harness.load.requirement_set import (
     set_digest,
     set_ids,
 )
-from harness.load.resources import requirement_sets_root
-from harness.load.scenario import LoadedScenario, find_scenarios
-from harness.model.conformance import (
+from faultclock.load.resources import requirement_sets_root
+from faultclock.load.scenario import LoadedScenario, find_scenarios
+from faultclock.model.conformance import (
     Hardening,
     PastSet,
     RequirementSet,
@@ -43,16 +43,16 @@ from harness.model.conformance import (
     SetRequirement,
     SetScenario,
 )
-from harness.model.error_model import ErrorModel, Requirement
-from harness.model.finding import Finding, Report, Verdict
-from harness.model.scenario import Role, Scenario
-from harness.model.trace import SubjectInfo, Trace
-from harness.oracle.judge import Judge, judge_seeds
-from harness.run.execute import seal
-from harness.run.prepare import prepare
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.binding import Binding
-from harness.subjects.registry import catalog
+from faultclock.model.error_model import ErrorModel, Requirement
+from faultclock.model.finding import Finding, Report, Verdict
+from faultclock.model.scenario import Role, Scenario
+from faultclock.model.trace import SubjectInfo, Trace
+from faultclock.oracle.judge import Judge, judge_seeds
+from faultclock.run.execute import seal
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import catalog
 
 __all__ = ["facts_of", "references_of", "role_set_of", "scenarios_for", "successor"]
 

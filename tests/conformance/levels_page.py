@@ -9,8 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from harness.load.requirement_set import load_requirement_set, set_ids
-from harness.model.conformance import RoleSet
+from faultclock.load.requirement_set import load_requirement_set, set_ids
+from faultclock.model.conformance import RoleSet
 
 __all__ = ["BEGINS", "ENDS", "PAGE", "table"]
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.conformance.appraisal import appraise
-from harness.conformance.evidence import Gathered
-from harness.conformance.hardened import hardened_objections
-from harness.conformance.obligations import obligation_objections, obligations_of
-from harness.conformance.selection import role_set
-from harness.errors import InputError
-from harness.load.error_model import load_error_model
-from harness.model.conformance import LEVELS, Appraisal, LevelName, Objection, RequirementSet
-from harness.model.evidence import Evidence, Explored, Judged
-from harness.model.exploration import Coordinates, FailureGroup, Unsteady
-from harness.model.finding import Finding, PassedOver, Report, Verdict
+from faultclock.conformance.appraisal import appraise
+from faultclock.conformance.evidence import Gathered
+from faultclock.conformance.hardened import hardened_objections
+from faultclock.conformance.obligations import obligation_objections, obligations_of
+from faultclock.conformance.selection import role_set
+from faultclock.errors import InputError
+from faultclock.load.error_model import load_error_model
+from faultclock.model.conformance import LEVELS, Appraisal, LevelName, Objection, RequirementSet
+from faultclock.model.evidence import Evidence, Explored, Judged
+from faultclock.model.exploration import Coordinates, FailureGroup, Unsteady
+from faultclock.model.finding import Finding, PassedOver, Report, Verdict
 from tests.conformance.conftest import SCENARIOS, Level
 
 

@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.conformance.appraisal import appraise
-from harness.conformance.doubles import doubles_of
-from harness.conformance.evidence import gather
-from harness.conformance.obligations import obligation_objections, obligations_of
-from harness.conformance.selection import select
-from harness.errors import InputError
-from harness.load.error_model import load_error_model
-from harness.model.conformance import Appraisal, LevelName, RequirementSet, SetRequirement
-from harness.model.error_model import ErrorModel
-from harness.model.evidence import Double
-from harness.model.finding import Verdict
-from harness.run.prepare import healthy_scenario, prepare
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.conformance.appraisal import appraise
+from faultclock.conformance.doubles import doubles_of
+from faultclock.conformance.evidence import gather
+from faultclock.conformance.obligations import obligation_objections, obligations_of
+from faultclock.conformance.selection import select
+from faultclock.errors import InputError
+from faultclock.load.error_model import load_error_model
+from faultclock.model.conformance import Appraisal, LevelName, RequirementSet, SetRequirement
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.evidence import Double
+from faultclock.model.finding import Verdict
+from faultclock.run.healthy import healthy_scenario
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.conformance.conftest import SCENARIOS, Level
 from tests.run.unsteady_subjects import binding_of, of_process_state
 
@@ -223,7 +224,7 @@ def test_a_scenario_that_was_changed_is_refused(model: ErrorModel, small: Requir
         update={"scenarios": (first.model_copy(update={"digest": "0" * 64}), *rest)}
     )
     set_ = small.model_copy(update={"roles": {"provider_adapter": other}})
-    with pytest.raises(InputError, match="is not what it was in the requirement set 1"):
+    with pytest.raises(InputError, match="has changed since the requirement set 1"):
         select(set_, model, "provider_adapter", ("openai-chat",))
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.judging import judged, stored
-from harness.model.conformance import LevelName
-from harness.model.evidence import Judged
-from harness.model.tape import Tape
-from harness.model.trace import Trace, TraceHeader
-from harness.run.execute import seal
+from faultclock.conformance.judging import judged, stored
+from faultclock.model.conformance import LevelName
+from faultclock.model.evidence import Judged
+from faultclock.model.tape import Tape
+from faultclock.model.trace import Trace, TraceHeader
+from faultclock.run.execute import seal
 from tests.conformance.conftest import SCENARIOS, Level
 
 #: The run whose trace is changed.

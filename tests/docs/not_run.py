@@ -11,24 +11,13 @@ _TWO_ENVIRONMENTS = "stands for two environments, of which a test has one"
 
 #: (page, the command as it stands there): why it is not run. Its options are checked all the same.
 NOT_RUN: dict[tuple[str, str], str] = {
-    (
-        "README.md",
-        "faultclock census                          # attempts, waits and errors of real clients",
-    ): "runs every client that is installed; docs/census.md runs a smaller one",
-    ("README.md", "faultclock record -o incident -- python my_script.py"): (
-        "asks the real provider; docs/cassettes.md records a program that asks a served one"
-    ),
-    (
-        "README.md",
-        "faultclock serve rate-limits/retry-after-integer -- node my_client.mjs",
-    ): "stands for a program in any language; docs/serve.md runs one",
     ("docs/cassettes.md", "faultclock record -o incidents -- python agent.py"): (
         "asks the real provider; the same command runs below, against a served one"
     ),
     (
         "docs/census.md",
-        "faultclock census -o reports   # reports/census.json and reports/census.html; "
-        "takes a minute or two",
+        "faultclock census -o reports   # census.json, census.html and a page for each client; "
+        "minutes",
     ): "runs every client that is installed through 107 scenarios; a smaller one runs below",
     ("docs/census.md", "env-a/bin/faultclock census --json first.json"): _TWO_ENVIRONMENTS,
     (
@@ -56,6 +45,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
 
 #: (page, language of the blocks): the test that checks these pieces of a file.
 FRAGMENTS: dict[tuple[str, str], str] = {
+    ("docs/agents.md", "py"): "tests/subjects/test_agents_page.py",
     ("docs/dialects.md", "py"): "tests/architecture/test_dialects_page.py",
     ("docs/dialects.md", "yml"): "tests/architecture/test_dialects_page.py",
     ("docs/ordering.md", "yml"): "tests/oracle/test_ordering_page.py",

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 
-from harness.load.error_model import load_error_model, model_ids
-from harness.load.files import write_text_atomically
-from harness.load.scenario import find_scenarios
-from harness.model.finding import Verdict
-from harness.run.prepare import prepare
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.registry import SubjectEntry
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.load.files import write_text_atomically
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.finding import Report, Verdict
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.registry import SubjectEntry
 from tests.docs.reference_checks import (
     REFERENCE,
     Finding,
@@ -23,12 +23,13 @@ from tests.docs.reference_checks import (
     checks_pages,
     shown_by,
     stored_finding,
+    without_lines,
 )
 from tests.docs.reference_cli import cli_page
 from tests.docs.reference_models import model_page, models_page
 from tests.docs.reference_scenario import scenario_page
 
-__all__ = ["finding_of", "main", "pages"]
+__all__ = ["finding_of", "main", "pages", "report_of"]
 
 
 def pages(finding: Finding = stored_finding) -> dict[str, str]:
@@ -42,22 +43,27 @@ def pages(finding: Finding = stored_finding) -> dict[str, str]:
     }
 
 
-def finding_of(entry: SubjectEntry) -> tuple[str, str]:
-    """Run a miniature in the scenario that shows it: what was expected, and what observed."""
-    (found,) = find_scenarios((shown_by(entry),))
+def report_of(entry: SubjectEntry, *, by: str, scenario: str) -> Report:
+    """Run a miniature in a scenario, and judge it by a model."""
+    (found,) = find_scenarios((scenario,))
     request = SuiteRequest(
         scenarios=(found.scenario,),
         binding=prepare(entry.id),
         subject_spec=entry.id,
-        model=load_error_model(entry.model),
+        model=load_error_model(by),
         wall_limit_s=5.0,
         confirm=False,
     )
-    report = run_suite(request)
+    return run_suite(request)
+
+
+def finding_of(entry: SubjectEntry) -> tuple[str, str]:
+    """Run a miniature in the scenario that shows it: what was expected, and what observed."""
+    report = report_of(entry, by=entry.model, scenario=shown_by(entry))
     every = [*report.seeds_findings, *(item for run in report.runs for item in run.findings)]
     good = (Verdict.PASS, Verdict.NOT_APPLICABLE)
     first = next(item for item in every if item.check == entry.fails and item.verdict not in good)
-    return first.expected or "", first.observed or ""
+    return without_lines(first.expected or ""), without_lines(first.observed or "")
 
 
 def main(words: list[str]) -> None:

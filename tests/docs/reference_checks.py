@@ -11,14 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from harness.load.error_model import load_error_model, model_ids
-from harness.oracle.judge import CheckInfo, check_infos
-from harness.subjects.registry import SubjectEntry, catalog
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.oracle.judge import CheckInfo, check_infos
+from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.architecture.source_tree import PROJECT
-from tests.docs.reference_text import GENERATED, prose
+from tests.docs.reference_text import GENERATED, anchor, prose
 from tests.run.kills import SHOWN_BY
 
-__all__ = ["REFERENCE", "checks_page", "checks_pages", "example_of", "examples", "stored_finding"]
+__all__ = [
+    "BORROWED",
+    "REFERENCE",
+    "checks_page",
+    "checks_pages",
+    "example_of",
+    "examples",
+    "shown_by",
+    "stored_finding",
+    "without_lines",
+]
 
 REFERENCE = PROJECT / "docs" / "reference"
 #: A check that judges by rules of one model alone begins so.
@@ -30,6 +40,14 @@ _ELSEWHERE = {
     "backoff.declared": "It judges logs of other systems, which no subject of ours writes: "
     "`fixtures/foreign-logs` has those that fail it.",
 }
+#: Checks of one model alone that a subject of another model fails by this one as well.
+BORROWED = {
+    ("audience.model", "common"): "mini-afk-exception-in-the-shape",
+    ("audience.user", "common"): "mini-leaks-secret-to-user",
+    ("ordering.nothing-after-the-end", "common"): "mini-retries-after-the-end",
+}
+#: Where a finding names a line of our own code: after a module, or in a traceback.
+_LINES = re.compile(r"(?<=[a-z_]):\d+\b(?!:)|(?<=, line )\d+(?=, in )")
 Finding = Callable[[SubjectEntry], tuple[str, str]]
 
 
@@ -103,6 +121,11 @@ def example_of(entry: SubjectEntry) -> str | None:
     return None
 
 
+def without_lines(text: str) -> str:
+    """Return a finding on one line, without our line numbers: code moves, what it does stays."""
+    return _LINES.sub(lambda match: "" if match[0][0] == ":" else "…", " ".join(text.split()))
+
+
 def stored_finding(entry: SubjectEntry) -> tuple[str, str]:
     """Return what the page says today that was expected and observed; empty if it has nothing."""
     name = example_of(entry)
@@ -120,7 +143,7 @@ def _stored(name: str) -> dict[str, tuple[str, str]]:
         re.MULTILINE | re.DOTALL,
     )
     return {
-        match[1]: (" ".join(match[2].split()), " ".join(match[3].split()))
+        match[1]: (without_lines(match[2]), without_lines(match[3]))
         for match in pattern.finditer(path.read_text("utf-8"))
     }
 
@@ -157,6 +180,15 @@ def _section(check: _Check, model: str | None, finding: Finding) -> list[str]:
         lines += prose(f"{where}: {names}", first="- ", rest="  ")
     lines.append("")
     entry = examples().get((id_, model))
+    if model is not None and (id_, model) in BORROWED:
+        # It is wrong by this model, too, and its finding stands on the page of its own.
+        other = next(item for item in _miniatures() if item.id == BORROWED[id_, model])
+        page = f"checks-{other.model}.md"
+        words = (
+            f"{other.title}: `{other.id}` in `{shown_by(other)}` fails it, as it does by "
+            f"[{other.model}]({page}#{anchor(id_)})."
+        )
+        return [*lines, *prose(words), ""]
     if entry is None:
         return [*lines, *prose(_ELSEWHERE[id_]), ""]
     expected, observed = finding(entry)

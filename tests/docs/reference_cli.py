@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from harness.cli.app import app
+from faultclock.cli.app import app
 from tests.docs.reference_text import GENERATED, cell, code, prose, table
 
 __all__ = ["cli_page"]

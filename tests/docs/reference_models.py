@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
-from harness.load.error_model import load_error_model, model_ids
-from harness.model.error_model import ErrorModel
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.model.error_model import ErrorModel
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
 __all__ = ["model_page", "models_page"]
+
+_ADDRESS = r"https?://[^\s,;]*[^\s,;.)]"
+#: `owner/name#number`, and no part of an address.
+_BUG = r"(?<![/\w])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*#\d+"
 
 
 def models_page() -> str:
@@ -34,8 +39,9 @@ def models_page() -> str:
         GENERATED,
         "",
         *prose(
-            "The documents that are carried, with the number of their sentences. What a model is "
-            "made of and how to write one stands in [Error models](../error-models.md)."
+            "The neutral model `common`, which judges where no model is named, and the documents "
+            "that are carried, with the number of their sentences. What a model is made of and how "
+            "to write one stands in [Error models](../error-models.md)."
         ),
         "",
         *table(
@@ -57,6 +63,9 @@ def model_page(id_: str) -> str:
         *prose(
             f"{source.title}: {source.document} of {source.system}, read on {source.read_on}; "
             f"revision {model.revision}."
+            if model.is_of_a_document
+            else f"{model.title}, in our own words; the sources were read on {source.read_on}; "
+            f"revision {model.revision}."
         ),
         "",
         "## Requirements",
@@ -64,6 +73,8 @@ def model_page(id_: str) -> str:
         *_requirements(model),
         "",
     ]
+    if any(item.harm is not None for item in model.requirements):
+        lines += ["## Harm, remedy and sources", "", *_harms(model)]
     if model.switches:
         lines += [
             "## Readings",
@@ -88,11 +99,35 @@ def _requirements(model: ErrorModel) -> list[str]:
             if item.checks
             else f"excluded: {cell(item.excluded or '')}"
         )
-        said = "" if item.wording == "quoted" else " (paraphrased)"
+        said = " (paraphrased)" if item.wording == "paraphrased" else ""
         rows.append(
             (code(item.id), item.level, cell(item.place), cell(item.sentence) + said, judged)
         )
     return table(("id", "level", "place", "sentence", "judged by"), rows)
+
+
+def _harms(model: ErrorModel) -> list[str]:
+    lines = []
+    for item in model.requirements:
+        if item.harm is None:
+            continue
+        lines += [f"### {item.id}", ""]
+        lines += [*prose(f"**{str(item.harm).capitalize()}.** {_plain(item.does)}"), ""]
+        lines += [*prose(f"What usually mends it: {_plain(item.change)}"), "", "Sources:", ""]
+        for source in item.sources:
+            lines += prose(_linked(source), first="- ", rest="  ")
+        lines.append("")
+    return lines
+
+
+def _linked(source: str) -> str:
+    """Return a source with its addresses as links, and its bugs (`owner/name#1`) as well."""
+    linked = re.sub(_ADDRESS, lambda found: f"<{found[0]}>", source)
+    return re.sub(
+        _BUG,
+        lambda found: f"<https://github.com/{found[0].replace('#', '/issues/')}>",
+        linked,
+    )
 
 
 def _page_of(check: str, model: str) -> str:

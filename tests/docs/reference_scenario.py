@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness.load.schema import scenario_schema
+from faultclock.load.schema import scenario_schema
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
 __all__ = ["meanings", "scenario_page"]

@@ -27,7 +27,7 @@ __all__ = ["Ended", "Session"]
 #: Until a server has printed what is shown of it; after that a person is out of patience.
 _PATIENCE_S = 20.0
 #: What is forked where that is possible; for a shell there are scripts of these names.
-_PROGRAMS = {"faultclock": " -m harness.cli", "pytest": " -m pytest", "python": ""}
+_PROGRAMS = {"faultclock": " -m faultclock.cli", "pytest": " -m pytest", "python": ""}
 _NEEDS_A_SHELL = re.compile(r"[|&;<>()$`\"'\\*?#~\[\]{}]|^\w+=")
 _COMMENT = re.compile(r"\s+# .*$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")

@@ -11,7 +11,7 @@ import tomllib
 
 import click
 
-from harness.cli.app import app
+from faultclock.cli.app import app
 from tests.architecture.source_tree import PROJECT
 
 __all__ = ["problem_of", "stands_for_itself"]

@@ -84,7 +84,7 @@ def test_a_session_goes_on_from_command_to_command(server: Server, tmp_path: Pat
         "```console\n$ mkdir inner\n$ cd inner\n$ export WORD=said\n"
         "$ echo $WORD > file.txt  # for later\n$ cat fi….txt\nsaid\n"
         "$ faultclock validate file.txt 2>/dev/null\n$ echo $?\n2\n"
-        "$ faultclock list models | grep -c 'Readings'\n…\n```\n"
+        "$ faultclock list models --long | grep -c 'Readings'\n…\n```\n"
     )
     followed = follow(read_page("made-up.md", text), Session(tmp_path, server))
     assert followed.problems == []

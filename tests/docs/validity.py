@@ -13,12 +13,12 @@ from typing import Any
 import jsonschema
 import yaml
 
-from harness.cli.app import app
-from harness.load.payloads import load_payloads
-from harness.load.scenario import load_scenario
-from harness.model.fault import HttpError, OkWithErrorBody, StreamError
-from harness.model.scenario import DEFAULT_DIALECT
-from harness.subjects.registry import load_subject
+from faultclock.cli.app import app
+from faultclock.load.payloads import load_payloads
+from faultclock.load.scenario import load_scenario
+from faultclock.model.fault import HttpError, OkWithErrorBody, StreamError
+from faultclock.model.scenario import DEFAULT_DIALECT
+from faultclock.subjects.registry import load_subject
 from tests.docs.page import Block, PageError
 
 __all__ = ["CHECKED", "check_snippet"]

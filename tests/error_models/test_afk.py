@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.error_model import load_error_model
+from faultclock.load.error_model import load_error_model
+from faultclock.oracle.signals import Signal, classify
+from faultclock.subjects.reference_agents import afk_kinds
+from faultclock.subjects.stud import AttemptError
 
 MODEL = load_error_model("afk")
 
@@ -189,3 +192,30 @@ def test_special_signals_stand_before_general_ones() -> None:
         ("in-band-invalid-request-by-type", "in-band-unknown"),
     ):
         assert order.index(special) < order.index(general)
+
+
+@pytest.mark.parametrize(
+    ("reading", "missing", "other"),
+    [
+        ("named", ("Terminal", "InvalidRequest"), None),
+        ("unmapped", None, None),
+        ("invalid-request", ("Terminal", "InvalidRequest"), ("Terminal", "InvalidRequest")),
+    ],
+)
+def test_a_missing_model_is_the_example_of_an_invalid_request(
+    reading: str, missing: tuple[str, str] | None, other: tuple[str, str] | None
+) -> None:
+    """By default where the error says so, with a 404 or inside of a good answer."""
+    model = load_error_model("afk", {"missing-model": reading})
+    gone = Signal(kind="http_error", status=404, error_code="model_not_found")
+    assert classify(model, gone).pair == missing
+    inside = Signal(kind="error_body", error_code="model_not_found")
+    assert classify(model, inside).pair == (None if reading == "unmapped" else missing)
+    assert classify(model, Signal(kind="http_error", status=404)).pair == other
+
+
+def test_the_reference_reads_a_missing_model_likewise() -> None:
+    """And leaves any other 404 without a category."""
+    gone = AttemptError("http_error", "no", status=404, provider_code="model_not_found")
+    assert afk_kinds.of_attempt(gone) == ("Terminal", "InvalidRequest")
+    assert afk_kinds.of_attempt(AttemptError("http_error", "no", status=404)) is None

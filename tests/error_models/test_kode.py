@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel, SignalRule
-from harness.model.ordering import EventPattern, OrderingRule, resolved
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel, SignalRule
+from faultclock.model.ordering import EventPattern, OrderingRule, resolved
 
 MODEL = load_error_model("kode-sdk")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.duration import SECOND_NS
-from harness.model.error_model import ErrorModel, SignalRule
-from harness.model.failure_rules import Consequence, TellingRule, covers
+from faultclock.fakes.dialects import dialect_named
+from faultclock.load.error_model import load_error_model
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.error_model import ErrorModel, SignalRule
+from faultclock.model.failure_rules import Consequence, TellingRule, covers
+from faultclock.oracle.signals import Signal, classify
 
 MODEL = load_error_model("error-matrix")
 CURRENT = load_error_model("error-matrix", {"outcomes": "current"})
@@ -211,4 +214,43 @@ def _consequence(pair: str, role: str = "coder") -> Consequence:
         if covers(rule.applies_to, (class_name, code))
         and rule.where.get("node.role", role) == role
         and "node.strict" not in rule.where
+    )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        (
+            "gemini-generate-content",
+            {
+                "code": 400,
+                "message": "API key not valid.",
+                "status": "INVALID_ARGUMENT",
+                "details": [{"reason": "API_KEY_INVALID", "domain": "googleapis.com"}],
+            },
+        ),
+        ("openai-compatible", "Incorrect API key provided: na***ys."),
+    ],
+    ids=["Google", "xAI"],
+)
+def test_a_wrong_key_that_comes_with_a_400_is_an_auth_error(dialect: str, body: object) -> None:
+    """Its row says 401, 403 or an invalid token, and those providers say the last of these."""
+    facts = dialect_named(dialect).error_facts({"error": body})
+    assert facts is not None
+    code = facts["code"]
+    told = Signal(
+        kind="http_error",
+        status=400,
+        error_code=None if code is None else str(code),
+        error_type=facts["type"],
+        means=facts["means"],
+    )
+    assert classify(load_error_model("error-matrix"), told).pair == (
+        "provider",
+        "provider_auth_error",
+    )
+    other = replace(told, means=None)
+    assert classify(load_error_model("error-matrix"), other).pair == (
+        "provider",
+        "provider_runtime_error",
     )

@@ -6,9 +6,9 @@ from typing import Literal
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.oracle.signals import Signal, classify
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.signals import Signal, classify
 
 MODEL = load_error_model("relavium")
 
@@ -109,6 +109,22 @@ def test_a_key_that_is_refused_is_auth_although_its_type_says_otherwise() -> Non
     """The document lists 401 and 403 by number."""
     signal = Signal(kind="http_error", status=401, error_type="invalid_request_error")
     assert classify(MODEL, signal).pair == ("llm", "auth")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("type_", ["api_error", "overloaded_error", "rate_limit_error"])
+def test_a_refused_key_is_auth_by_the_document_and_what_its_type_says_by_the_code(
+    status: int, type_: str
+) -> None:
+    """The document and the system's code disagree, so it is a reading."""
+    signal = Signal(kind="http_error", status=status, error_type=type_)
+    assert classify(MODEL, signal).pair == ("llm", "auth")
+    assert classify(MODEL, signal).disposition == "terminal"
+    by_type = load_error_model("relavium", {"auth-status": "type"})
+    other = "rate_limit" if type_ == "rate_limit_error" else "overloaded"
+    assert classify(by_type, signal).pair == ("llm", other)
+    plain = Signal(kind="http_error", status=status, error_type="invalid_request_error")
+    assert classify(by_type, plain).pair == ("llm", "auth")
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from harness.load.error_model import load_error_model
+from faultclock.load.error_model import load_error_model
+from faultclock.oracle.signals import Signal, classify
+from faultclock.subjects.stud import AttemptError
+from faultclock.subjects.stud import classify as stud_classify
 
 MODEL = load_error_model("stud-cli")
 
@@ -86,3 +91,26 @@ def test_what_reaches_a_provider_adapter_is_classified_before_the_general_rule()
         ("in-band-refused", "in-band-unknown"),
     ):
         assert order.index(special) < order.index(general)
+
+
+@pytest.mark.parametrize("kind", ["http_error", "error_body", "stream_error"])
+@pytest.mark.parametrize(
+    ("code", "type_"),
+    [
+        ("context_length_exceeded", "invalid_request_error"),
+        (None, "TOO_MANY_TOKENS"),
+        ("400", "too_many_prompt_tokens"),
+    ],
+    ids=["OpenAI", "Cohere", "Perplexity"],
+)
+def test_a_prompt_that_does_not_fit_is_the_context_window_in_any_words(
+    kind: Literal["http_error", "error_body", "stream_error"], code: str | None, type_: str
+) -> None:
+    """As each provider says it, and as the reference reads it."""
+    status = 400 if kind == "http_error" else None
+    wanted = ("ProviderCapability", "ContextWindowTooSmall")
+    signal = Signal(kind=kind, status=status, error_code=code, error_type=type_)
+    seen = classify(load_error_model("stud-cli"), signal)
+    assert (seen.pair, seen.disposition) == (wanted, "terminal")
+    failure = AttemptError(kind, "no", status=status, provider_code=code, provider_type=type_)
+    assert stud_classify(failure) == wanted

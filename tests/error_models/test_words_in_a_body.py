@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.oracle.signals import Signal, classify
-from harness.subjects import stud
-from harness.subjects.reference_agents import afk_kinds, matrix_wire, relavium_errors
-from harness.subjects.stud import AttemptError
+from faultclock.load.error_model import load_error_model
+from faultclock.oracle.signals import Signal, classify
+from faultclock.subjects import stud
+from faultclock.subjects.reference_agents import afk_kinds, matrix_wire, relavium_errors
+from faultclock.subjects.stud import AttemptError
 
 IN_A_BODY = {"error_body", "stream_error"}
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.finding import Verdict
-from harness.run.prepare import prepare
-from harness.run.spoken import cannot_be_said
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.race_miniatures import RACE_MINIATURES
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.finding import Verdict
+from faultclock.run.prepare import prepare
+from faultclock.run.spoken import cannot_be_said
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.race_miniatures import RACE_MINIATURES
 
 __all__ = ["main"]
 

@@ -13,24 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.explore.artefacts import Artefacts, Origin, artefacts, run_command
-from harness.explore.fingerprint import marks_of
-from harness.explore.shrink import Smallest, own_scenario, shrink
-from harness.load.scenario import (
+from faultclock.explore.artefacts import Artefacts, Origin, artefacts, run_command
+from faultclock.explore.fingerprint import marks_of
+from faultclock.explore.shrink import Smallest, own_scenario, shrink
+from faultclock.load.scenario import (
     checked_scenario,
     find_scenarios,
     load_scenario,
     shipped_scenarios,
 )
-from harness.load.yaml_file import parse_document
-from harness.model.error_model import ErrorModel
-from harness.model.exploration import FailureMark, Shrunk, Size
-from harness.model.finding import Finding, Verdict
-from harness.model.scenario import Scenario
-from harness.model.tape import Tape
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.load.yaml_file import parse_document
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.exploration import FailureMark, Shrunk, Size
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import Tape
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario, small
 
 ROOT = Path(__file__).parents[2]

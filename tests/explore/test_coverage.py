@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.explore.coverage import Tally, reached_by
-from harness.model.error_model import ErrorModel
-from harness.model.exploration import Reached
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.explore.coverage import Tally, reached_by
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.exploration import Reached
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import limited, small
 
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.explore.divergence import AFTER, BEFORE, FROM_IT_ON, divergence
-from harness.explore.facts import facts_of
-from harness.load.scenario import find_scenarios
-from harness.model.exploration import Divergence
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.tape import Chance, Schedule
-from harness.model.trace import (
+from faultclock.explore.divergence import AFTER, BEFORE, FROM_IT_ON, divergence
+from faultclock.explore.facts import facts_of
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.exploration import Divergence
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.tape import Chance, Schedule
+from faultclock.model.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,
@@ -25,8 +25,8 @@ from harness.model.trace import (
     TraceHeader,
     trace_digest,
 )
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 
 SCENARIO = Scenario(id="tests/parts", title="Parts", why="For a test.")
 #: (milliseconds, kind, payload).

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from harness.errors import InputError
-from harness.explore.drawing import SCHEDULES, Drawing, planned
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.tape import BLANK, FIFO
-from harness.model.varied import choices_at, varied
+from faultclock.errors import InputError
+from faultclock.explore.drawing import SCHEDULES, Drawing, planned
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.tape import BLANK, FIFO
+from faultclock.model.varied import choices_at, varied
 from tests.explore.worlds import varying
 from tests.run.conftest import small
 

@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
-from harness.explore.engine import ExploreRequest, Interrupted, explore
-from harness.explore.trial import rerun
-from harness.model.error_model import ErrorModel
-from harness.model.exploration import Exploration, Reached, Tried
-from harness.model.finding import Verdict
-from harness.model.scenario import scenario_digest
-from harness.model.token import coordinates_of
-from harness.subjects.binding import Binding
+from faultclock.errors import InputError
+from faultclock.explore.engine import ExploreRequest, Interrupted, explore
+from faultclock.explore.trial import rerun
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.exploration import Exploration, Reached, Tried
+from faultclock.model.finding import Verdict
+from faultclock.model.scenario import scenario_digest
+from faultclock.model.token import coordinates_of
+from faultclock.run import confirm
+from faultclock.subjects.binding import Binding
 from tests.explore.worlds import deadly, varying
 from tests.run.conftest import limited, small
 from tests.run.unsteady_subjects import binding_of, of_process_state
@@ -267,6 +268,22 @@ def test_what_is_not_the_same_twice_is_no_failure_of_the_subject(model: ErrorMod
     assert not exploration.groups
     assert exploration.verdict is Verdict.INCONCLUSIVE
     assert exploration.unsteady[0].differs_at is not None
+
+
+def test_a_pass_that_is_not_the_same_twice_is_none(
+    model: ErrorModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those that pass, a share is made once more: here all of them."""
+    scenario = small(provider=limited(retry_after="2"))
+    # Less than a check can tell, and another byte all the same.
+    state = of_process_state(ends_at=99)
+    drifting = binding_of("drifting", lambda: state() / 1e7, inline=True)
+    request = asked(model, drifting, scenarios=(scenario,), runs=4)
+    for share, unsteady in ((0.0, 0), (1.0, 3)):
+        monkeypatch.setattr(confirm, "_SHARE", share)
+        exploration = explore(request)
+        assert len(exploration.unsteady) == unsteady
+        assert exploration.verdict is (Verdict.INCONCLUSIVE if unsteady else Verdict.PASS)
 
 
 def test_run_1_is_the_scenario_as_it_is_written(serial: Exploration) -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.errors import InternalError
-from harness.explore import followup
-from harness.explore.engine import ExploreRequest, explore
-from harness.explore.followup import Followed, FollowUp, follow_up
-from harness.model.error_model import ErrorModel
-from harness.model.exploration import Exploration
-from harness.subjects.binding import Binding
+from faultclock.errors import InternalError
+from faultclock.explore import followup
+from faultclock.explore.engine import ExploreRequest, explore
+from faultclock.explore.followup import Followed, FollowUp, follow_up
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.exploration import Exploration
+from faultclock.subjects.binding import Binding
 from tests.explore.worlds import varying
 
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness.explore.drawing import Drawing
-from harness.load.error_model import load_error_model
-from harness.model.finding import Verdict
-from harness.model.scenario import Scenario
-from harness.model.tape import BLANK, Chance, Tape
-from harness.model.varied import varied
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
-from harness.subjects.race_miniatures import RACE_MINIATURES
-from harness.subjects.registry import catalog
+from faultclock.explore.drawing import Drawing
+from faultclock.load.error_model import load_error_model
+from faultclock.model.finding import Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import BLANK, Chance, Tape
+from faultclock.model.varied import varied
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.race_miniatures import RACE_MINIATURES
+from faultclock.subjects.registry import catalog
 from tests.run.conftest import shipped_scenario
 
 #: What is right where a miniature is wrong.

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.explore.ladders import duration_rungs, number_rungs, range_rungs, seed_rungs
-from harness.explore.reduction_words import choice_words
-from harness.explore.reductions import Reductions, reductions_of
-from harness.explore.shrink import own_scenario
-from harness.explore.sizes import size_of
-from harness.load.scenario import find_scenarios, shipped_scenarios
-from harness.model.duration import parse_duration
-from harness.model.exploration import Size
-from harness.model.fault import AttemptRange, Trigger
-from harness.model.scenario import Scenario
-from harness.model.tape import Tape
-from harness.model.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader
+from faultclock.explore.ladders import duration_rungs, number_rungs, range_rungs, seed_rungs
+from faultclock.explore.reduction_words import choice_words
+from faultclock.explore.reductions import Reductions, reductions_of
+from faultclock.explore.shrink import own_scenario
+from faultclock.explore.sizes import size_of
+from faultclock.load.scenario import find_scenarios, shipped_scenarios
+from faultclock.model.duration import parse_duration
+from faultclock.model.exploration import Size
+from faultclock.model.fault import AttemptRange, Trigger
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import Tape
+from faultclock.model.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader
 from tests.run.conftest import small
 
 _TAPE = Tape.of(

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.finding import Verdict
-from harness.model.tape import PLAIN, Chance, Schedule, Tape
-from harness.model.varied import varied
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.load.error_model import load_error_model
+from faultclock.model.finding import Verdict
+from faultclock.model.tape import PLAIN, Chance, Schedule, Tape
+from faultclock.model.varied import varied
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario
 
 #: Cancelled at the very start of the turn.

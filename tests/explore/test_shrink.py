@@ -14,23 +14,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import ProviderRequest, provider_adapter
-from harness.errors import InternalError
-from harness.explore.fingerprint import marks_of
-from harness.explore.search import States, least, steps_down
-from harness.explore.shrink import Smallest, shrink
-from harness.load.error_model import load_error_model
-from harness.model.exploration import Shrunk
-from harness.model.finding import Verdict, verdict_of
-from harness.model.mishap import CrashRule
-from harness.model.scenario import Scenario
-from harness.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule
-from harness.model.trace import Trace
-from harness.model.trigger import EventTrigger
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
-from harness.subjects.registry import load_subject
+from faultclock import ProviderRequest, provider_adapter
+from faultclock.errors import InternalError
+from faultclock.explore.fingerprint import marks_of
+from faultclock.explore.search import States, least, steps_down
+from faultclock.explore.shrink import Smallest, shrink
+from faultclock.load.error_model import load_error_model
+from faultclock.model.exploration import Shrunk
+from faultclock.model.finding import Verdict, verdict_of
+from faultclock.model.mishap import CrashRule
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule
+from faultclock.model.trace import Trace
+from faultclock.model.trigger import EventTrigger
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import load_subject
 from tests.run.conftest import shipped_scenario, small
 
 _MIXED = Schedule(kind="random", seed=3)
@@ -310,7 +310,7 @@ def test_a_run_that_becomes_endless_on_the_way_is_cut_and_no_candidate(
         lengths.append(len(trace.events))
         return trace
 
-    monkeypatch.setattr("harness.explore.shrink.run_one", counted)
+    monkeypatch.setattr("faultclock.explore.shrink.run_one", counted)
     scenario = small(
         provider={"faults": [{"id": "broken", "when": {"attempts": 1}, "then": _HTTP_500}]},
         limits={"virtual_time": "20m"},
@@ -353,7 +353,7 @@ def test_what_cannot_be_made_again_is_not_made_smaller(bound: Callable[[str], Bi
 
 
 _ELSEWHERE = """
-from harness.run.prepare import prepare
+from faultclock.run.prepare import prepare
 from tests.explore import test_shrink as here
 subject = prepare("mini-ignores-retry-after")
 found = here._shrunk(here._bloated(), subject, here._MIXED)

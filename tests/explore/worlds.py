@@ -7,9 +7,9 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from harness.model.scenario import Scenario
-from harness.subjects.binding import provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.model.scenario import Scenario
+from faultclock.subjects.binding import provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import limited, small
 
 __all__ = ["deadly", "varying"]

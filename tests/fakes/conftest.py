@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from harness.fakes.provider import FakeProvider
-from harness.fakes.providers import FakeProviders, ProvidersState
-from harness.load.payloads import load_payloads
-from harness.model.fault import FaultRule
-from harness.model.scenario import ProviderScript, Scenario
+from faultclock.fakes.provider import FakeProvider
+from faultclock.fakes.providers import FakeProviders, ProvidersState
+from faultclock.load.payloads import load_payloads
+from faultclock.model.fault import FaultRule
+from faultclock.model.scenario import ProviderScript, Scenario
 
 
 class _RigCall:

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.fakes.interactors import FakeInteractor, InteractorState
-from harness.model.interaction_script import InteractorScript
-from harness.model.port_values import InteractionAnswer, InteractionRequest
-from harness.sim.context import CALL_ID
-from harness.sim.world import World
+from faultclock.fakes.interactors import FakeInteractor, InteractorState
+from faultclock.model.interaction_script import InteractorScript
+from faultclock.model.port_values import InteractionAnswer, InteractionRequest
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.world import World
 
 __all__ = ["SECOND", "Desk", "request", "script"]
 

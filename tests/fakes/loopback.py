@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from harness.fakes.provider import FakeProvider
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript
+from faultclock.fakes.provider import FakeProvider
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript
 
 __all__ = ["LoopbackProvider"]
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from harness.fakes.store import FakeStore, WriteCrash, WriteMoment
-from harness.fakes.stored_session import StoreState
-from harness.model.port_values import Slot
-from harness.model.store_script import StoreScript
-from harness.model.typed_error import TypedError
-from harness.sim.context import CALL_ID
-from harness.sim.ending import Ending
-from harness.sim.world import World
+from faultclock.fakes.store import FakeStore, WriteCrash, WriteMoment
+from faultclock.fakes.stored_session import StoreState
+from faultclock.model.port_values import Slot
+from faultclock.model.store_script import StoreScript
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.ending import Ending
+from faultclock.sim.world import World
 
 __all__ = [
     "Life",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.buckets import UNIT, Bucket
-from harness.model.duration import SECOND_NS
+from faultclock.fakes.buckets import UNIT, Bucket
+from faultclock.model.duration import SECOND_NS
 
 SIZES = st.integers(1, 5_000)
 STEPS = st.lists(st.tuples(st.integers(0, 90 * SECOND_NS), st.integers(1, 6_000)), max_size=40)

@@ -17,9 +17,9 @@ import openai
 import pytest
 import vcr
 
-from harness.load.payloads import load_payloads
-from harness.load.resources import fixtures_root
-from harness.model.scenario import ProviderScript
+from faultclock.load.payloads import load_payloads
+from faultclock.load.resources import fixtures_root
+from faultclock.model.scenario import ProviderScript
 from tests.fakes.loopback import LoopbackProvider
 
 FOLDER = fixtures_root() / "cassettes" / "openai-chat"

@@ -10,10 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from harness.errors import InternalError
-from harness.fakes.answer import Answer
-from harness.fakes.delivery import Body, End, ErrorEvent, Fire, Start, Step, Tempo, Wait, steps_of
-from harness.model.fault import Fault
+from faultclock.errors import InternalError
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.delivery import (
+    Body,
+    End,
+    ErrorEvent,
+    Fire,
+    Start,
+    Step,
+    Tempo,
+    Wait,
+    steps_of,
+)
+from faultclock.model.fault import Fault
 
 TEMPO = Tempo(think_ns=100, chunk_interval_ns=20)
 PLAIN = Answer(status=200, headers=(), chunks=(b'{"a": "bcd"}',), finish_reason="stop", text="bcd")

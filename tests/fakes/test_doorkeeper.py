@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UnknownNameError
-from harness.fakes.accounts import Refused
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Asked, Exchange, Meter, RateStanding
-from harness.fakes.dialects import dialect_named, dialect_names
-from harness.fakes.doorkeeper import cost_of, key_digest
-from harness.fakes.provider import FakeProvider, ProviderState
-from harness.fakes.providers import ProvidersState
-from harness.fakes.refusal_words import truthful
-from harness.load.payloads import load_payloads
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.payload import ErrorPayload
-from harness.model.provider_limits import Overload, RequestLimit, TokenLimit
-from harness.model.scenario import FallbackProvider, ProviderScript
+from faultclock.errors import UnknownNameError
+from faultclock.fakes.accounts import Refused
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.dialect import Asked, Exchange, Meter, RateStanding
+from faultclock.fakes.dialects import dialect_named, dialect_names
+from faultclock.fakes.doorkeeper import cost_of, key_digest
+from faultclock.fakes.provider import FakeProvider, ProviderState
+from faultclock.fakes.providers import ProvidersState
+from faultclock.fakes.refusal_words import truthful
+from faultclock.load.payloads import load_payloads
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.provider_limits import Overload, RequestLimit, TokenLimit
+from faultclock.model.scenario import FallbackProvider, ProviderScript
 
 MakeRig = Callable[..., Any]
 MS, S = MILLISECOND_NS, SECOND_NS

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import pytest
 
-from harness.fakes.extensions import FakeExtension, SlotChoice
-from harness.model.port_values import Slot
-from harness.model.session_script import ExtensionScript
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Ending
-from harness.sim.patches import installed
-from harness.sim.world import World
+from faultclock.fakes.extensions import FakeExtension, SlotChoice
+from faultclock.model.port_values import Slot
+from faultclock.model.session_script import ExtensionScript
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Ending
+from faultclock.sim.patches import installed
+from faultclock.sim.world import World
 
 MS = 1_000_000
 STYLES = pytest.mark.parametrize("style", ["async", "sync"])

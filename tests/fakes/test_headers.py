@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.headers import (
+from faultclock.fakes.headers import (
     SCRUBBED,
     http_date,
     is_sendable,
@@ -18,7 +18,7 @@ from harness.fakes.headers import (
     scrubbed,
     scrubbed_url,
 )
-from harness.model.fault import HttpDate
+from faultclock.model.fault import HttpDate
 
 NOON_NS = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000_000
 
@@ -97,6 +97,22 @@ def test_a_gateways_own_header_may_hold_a_secret(name: str) -> None:
 def test_counts_of_tokens_are_no_secrets(name: str) -> None:
     """What the limits are judged by has to stay."""
     assert scrubbed({name: "5", "idempotency-key": "x"}) == {name: "5", "idempotency-key": "x"}
+
+
+@pytest.mark.parametrize("name", ["x-my-gateway", "x-tenant", "via"])
+def test_a_header_that_is_not_known_keeps_its_value_to_itself(name: str) -> None:
+    """The password of a gateway may be a word; what the subject is answered is all ours."""
+    assert scrubbed({name: "swordfish"}, sent=True) == {name: SCRUBBED}
+    assert scrubbed({name: "swordfish"}) == {name: "swordfish"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["host", "accept", "content-type", "user-agent", "idempotency-key", "x-stainless-retry-count"],
+)
+def test_what_checks_read_of_a_request_stays(name: str) -> None:
+    """HTTP's own headers, those of SDKs, and what says that a request is a repetition."""
+    assert scrubbed({name: "5"}, sent=True) == {name: "5"}
 
 
 def test_who_asks_is_scrubbed_from_a_url() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.injector import (
+from faultclock.fakes.injector import (
     AnswerShape,
     Connecting,
     InjectorState,
@@ -19,7 +19,7 @@ from harness.fakes.injector import (
     task_of,
     unmet,
 )
-from harness.model.fault import FaultRule
+from faultclock.model.fault import FaultRule
 
 PLAIN = AnswerShape(stream=False, body_bytes=400)
 STREAM = AnswerShape(stream=True, body_bytes=900, chunks=9, chunks_before_finish=8)

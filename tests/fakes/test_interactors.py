@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from harness.fakes.interactors import DEVICE_TOKEN, PASSWORD
-from harness.model.port_values import InteractionAnswer
-from harness.model.secrets import SECRET, without_secrets
-from harness.model.typed_error import TypedError
-from harness.sim.context import CALL_ID, current_call
-from harness.sim.patches import installed
+from faultclock.fakes.interactors import DEVICE_TOKEN, PASSWORD
+from faultclock.model.port_values import InteractionAnswer
+from faultclock.model.secrets import SECRET, without_secrets
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.patches import installed
 from tests.fakes.interaction_desk import SECOND, Desk, request, script
 
 

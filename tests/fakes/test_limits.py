@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.accounts import Arrival, LimitsState, Rules, Ruling
-from harness.fakes.buckets import UNIT
-from harness.fakes.limits import ended, new_life, rule_on
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.provider_limits import Overload, ProviderLimits
+from faultclock.fakes.accounts import Arrival, LimitsState, Rules, Ruling
+from faultclock.fakes.buckets import UNIT
+from faultclock.fakes.limits import ended, new_life, rule_on
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.provider_limits import Overload, ProviderLimits
 
 S = SECOND_NS
 MINUTE = 60 * S

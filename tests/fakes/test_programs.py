@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from harness.fakes.programs import FakePrograms, ProgramsState
-from harness.model.event_kinds import EVENT_KINDS
-from harness.model.program_script import ProgramScript
-from harness.model.secrets import SECRET
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Ending, Limits
-from harness.sim.patches import installed
-from harness.sim.recorder import Fact, Recorder, WatchedRecorder
-from harness.sim.world import World
+from faultclock.fakes.programs import FakePrograms, ProgramsState
+from faultclock.model.events import EVENT_KINDS
+from faultclock.model.program_script import ProgramScript
+from faultclock.model.secrets import SECRET
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Ending, Limits
+from faultclock.sim.patches import installed
+from faultclock.sim.recorder import Fact, Recorder, WatchedRecorder
+from faultclock.sim.world import World
 
 MS = 1_000_000
 PIPE = subprocess.PIPE

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import UnknownNameError
-from harness.fakes.providers import ProvidersState
-from harness.model.scenario import FallbackProvider
-from harness.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
+from faultclock.errors import UnknownNameError
+from faultclock.fakes.providers import ProvidersState
+from faultclock.model.scenario import FallbackProvider
+from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeChain = Callable[..., Any]
 SECOND = "second.example.com"

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.rules import RulesMet, first_for, seal
-from harness.model.fault import AttemptRange
-from harness.model.store_script import StoreRule
-from harness.model.tool_script import ToolRule
+from faultclock.fakes.rules import RulesMet, first_for, seal
+from faultclock.model.fault import AttemptRange
+from faultclock.model.store_script import StoreRule
+from faultclock.model.tool_script import ToolRule
 
 
 class Facts:

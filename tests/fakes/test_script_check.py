@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
-from harness.fakes.provider import FakeProvider
-from harness.load.payloads import load_payloads
-from harness.model.scenario import ProviderScript
+from faultclock.errors import InputError
+from faultclock.fakes.provider import FakeProvider
+from faultclock.load.payloads import load_payloads
+from faultclock.model.scenario import ProviderScript
 
 MakeRig = Callable[..., Any]
 
@@ -47,3 +47,10 @@ def test_an_error_that_cannot_stand_in_a_stream_is_refused_at_once() -> None:
     )
     with pytest.raises(InputError, match="no error object"):
         FakeProvider(script, load_payloads("bedrock-converse"))
+
+
+def test_a_page_with_a_good_status_is_no_refusal(make_rig: MakeRig) -> None:
+    """A limit that refuses with a 200 would refuse nothing."""
+    page = {"status": 200, "text": "Hi.", "content_type": "text/html", "source": "made up"}
+    with pytest.raises(InputError, match="cannot refuse with 'page'"):
+        make_rig(payloads={"page": page}, overload={"percent": 1, "error": "page"})

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.state_machine import FakeStateMachine, NextStep
-from harness.model.session_script import SessionScript
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Kernel
+from faultclock.fakes.state_machine import FakeStateMachine, NextStep
+from faultclock.model.session_script import SessionScript
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Kernel
 
 Verdict = Literal["ok", "retry", "skip", "fail"]
 RETRY = {"attempts_max": 3}
@@ -141,3 +141,11 @@ def test_every_question_is_a_fact() -> None:
         ("act", None, "next", "end", None),
     ]
     assert {(payload["call"], payload["life"]) for payload in payloads} == {("ask/1", 2)}
+
+
+def test_a_tool_whose_name_is_no_text_stands_in_the_trace_as_its_type() -> None:
+    """A runtime may hand over anything, and a trace holds JSON."""
+    kernel = Kernel()
+    machine(kernel).grant_tool("plan", object(), {})  # type: ignore[arg-type]
+    ((*_, payload),) = kernel.recorder.events
+    assert payload["tool"] == "<object>"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness.model.port_values import Slot
-from harness.model.typed_error import TypedError
-from harness.sim.patches import installed
+from faultclock.model.port_values import Slot
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.patches import installed
 from tests.fakes.store_life import (
     Life,
     Step,

@@ -15,10 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from harness.fakes.stored_session import StoreState
-from harness.model.port_values import Slot
-from harness.model.typed_error import TypedError
-from harness.sim.patches import installed
+from faultclock.fakes.stored_session import StoreState
+from faultclock.model.port_values import Slot
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.patches import installed
 from tests.fakes.store_life import (
     Life,
     Step,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sim.patches import installed
-from harness.subjects.ports import CancelSignal
+from faultclock.sim.patches import installed
+from faultclock.subjects.ports import CancelSignal
 from tests.fakes.tool_life import KEY, MS, ONCE, SECOND, Life, fault, script
 
 KINDS = (

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from harness.fakes.tools import ToolsState
-from harness.model.tool_script import ToolScript
-from harness.sim.escapes import SimKilled
-from harness.sim.patches import installed
-from harness.sim.recorder import Fact, WatchedRecorder
-from harness.subjects.ports import CancelSignal
+from faultclock.fakes.tools import ToolsState
+from faultclock.model.tool_script import ToolScript
+from faultclock.sim.escapes import SimKilled
+from faultclock.sim.patches import installed
+from faultclock.sim.recorder import Fact, WatchedRecorder
+from faultclock.subjects.ports import CancelSignal
 from tests.fakes.tool_life import MS, ONCE, SECOND, Life, fault, once, script
 
 

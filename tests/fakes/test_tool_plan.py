@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.tool_plan import ToolCounts, ToolPlan, commit, decide, effect_key, reply_of
-from harness.model.port_values import ToolResult
-from harness.model.tool_script import ToolFault, ToolScript
+from faultclock.fakes.tool_plan import ToolCounts, ToolPlan, commit, decide, effect_key, reply_of
+from faultclock.model.port_values import ToolResult
+from faultclock.model.tool_script import ToolFault, ToolScript
 
 MS = 1_000_000
 KINDS = (

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness.model.port_values import ToolResult
-from harness.model.typed_error import TypedError
-from harness.sim.patches import installed
-from harness.subjects.ports import CancelSignal
+from faultclock.model.port_values import ToolResult
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.patches import installed
+from faultclock.subjects.ports import CancelSignal
 from tests.fakes.tool_life import KEY, MS, ONCE, Life, fault, once, script
 
 

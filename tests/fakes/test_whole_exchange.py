@@ -11,12 +11,12 @@ import httpx2
 import openai
 import pytest
 
-from harness.fakes.provider import FakeProvider
-from harness.model.scenario import ProviderScript
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Limits
-from harness.sim.patches import installed
-from harness.sim.world import World
+from faultclock.fakes.provider import FakeProvider
+from faultclock.model.scenario import ProviderScript
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Limits
+from faultclock.sim.patches import installed
+from faultclock.sim.world import World
 
 Facts = list[tuple[int, str, dict[str, Any]]]
 SECOND = 1_000_000_000

@@ -9,13 +9,13 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
-from harness.fakes.tool_plan import effect_key
-from harness.fakes.tools import FakeTool, ToolsState
-from harness.model.tool_script import ToolScript
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Ending
-from harness.sim.recorder import Recorder
-from harness.sim.world import World
+from faultclock.fakes.tool_plan import effect_key
+from faultclock.fakes.tools import FakeTool, ToolsState
+from faultclock.model.tool_script import ToolScript
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Ending
+from faultclock.sim.recorder import Recorder
+from faultclock.sim.world import World
 
 __all__ = ["KEY", "MS", "ONCE", "SECOND", "Life", "fault", "once", "script"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Ending, Kernel
-from harness.sim.recorder import Fact
-from harness.sim.world import World
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Ending, Kernel
+from faultclock.sim.recorder import Fact
+from faultclock.sim.world import World
 
 __all__ = ["BOTH", "MS", "UsedLife"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness.model.coverage import coverage_status
-from harness.model.finding import (
+from faultclock.model.coverage import Coverage
+from faultclock.model.finding import (
     CheckEntry,
     Finding,
     Report,
@@ -21,8 +21,8 @@ from harness.model.finding import (
     overall,
     verdict_of,
 )
-from harness.model.gate import Baseline, Deviation, included_twice
-from harness.model.trace import SubjectInfo
+from faultclock.model.gate import Baseline, Deviation, included_twice
+from faultclock.model.trace import SubjectInfo
 
 __all__ = [
     "CHECKS",
@@ -184,7 +184,7 @@ def _named(
 
 def _coverage(name: str, findings: Sequence[Finding]) -> RequirementCoverage:
     cited = [item for item in findings if item.requirement == name]
-    status, judged = coverage_status(cited, excluded=False)
+    status, judged = Coverage.of((), cited).status(name, excluded=False)
     return RequirementCoverage(
         id=name, level="MUST", place="p", sentence="s", status=status, judged=judged
     )

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 
-from harness.errors import InputError
-from harness.gate.baseline import gated
-from harness.model.finding import Report, Verdict
-from harness.model.gate import Baseline, Deviation, GateReport
-from harness.model.standing import standing
+from faultclock.errors import InputError
+from faultclock.gate.baseline import gated
+from faultclock.model.finding import PassedOver, Report, Verdict
+from faultclock.model.gate import Baseline, Deviation, GateReport
+from faultclock.model.standing import standing
 from tests.gate.drawn import (
     CHECKS,
     KNOWN,
@@ -52,6 +52,18 @@ def test_a_failure_that_is_named_is_known_whichever_seed_it_has() -> None:
     assert gate.known[0].findings == (runs[0].findings[0].id, runs[1].findings[0].id)
     assert gate.known_ids == set(gate.known[0].findings)
     assert report.verdict is FAIL
+
+
+def test_runs_that_stopped_at_a_known_failure_open_no_gate() -> None:
+    """What would have come after it is not known; a failure that is new shuts the gate anyway."""
+    cut = PassedOver(scenario="f/two", because="the run stopped", stopped=True)
+    report = report_of([run(ONE, finding(FAIL))]).model_copy(update={"passed_over": (cut,)})
+    with pytest.raises(InputError, match=r"is not complete: .* before f/two"):
+        gate_of(report, deviation())
+    assert not gate_of(report).is_open
+    left_out = cut.model_copy(update={"stopped": False})
+    whole = report.model_copy(update={"passed_over": (left_out,)})
+    assert gate_of(whole, deviation()).is_open
 
 
 def test_any_other_failure_is_a_regression() -> None:
@@ -174,7 +186,7 @@ def test_a_baseline_of_something_else_is_refused(field: str, value: str) -> None
 def test_an_entry_that_says_nothing_new_is_refused() -> None:
     """Of two entries for one thing, one would be forgotten."""
     entries = (deviation(requirement="R-1"), deviation())
-    with pytest.raises(InputError, match="entry 1 says nothing that entry 2 does not say"):
+    with pytest.raises(InputError, match="entry 1 repeats entry 2"):
         gate_of(report_of([run(ONE, finding(PASS))]), *entries)
 
 

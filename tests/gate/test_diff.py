@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from harness.errors import InputError
-from harness.gate.diff import difference
-from harness.model.finding import AttemptMark, CallReport, Report, RunReport, Verdict, WaitMark
-from harness.model.report_diff import Fact, ReportDiff
-from harness.model.trace import SubjectInfo
+from faultclock.errors import InputError
+from faultclock.gate.diff import difference
+from faultclock.model.finding import AttemptMark, CallReport, Report, RunReport, Verdict, WaitMark
+from faultclock.model.report_diff import Fact, ReportDiff
+from faultclock.model.trace import SubjectInfo
 from tests.gate.drawn import CHECKS, SCENARIOS, finding, report_of, reports, run
 
 FAIL, PASS, WARN = Verdict.FAIL, Verdict.PASS, Verdict.WARN

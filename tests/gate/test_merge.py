@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import InputError
-from harness.gate.merge import merged
-from harness.model.finding import (
+from faultclock.errors import InputError
+from faultclock.gate.merge import merged
+from faultclock.model.finding import (
     CrossingReport,
     PassedOver,
     Report,
@@ -16,9 +16,9 @@ from harness.model.finding import (
     SourcePlace,
     Verdict,
 )
-from harness.model.trace import SubjectInfo
-from harness.render import json_report
-from harness.run.shards import dealt
+from faultclock.model.trace import SubjectInfo
+from faultclock.render import json_report
+from faultclock.run.shards import dealt
 from tests.gate.drawn import SCENARIOS, finding, report_of, reports, run
 
 ONE, TWO, THREE = SCENARIOS
@@ -119,7 +119,7 @@ def test_a_run_with_two_traces_is_told_before_all_else() -> None:
         ({"shard": Shard(number=3, count=3, selection="e")}, "are not parts of one run"),
         (
             {"passed_over": (PassedOver(scenario="x", because="y"),)},
-            "did not pass over the same scenarios",
+            "skipped different scenarios",
         ),
     ],
 )
@@ -143,3 +143,14 @@ def test_nothing_is_no_whole() -> None:
     """There is no report of it."""
     with pytest.raises(InputError, match="no report"):
         merged({})
+
+
+def test_a_part_that_stopped_at_a_failure_is_named() -> None:
+    """The hint says which option did it."""
+    parts = parts_of(WHOLE, 2)
+    name, first = next(iter(parts.items()))
+    left = PassedOver(scenario="a/2", because="stopped", stopped=True)
+    parts[name] = changed(first, passed_over=(left,))
+    with pytest.raises(InputError, match="stopped at a failure before a/2") as error:
+        merged(parts)
+    assert "--fail-fast" in str(error.value)

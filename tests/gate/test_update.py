@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import InputError
-from harness.gate.baseline import gated
-from harness.gate.update import Update, Words, updated
-from harness.model.finding import Report, Verdict
-from harness.model.gate import Baseline, Deviation, included_twice
+from faultclock.errors import InputError
+from faultclock.gate.baseline import gated
+from faultclock.gate.update import Update, Words, updated
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.gate import Baseline, Deviation, included_twice
 from tests.gate.drawn import (
     CHECKS,
     KNOWN,
@@ -112,14 +112,14 @@ def test_an_overdue_entry_that_was_not_run_is_not_put_off() -> None:
 def test_new_entries_need_words() -> None:
     """A deviation without a reason and somebody who answers for it is a secret."""
     report = report_of([run(SCENARIOS[0], finding(FAIL), finding(FAIL, CHECKS[1]))])
-    with pytest.raises(InputError, match="2 new entries, and nothing is said of them"):
+    with pytest.raises(InputError, match="2 new entries, without a reason"):
         update_of(report, words=None)
 
 
 def test_a_last_day_that_is_over_is_refused() -> None:
     """The gate would be shut by the new entry itself."""
     words = Words(reason="r", owner="o", expires=LATE)
-    with pytest.raises(InputError, match="is over already"):
+    with pytest.raises(InputError, match="is over: today is"):
         update_of(report_of([run(SCENARIOS[0], finding(FAIL))]), words=words)
     today = Words(reason="r", owner="o", expires=TODAY)
     assert update_of(report_of([run(SCENARIOS[0], finding(FAIL))]), words=today).added

@@ -48,7 +48,7 @@ def whole(path: Path) -> int:
 def _command(folder: Path, runs: int, workers: int, *options: str) -> list[str]:
     words = ["explore", _SCENARIO, "--subject", _SUBJECT, "--runs", str(runs), "--no-shrink", "-q"]
     words += ["--workers", str(workers), "--output", str(folder / "out")]
-    return [sys.executable, "-m", "harness.cli", *words, *options]
+    return [sys.executable, "-m", "faultclock.cli", *words, *options]
 
 
 def _environment() -> dict[str, str]:

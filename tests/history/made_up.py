@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from harness.model.exploration import Coordinates, FailureMark, Reached, Tried, Unsteady
-from harness.model.finding import Finding, Verdict
-from harness.model.session import SessionScenario, SessionSettings
-from harness.model.tape import Tape
-from harness.model.trace import SubjectInfo
+from faultclock.model.exploration import Coordinates, FailureMark, Reached, Tried, Unsteady
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.tape import Tape
+from faultclock.model.trace import SubjectInfo
 
 __all__ = ["DIGEST", "ID", "made_up", "outcomes", "settings", "subject", "unsteady"]
 

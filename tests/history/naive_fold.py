@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from harness.history.differences import run_differences, state_differences
-from harness.model.exploration import Tried
-from harness.model.finding import Verdict
-from harness.model.session import SessionSettings
+from faultclock.history.differences import run_differences, state_differences
+from faultclock.model.exploration import Tried
+from faultclock.model.finding import Verdict
+from faultclock.model.session import SessionSettings
 
 __all__ = ["Row", "bugs", "flaky", "flips", "rows_of"]
 

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as trying
 from hypothesis import strategies as st
 
-from harness.history.findings import History
-from harness.history.queries import Wanted
-from harness.history.reading import read_history
-from harness.history.store import HistoryStore
-from harness.model.exploration import Reached, Tried
-from harness.model.finding import Verdict
-from harness.model.session import SessionScenario, SessionSettings
-from harness.model.tape import Tape
+from faultclock.history.findings import History
+from faultclock.history.queries import Wanted
+from faultclock.history.reading import read_history
+from faultclock.history.store import HistoryStore
+from faultclock.model.exploration import Reached, Tried
+from faultclock.model.finding import Verdict
+from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.tape import Tape
 from tests.history import naive_fold
 from tests.history.made_up import DIGEST, ID, made_up, settings, subject, unsteady
 

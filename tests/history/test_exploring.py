@@ -7,13 +7,13 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.explore.engine import ExploreRequest, explore
-from harness.history.session import Session
-from harness.history.store import HistoryStore
-from harness.model.error_model import ErrorModel
-from harness.model.scenario import scenario_digest
-from harness.model.session import SessionScenario, SessionSettings
-from harness.subjects.binding import Binding
+from faultclock.explore.engine import ExploreRequest, explore
+from faultclock.history.session import Session
+from faultclock.history.store import HistoryStore
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.scenario import scenario_digest
+from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.subjects.binding import Binding
 from tests.explore.worlds import varying
 from tests.history.killing import whole
 from tests.run.conftest import _patched, bound, model

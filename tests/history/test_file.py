@@ -6,15 +6,16 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.history.file import opened_to_write
-from harness.history.reading import read_history
-from harness.history.schema import VERSION
-from harness.history.store import HistoryStore
+from faultclock.errors import InputError
+from faultclock.history.file import move_aside, opened_to_write
+from faultclock.history.reading import read_history
+from faultclock.history.schema import VERSION
+from faultclock.history.store import HistoryStore
 from tests.history.made_up import outcomes, settings
 
 #: Nobody, on every Linux.
@@ -50,9 +51,113 @@ def damaged(path: Path) -> None:
     path.write_bytes(content[:100] + bytes(len(content) // 2) + content[100 + len(content) // 2 :])
 
 
+def changed(*statements: str) -> Callable[[Path], None]:
+    """Return what writes a history and then has statements change it, past our own code."""
+
+    def make(path: Path) -> None:
+        with HistoryStore(path) as store:
+            store.begin(settings()).record(outcomes(1, 3))
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return make
+
+
+_ENTRY = "UPDATE sqlite_schema SET sql = replace(sql, 'verdict TEXT', 'verdikt TEXT')"
+#: What is wrong in the file, to the words about it. All of it is found by reading.
+DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "version 0": (changed("PRAGMA user_version = 0"), "a part of it cannot be read"),
+    "no runs": (
+        changed("DROP TABLE evidence", "DROP TABLE run"),
+        "its table `run` has no column `id`",
+    ),
+    "a column": (
+        changed("PRAGMA writable_schema = ON", _ENTRY),
+        "its table `run` has no column `verdict`",
+    ),
+    "no UTF-8": (
+        changed("UPDATE session SET started_at = CAST(x'ff41' AS TEXT)"),
+        "a part of it cannot be read",
+    ),
+    "settings": (changed("UPDATE session SET settings = '{}'"), "it holds values that Faultclock"),
+    "no JSON": (changed("UPDATE session SET settings = '{'"), "it holds values that Faultclock"),
+    "a name list": (
+        changed("UPDATE run SET verdict = 'FAIL', fingerprints = '[' WHERE number = 2"),
+        "it holds values that Faultclock never writes (JSONDecodeError)",
+    ),
+    "orphans": (
+        changed("PRAGMA foreign_keys = OFF", "DELETE FROM session"),
+        "refers to rows that are not there",
+    ),
+    "types": (
+        changed(
+            "PRAGMA writable_schema = ON",
+            "PRAGMA ignore_check_constraints = ON",
+            "UPDATE run SET unsteady = 7",
+        ),
+        "CHECK constraint failed in run",
+    ),
+}
+
+
+def schema_overwritten(path: Path) -> None:
+    """Write a history, and bytes that are no UTF-8 over the text of a table."""
+    changed("PRAGMA journal_mode = DELETE")(path)
+    content = path.read_bytes()
+    assert content.count(b"CREATE TABLE name_list") == 1
+    path.write_bytes(content.replace(b"CREATE TABLE name_list", b"CREATE \xf9\xfe\xfdLE name_list"))
+
+
+DAMAGED["schema"] = (schema_overwritten, "names that are not UTF-8")
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_history_is_refused_with_what_is_damaged_and_the_command(
+    tmp_path: Path, name: str
+) -> None:
+    """A file that was damaged is nobody's bug: the next step is to move it aside."""
+    make, words = DAMAGED[name]
+    path = tmp_path / "h.sqlite"
+    make(path)
+    with pytest.raises(InputError) as caught:
+        read_history(path)
+    assert caught.value.message.startswith(f"{path}: the file is damaged: ")
+    assert words in caught.value.message
+    assert "--move-aside" in str(caught.value.hint)
+
+
+def test_rows_that_were_left_over_stop_no_writer_with_a_bug(tmp_path: Path) -> None:
+    """A session that is new gets the number of one that is gone, and meets its scenarios."""
+    path = tmp_path / "h.sqlite"
+    changed("PRAGMA foreign_keys = OFF", "DELETE FROM session")(path)
+    with HistoryStore(path) as store, pytest.raises(InputError, match="the file is damaged: "):
+        store.begin(settings())
+
+
+def test_a_file_that_is_moved_aside_is_lost_in_no_part(tmp_path: Path) -> None:
+    """Neither is what lies in its log, nor what was moved aside before."""
+    path = tmp_path / "h.sqlite"
+    moved = []
+    for content in (b"one", b"two"):
+        path.write_bytes(content)
+        Path(f"{path}-wal").write_bytes(content + b" log")
+        moved.append(move_aside(path))
+    assert [Path(f"{name}{end}").read_bytes() for name in moved for end in ("", "-wal")] == [
+        *(b"one", b"one log"),
+        *(b"two", b"two log"),
+    ]
+    assert sorted(item.name for item in tmp_path.iterdir()) == [
+        *("h.sqlite.damaged-1", "h.sqlite.damaged-1-wal"),
+        *("h.sqlite.damaged-2", "h.sqlite.damaged-2-wal"),
+    ]
+    with pytest.raises(InputError, match="there is no such file"):
+        move_aside(path)
+
+
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (Path.mkdir, "this is a folder"),
-    "text": (not_a_database, "this is no history of Faultclock"),
+    "text": (not_a_database, "this is not a history of Faultclock"),
     "other program": (of_another_program, "a database of another program"),
     "newer": (newer, f"written by a newer Faultclock (version {VERSION + 1} of the file"),
     "damaged": (damaged, "the file is damaged"),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.history.session import Session
-from harness.history.store import HistoryStore
+from faultclock.history.session import Session
+from faultclock.history.store import HistoryStore
 from tests.history.made_up import DIGEST, ID, made_up, settings
 
 RUNS, BATCH = 60, 10

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.history.reading import read_history
-from harness.history.schema import APPLICATION_ID, STEPS, VERSION, bring_up_to_date
-from harness.history.store import HistoryStore
+from faultclock.errors import InputError
+from faultclock.history.reading import read_history
+from faultclock.history.schema import APPLICATION_ID, STEPS, VERSION, bring_up_to_date
+from faultclock.history.store import HistoryStore
 from tests.history.made_up import DIGEST, ID, outcomes, settings
 
 #: The tables of version 1 word for word, as released: whoever changes that step breaks the files
@@ -89,7 +89,7 @@ def test_a_file_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
         assert (tried.number, tried.seed, tried.trace_digest) == (1, 7, "00" * 32)
         assert (reached.checks, reached.pairs) == (("check-1",), ())
         session.record(outcomes(2, 5))
-        assert session.done(ID, None, DIGEST)[1:] == tuple(outcomes(2, 5))
+        assert tuple(session.done(ID, None, DIGEST))[1:] == tuple(outcomes(2, 5))
 
 
 def test_the_tables_of_today_are_those_of_a_file_that_took_all_steps(tmp_path: Path) -> None:

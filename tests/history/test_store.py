@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError, InternalError
-from harness.history.reading import read_history
-from harness.history.store import HistoryStore
-from harness.model.finding import Verdict
-from harness.model.session import SessionScenario
+from faultclock.errors import InputError, InternalError
+from faultclock.history.reading import read_history
+from faultclock.history.store import HistoryStore
+from faultclock.model.finding import Verdict
+from faultclock.model.session import SessionScenario
 from tests.history.made_up import DIGEST, ID, made_up, outcomes, settings, subject, unsteady
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -31,9 +31,9 @@ def test_runs_come_back_as_they_were(tmp_path: Path) -> None:
         session = store.begin(settings())
         session.record(runs[20:])
         session.record(runs[:20])
-        assert session.done(ID, None, DIGEST) == tuple(runs)
+        assert tuple(session.done(ID, None, DIGEST)) == tuple(runs)
     with opened(tmp_path) as store:
-        assert store.resume(settings()).done(ID, None, DIGEST) == tuple(runs)
+        assert tuple(store.resume(settings()).done(ID, None, DIGEST)) == tuple(runs)
 
 
 def test_a_variant_and_an_edited_scenario_have_runs_of_their_own(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_a_variant_and_an_edited_scenario_have_runs_of_their_own(tmp_path: Path)
         session = store.begin(settings(scenarios=scenarios))
         plain, varied = made_up(1), made_up(1, variant="x=1")
         session.record([plain, varied])
-        assert session.done(ID, None, DIGEST) == (plain,)
-        assert session.done(ID, "x=1", "d2") == (varied,)
-        assert session.done(ID, None, "d2") == ()
+        assert tuple(session.done(ID, None, DIGEST)) == (plain,)
+        assert tuple(session.done(ID, "x=1", "d2")) == (varied,)
+        assert tuple(session.done(ID, None, "d2")) == ()
 
 
 def test_the_last_unfinished_session_of_equal_settings_is_resumed(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_last_unfinished_session_of_equal_settings_is_resumed(tmp_path: Path
         store.begin(settings()).finish(complete=True)
         assert store.resume(settings()).number == stopped.number
         resumed = store.resume(settings())
-        assert resumed.done(ID, None, DIGEST) == tuple(outcomes(1, 5))
+        assert tuple(resumed.done(ID, None, DIGEST)) == tuple(outcomes(1, 5))
         resumed.finish(complete=True)
         store.resume(settings()).finish(complete=True)
         assert store.resume(settings()).number == 4
@@ -99,7 +99,7 @@ def test_a_session_has_one_writer(tmp_path: Path) -> None:
             begun.record(outcomes(4, 6))
         with pytest.raises(InputError, match="resumed by another process"):
             begun.finish(complete=True)
-        assert resumed.done(ID, None, DIGEST) == tuple(outcomes(1, 6))
+        assert tuple(resumed.done(ID, None, DIGEST)) == tuple(outcomes(1, 6))
 
 
 def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
             session.record([made_up(6), made_up(3)])
         with pytest.raises(InternalError, match="no scenario 'other'"):
             session.record([made_up(6), made_up(7, scenario="other")])
-        assert session.done(ID, None, DIGEST) == tuple(outcomes(1, 3))
+        assert tuple(session.done(ID, None, DIGEST)) == tuple(outcomes(1, 3))
         session.record(outcomes(4, 6))
-        assert session.done(ID, None, DIGEST) == tuple(outcomes(1, 6))
+        assert tuple(session.done(ID, None, DIGEST)) == tuple(outcomes(1, 6))
 
 
 def test_two_sessions_grow_at_the_same_time(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_two_sessions_grow_at_the_same_time(tmp_path: Path) -> None:
             for session in sessions:
                 session.record([made_up(number)])
         for session in sessions:
-            assert session.done(ID, None, DIGEST) == tuple(outcomes(1, 10))
+            assert tuple(session.done(ID, None, DIGEST)) == tuple(outcomes(1, 10))
 
 
 def test_a_child_that_is_forked_meanwhile_harms_nothing(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_child_that_is_forked_meanwhile_harms_nothing(tmp_path: Path) -> None:
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         session.record(outcomes(4, 6))
-        assert session.done(ID, None, DIGEST) == tuple(outcomes(1, 6))
+        assert tuple(session.done(ID, None, DIGEST)) == tuple(outcomes(1, 6))
 
 
 def test_a_session_that_is_over_is_added_in_one_step(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from mistralai.client import Mistral
 from mistralai.client.utils.retries import BackoffStrategy, RetryConfig
 from tenacity import AsyncRetrying, stop_after_attempt, wait_exponential
 
-from harness.subjects.clients.anthropic_sdk import anthropic_async
-from harness.subjects.clients.cohere_sdk import cohere_async
-from harness.subjects.clients.google_genai_sdk import google_genai
-from harness.subjects.clients.mistralai_sdk import mistralai_async
-from harness.subjects.clients.openai_sdk import openai_async
-from harness.subjects.ports import ProviderRequest, Reply
+from faultclock.subjects.clients.anthropic_sdk import anthropic_async
+from faultclock.subjects.clients.cohere_sdk import cohere_async
+from faultclock.subjects.clients.google_genai_sdk import google_genai
+from faultclock.subjects.clients.mistralai_sdk import mistralai_async
+from faultclock.subjects.clients.openai_sdk import openai_async
+from faultclock.subjects.ports import ProviderRequest, Reply
 
 __all__ = [
     "anthropic_patient",

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-from harness.subjects.binding import Binding, bind
-from harness.subjects.chat_exchange import ChatExchange
-from harness.subjects.ports import ProviderRequest, Reply
-from harness.subjects.reference import ask_once
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.binding import Binding, bind
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.ports import ProviderRequest, Reply
+from faultclock.subjects.reference import ask_once
+from faultclock.subjects.stud import AttemptError
 
 __all__ = ["Hints", "Loop", "client", "wait_s"]
 

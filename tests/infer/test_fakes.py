@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.infer.battery import answered
-from harness.infer.ceilings import find_ceiling
-from harness.infer.header_forms import ALWAYS
-from harness.infer.kinds import kind_of
-from harness.infer.laws import SEEDS, laws_of
-from harness.infer.layers import loops_of
-from harness.infer.probes import Asker, Probe
-from harness.infer.profile import infer_profile
-from harness.infer.running import Bench
-from harness.infer.schedules import layer_of
-from harness.infer.seen import Seen, read_run
-from harness.model.inferred import Layer, RetryProfile
-from harness.subjects.binding import Binding
+from faultclock.infer.battery import answered
+from faultclock.infer.ceilings import find_ceiling
+from faultclock.infer.header_forms import ALWAYS
+from faultclock.infer.kinds import kind_of
+from faultclock.infer.laws import SEEDS, laws_of
+from faultclock.infer.layers import loops_of
+from faultclock.infer.probes import Asker, Probe
+from faultclock.infer.profile import infer_profile
+from faultclock.infer.running import Bench
+from faultclock.infer.schedules import layer_of
+from faultclock.infer.seen import Seen, read_run
+from faultclock.model.inferred import Layer, RetryProfile
+from faultclock.subjects.binding import Binding
 from tests.infer.fakes import Hints, Loop, client
 
 _SECOND_NS = 1_000_000_000
@@ -182,6 +182,30 @@ def test_a_longer_value_that_is_ignored() -> None:
         ceiling = answered(find_ceiling(asker, kind, ALWAYS, own, coarse=False), asked)
     assert ceiling.largest_ns.value == 637 * _SECOND_NS
     assert ceiling.above.value == "ignored: it waits as it does without the header"
+
+
+@pytest.mark.parametrize(
+    ("ceiling_s", "own_s", "above"),
+    [(10.0, 1.0, "ignore"), (6.0, 7.0, "give up"), (4.0, 1.0, "cut down"), (None, 3.0, "ignore")],
+)
+def test_a_ceiling_below_the_one_probe_is_found(
+    ceiling_s: float | None, own_s: float, above: Any
+) -> None:
+    """A client that reads nothing has none, even where it waits as long as a value asks for."""
+    statuses = frozenset[int]() if ceiling_s is None else frozenset({429})
+    hints = Hints(statuses=statuses, ceiling_s=ceiling_s, above=above)
+    binding = client(Loop(attempts=2, base_s=own_s), hints=hints)
+    asker, kind = Asker(binding.role, binding.dialect), kind_of("status-429")
+    with Bench(binding) as bench:
+
+        def asked(probes: Sequence[Probe]) -> list[Seen]:
+            traces = bench.run(probes)
+            return [read_run(p.name, trace) for p, trace in zip(probes, traces, strict=True)]
+
+        (own,) = asked([asker.persistent(kind)])
+        questions = find_ceiling(asker, kind, ALWAYS, own, coarse=False, low=True)
+        found = answered(questions, asked).largest_ns.value
+    assert found == (None if ceiling_s is None else ceiling_s * _SECOND_NS)
 
 
 def test_a_longer_value_is_cut_down_and_others_get_jitter_on_top() -> None:

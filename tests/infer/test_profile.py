@@ -10,18 +10,23 @@ from pathlib import Path
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from harness.cli.app import app
-from harness.infer.battery import Findings, ask_everything
-from harness.infer.probes import Asker
-from harness.infer.profile import Inferred, infer_profile, profile_of
-from harness.infer.running import Bench
-from harness.load.error_model import load_error_model
-from harness.load.schema import profile_schema
-from harness.load.trace_file import read_trace
-from harness.model.inferred import RetryProfile
-from harness.render.inferred import profile_json, profile_page, profile_text
-from harness.run.prepare import prepare
-from harness.subjects.reference import reference
+from faultclock.cli.app import app
+from faultclock.infer.battery import Findings, ask_everything
+from faultclock.infer.kinds import kind_of
+from faultclock.infer.probes import Asker, Probe
+from faultclock.infer.profile import Inferred, infer_profile, profile_of
+from faultclock.infer.running import Bench
+from faultclock.infer.seen import read_run
+from faultclock.load.error_model import load_error_model
+from faultclock.load.schema import profile_schema
+from faultclock.load.trace_file import read_trace
+from faultclock.model.finding import Verdict
+from faultclock.model.inferred import RetryProfile
+from faultclock.render.inferred import profile_json, profile_page, profile_text
+from faultclock.run.prepare import prepare
+from faultclock.run.twice import Done
+from faultclock.subjects.reference import reference
+from faultclock.subjects.registry import load_subject
 from tests.infer.truth import TRUTHS, compare
 
 
@@ -171,3 +176,25 @@ def test_a_tool_has_no_retries_to_infer() -> None:
     """A subject that asks no provider is refused in words."""
     result = CliRunner().invoke(app, ["infer", "reference-tool"])
     assert result.exit_code != 0
+
+
+def test_a_runtime_is_asked_by_its_turn_and_not_by_its_start() -> None:
+    """It is started before, which is a call without any attempt."""
+    runtime = load_subject("reference-runtime")
+    asker = Asker(runtime.role, runtime.dialect)
+    probe = asker.persistent(kind_of("status-429"))
+    with Bench(runtime, isolate=False) as bench:
+        (trace,) = bench.run([probe])
+    assert len(read_run(probe.name, trace).attempts) == 6
+
+
+def test_a_bench_with_a_model_judges_each_run() -> None:
+    """Runs of the battery count in a check like any other."""
+    probe = Asker(reference.role, reference.dialect).persistent(kind_of("status-400"))
+    judged: list[Done[Probe]] = []
+    model = load_error_model("common")
+    with Bench(reference, isolate=False, model=model, on_judged=judged.append) as bench:
+        traces = bench.run([probe])
+    assert [done.trace for done in judged] == traces
+    assert [done.case for done in judged] == [probe]
+    assert any(finding.verdict is Verdict.PASS for finding in judged[0].judgement.findings)

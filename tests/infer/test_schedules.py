@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.infer.laws import Law
-from harness.infer.layers import Loop, product_of
-from harness.infer.schedules import layer_of
-from harness.model.inferred import Layer
+from faultclock.infer.laws import Law
+from faultclock.infer.layers import Loop, product_of
+from faultclock.infer.schedules import layer_of
+from faultclock.model.inferred import Layer
 
 _SECOND_NS = 1_000_000_000
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from harness.infer.profile import infer_profile
-from harness.infer.running import Bench
-from harness.model.inferred import Layer, RetryProfile, Schedule
-from harness.run.isolate import ensure_hash_seed
-from harness.run.prepare import prepare
+from faultclock.infer.profile import infer_profile
+from faultclock.infer.running import Bench
+from faultclock.model.inferred import Layer, RetryProfile, Schedule
+from faultclock.run.isolate import ensure_hash_seed
+from faultclock.run.prepare import prepare
 
 __all__ = ["TRUTHS", "Compared", "Fact", "Truth", "compare"]
 
@@ -343,10 +343,10 @@ TRUTHS: tuple[Truth, ...] = (
         subject="httpx2-tenacity",
         versions={"tenacity": ("9.1.4",)},
         facts=(
-            Fact("attempts", 7, "harness/subjects/clients/httpx2_tenacity.py"),
+            Fact("attempts", 7, "harness/faultclock/subjects/clients/httpx2_tenacity.py"),
             Fact("base", _S, "tenacity/wait.py:202"),
             Fact("factor", 2.0, "tenacity/wait.py:202"),
-            Fact("cap", 60 * _S, "harness/subjects/clients/httpx2_tenacity.py"),
+            Fact("cap", 60 * _S, "harness/faultclock/subjects/clients/httpx2_tenacity.py"),
             Fact("jitter", (0.0, 1.0), "tenacity/wait.py:239"),
             Fact("Retry-After", "ignored", "tenacity reads no header"),
         ),
@@ -367,12 +367,14 @@ TRUTHS: tuple[Truth, ...] = (
         subject="requests-retry",
         versions={"urllib3": ("2.8.0",)},
         facts=(
-            Fact("attempts", 4, "harness/subjects/clients/requests_retry.py: total=3"),
+            Fact("attempts", 4, "harness/faultclock/subjects/clients/requests_retry.py: total=3"),
             Fact("base", 200 * _MS, f"{_URLLIB3}:332-335: none, then 0.1 s * 2"),
             Fact("factor", 2.0, f"{_URLLIB3}:335"),
             Fact("cap", 120 * _S, f"{_URLLIB3}:213"),
             Fact("jitter", (1.0, 1.0), f"{_URLLIB3}:336"),
-            Fact("statuses", (502, 503, 504), "harness/subjects/clients/requests_retry.py"),
+            Fact(
+                "statuses", (502, 503, 504), "harness/faultclock/subjects/clients/requests_retry.py"
+            ),
             Fact("Retry-After up to", 21_600 * _S, f"{_URLLIB3}:217"),
             Fact("dates up to", 21_600 * _S, f"{_URLLIB3}:356-357"),
             Fact("above", "cut down: it waits 6h", f"{_URLLIB3}:356-357"),

@@ -25,7 +25,7 @@ ADAPTER = """\
 import http.client
 import json
 
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 
 @provider_adapter
@@ -75,7 +75,7 @@ class Server:
 
     def offer_faultclock(self) -> None:
         """Offer the command of this checkout, with the imports that it needs."""
-        self.offer("faultclock", [f'exec "{sys.executable}" -m harness.cli "$@"'])
+        self.offer("faultclock", [f'exec "{sys.executable}" -m faultclock.cli "$@"'])
 
     def offer_recorder(self, command: str, code: int = 0) -> None:
         """Offer a command that writes down its words, one a line, and exits with `code`."""

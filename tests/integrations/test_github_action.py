@@ -103,7 +103,8 @@ def test_a_subject_that_fails_is_told_in_each_place(server: Server) -> None:
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines
-    assert all(line.startswith("::error file=my_adapter.py,line=8,title=") for line in lines)
+    # The line that fell over the error body.
+    assert all(line.startswith("::error file=my_adapter.py,line=14,title=") for line in lines)
     told = outputs(server)
     assert told.pop("exit-code") == "1"
     assert sorted(told) == ["html", "json", "junit", "sarif"]
@@ -114,7 +115,9 @@ def test_a_subject_that_fails_is_told_in_each_place(server: Server) -> None:
     (result, *_) = json.loads(texts["sarif"])["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "my_adapter.py"
-    assert place["region"]["startLine"] == 1 + ADAPTER[: ADAPTER.index("def subject")].count("\n")
+    assert place["region"]["startLine"] == 1 + ADAPTER[: ADAPTER.index('answer["choices"]')].count(
+        "\n"
+    )
     summary = (server.tools / "summary.md").read_text("utf-8")
     assert "does not conform" in summary
     for text in (*texts.values(), summary, done.stdout):

@@ -12,15 +12,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.live.subjects import live_traces
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace
-from harness.run.prepare import prepare
-from harness.run.spoken import cannot_be_said
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
-from harness.subjects.registry import catalog
+from faultclock.live.subjects import live_traces
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace
+from faultclock.run.prepare import prepare
+from faultclock.run.spoken import cannot_be_said
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import catalog
 from tests.live.situations import SITUATIONS
 
 __all__ = ["LONGEST_S", "Came", "Cell", "came_of", "clients", "compare", "table"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.scenario import Scenario
+from faultclock.model.scenario import Scenario
 
 __all__ = ["SITUATIONS"]
 

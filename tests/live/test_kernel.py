@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.live.kernel import LiveKernel
+from faultclock.live.kernel import LiveKernel
 from tests.live.wires import ManualTime
 
 _MS = 1_000_000

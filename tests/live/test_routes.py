@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.live.routes import Routed, Routes, call_ids
+from faultclock.live.routes import Routed, Routes, call_ids
 from tests.live.wires import scenario
 
 _SERVED = scenario(tasks=[{"id": "ask-twice", "copies": 2}, {"id": "tell"}])

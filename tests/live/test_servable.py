@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
-from harness.live.servable import base_path, check_servable, program_binding
-from harness.model.scenario import Endpoint
+from faultclock.errors import InputError
+from faultclock.live.servable import base_path, check_servable, program_binding
+from faultclock.model.mishap import CancelRule
+from faultclock.model.scenario import Endpoint
 from tests.live.wires import Bench, scenario
 
 
@@ -28,6 +29,7 @@ def test_faults_before_the_connection_cannot_be_served(kind: str) -> None:
     [
         {"kind": "http_error", "status": 500, "error": "server_error"},
         {"kind": "reset_before_response", "how": "eof"},
+        {"kind": "answer_ends", "how": "length"},
         {"kind": "stall"},
         {"kind": "slow_drip", "bytes_per_step": 5, "every": "1ms"},
     ],
@@ -41,6 +43,13 @@ def test_only_a_provider_can_be_served() -> None:
     """A runtime's tools and people are nowhere in the real world."""
     with pytest.raises(InputError, match="is for role runtime"):
         check_servable(scenario(role="runtime"))
+
+
+def test_a_cancel_cannot_be_served() -> None:
+    """The call is made in a program that is none of ours."""
+    rule = CancelRule.model_validate({"id": "stop", "scope": "call", "when": {"at": "1s"}})
+    with pytest.raises(InputError, match="a cancel cannot be served"):
+        check_servable(scenario().model_copy(update={"cancels": (rule,)}))
 
 
 def test_a_jitter_cannot_be_served() -> None:

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from harness.fakes.dialects import dialect_names
-from harness.live.environment import environment
-from harness.live.sealing import sealed_live
-from harness.live.servable import program_binding
-from harness.load.trace_file import parse_trace
-from harness.model.trace import Trace, trace_lines
+from faultclock.fakes.dialects import dialect_names
+from faultclock.live.environment import environment
+from faultclock.live.sealing import sealed_live
+from faultclock.live.servable import program_binding
+from faultclock.load.trace_file import parse_trace
+from faultclock.model.trace import Trace, trace_lines
 from tests.live.wires import Bench, post, scenario
 
 _STATUS = {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}
@@ -19,7 +19,7 @@ _STATUS = {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}
 
 def _sealed(bench: Bench) -> Trace:
     binding = program_binding("client", "openai-chat")
-    elsewhere = [(1, 500, "harness", "call.told", {"call": "ask/1"})]
+    elsewhere = [(1, 500, "harness", "call.crashed", {"call": "ask/1", "life": 1})]
     return sealed_live(bench.server.scenario, binding, 7, bench.kernel, elsewhere=elsewhere)
 
 
@@ -70,7 +70,7 @@ def test_a_trace_of_it_says_that_its_time_is_real() -> None:
         "call.started",
         "net.connect",
         "net.connected",
-        "call.told",
+        "call.crashed",
     ]
     text = "".join(trace_lines(trace))
     assert '"time_base":"wall"' in text

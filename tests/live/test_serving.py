@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.live.servable import program_binding
-from harness.live.serving import Serving, Where, serve
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace
+from faultclock.errors import InputError
+from faultclock.live.servable import program_binding
+from faultclock.live.serving import Serving, Where, serve
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace
 from tests.live.programs import ASK, command
 from tests.live.wires import post, scenario
 

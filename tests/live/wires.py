@@ -8,10 +8,10 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from harness.live.endpoint import LiveEndpoint
-from harness.live.kernel import LiveKernel
-from harness.live.server import LiveServer
-from harness.model.scenario import Scenario
+from faultclock.live.endpoint import LiveEndpoint
+from faultclock.live.kernel import LiveKernel
+from faultclock.live.server import LiveServer
+from faultclock.model.scenario import Scenario
 
 __all__ = ["Bench", "ManualTime", "Wire", "post", "scenario"]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.load.baseline import parse_baseline
-from harness.load.baseline_edit import edited_baseline, new_baseline
-from harness.model.gate import Baseline
+from faultclock.errors import SourceError
+from faultclock.load.baseline import parse_baseline
+from faultclock.load.baseline_edit import edited_baseline, new_baseline
+from faultclock.model.gate import Baseline
 from tests.gate.drawn import TODAY, baselines, deviation
 
 NEW = deviation("f/new", "backoff.wait", reason="why: it # is", owner="team")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.load.census import load_census
-from harness.model.census import CENSUS_FORMAT
-from harness.render.census import census_json
+from faultclock.errors import InputError
+from faultclock.load.census import load_census
+from faultclock.model.census import CENSUS_FORMAT
+from faultclock.render.census import census_json
 from tests.render.sample_census import sample_census
 
 
@@ -23,10 +23,10 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("[]", "no census"),
-        ("{}", "no census: faultclock"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a census"),
+        ("{}", "not a census: faultclock"),
         (f'{{"format": {CENSUS_FORMAT + 1}}}', "newer than"),
     ],
 )

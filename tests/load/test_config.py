@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SourceError
-from harness.load.config import as_seen_from, find_config
+from faultclock.errors import SourceError
+from faultclock.load.config import as_seen_from, find_config
 
 _ALL = """\
 [project]
@@ -76,7 +76,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ("seeds = 0", "2:9: `seeds` should be at least 1, not 0"),
         ('seeds = "3"', "2:9: `seeds` should be a whole number, not '3'"),
         ("wall-limit = 30", "2:14: 30 is not a duration"),
-        ('wall-limit = "0s"', "2:14: `wall-limit` is no time at all\n  write it such as 30s"),
+        ('wall-limit = "0s"', "2:14: `wall-limit` is not a duration\n  write it as in 30s"),
         ('scenarios = "rate-limits"', "2:13: `scenarios` should be a list, not 'rate-limits'"),
         ('scenarios = ["a",\n  3]', "3:3: entry 2 of `scenarios` should be a text, not 3"),
         ("readings = {a = 1}", "2:17: `a` should be a text, not 1"),

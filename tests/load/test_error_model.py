@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SourceError, UnknownNameError
-from harness.load.error_model import (
+from faultclock.errors import SourceError, UnknownNameError
+from faultclock.load.error_model import (
     check_error_model,
     effective_readings,
     load_error_model,
@@ -177,11 +177,15 @@ def test_a_dangling_requirement_is_told_where_it_is_cited(path: str) -> None:
         ("[Transient/Busy]", "[Transient/Bussy]", ":12:18: policy wait: the classes have no"),
         ("id: rest, when", "id: busy, when", ":9:10: two of signals have the id 'busy'"),
         ("{id: fewer,", "{id: long,", ":26:14: two of the options of length have the id 'long'"),
-        ("[http_error]}, class", "[http_error], statuses: [5xx]}, class", "no status and no range"),
+        (
+            "[http_error]}, class",
+            "[http_error], statuses: [5xx]}, class",
+            "neither a status nor a range",
+        ),
         (
             "[http_error]}, class",
             "[http_error], statuses: [599-500]}, class",
-            "'599-500' is no status and no range\n  write 429 or 500-599",
+            "'599-500' is neither a status nor a range\n  write 429 or 500-599",
         ),
         (
             "[http_error]}, class",

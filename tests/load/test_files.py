@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.load.files import check_output_file, make_output_folder, write_text_atomically
+from faultclock.errors import InputError
+from faultclock.load.files import (
+    check_output_file,
+    make_output_folder,
+    read_bytes,
+    write_text_atomically,
+)
 
 
 def test_the_text_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
@@ -85,3 +91,36 @@ def test_why_a_folder_cannot_be_made_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         make_output_folder(tmp_path / ("x" * 300))
     assert caught.value.message.endswith("the folder cannot be made: File name too long")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "link to a device", "folder", "socket"])
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path, kind: str) -> None:
+    """A pipe without a writer would make a command wait for ever, and a device never ends."""
+    path = tmp_path / "file"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    else:
+        path = Path("/dev/zero") if kind == "device" else path
+        if kind != "device":
+            path.symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"a folder or a device|cannot be read"):
+        read_bytes(path, bytes_max=10)
+
+
+def test_a_file_has_a_bound_and_a_name_that_reports_can_hold(tmp_path: Path) -> None:
+    """Each refusal says what is wrong."""
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+    assert read_bytes(path, bytes_max=10) == b"0123456789"
+    with pytest.raises(InputError, match="larger than 9 bytes"):
+        read_bytes(path, bytes_max=9)
+    strange = os.fsdecode(bytes(tmp_path) + b"/x\xff.yaml")
+    Path(strange).touch()
+    for name, said in ((strange, "is not UTF-8"), ("\0", "null"), ("gone", "no such file")):
+        with pytest.raises(InputError, match=said):
+            read_bytes(name, bytes_max=9)

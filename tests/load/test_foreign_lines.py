@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.load.foreign_lines import lines_of
+from faultclock.errors import SourceError
+from faultclock.load.foreign_lines import lines_of
 
 NUMBERS = st.integers(-(10**39), 10**39) | st.booleans() | st.none()
 DATA = st.recursive(
@@ -65,10 +65,10 @@ def test_a_fraction_keeps_every_digit() -> None:
     [
         (b'{"a": 1}\n{"a": \n{"a": 2}\n', "app.jsonl:2:7: this line is not JSON: expecting value"),
         (b'{"a": 1}\n{"a": "in the mid', "app.jsonl:2:7: the last line ends in the middle of an"),
-        (b'{"a": 1}\n[1]\n', "app.jsonl:2:1: this line is no JSON object"),
+        (b'{"a": 1}\n[1]\n', "app.jsonl:2:1: this line is not a JSON object"),
         (b'{"a": 1}\n"\xff"\n', "app.jsonl:2:2: this byte is not UTF-8"),
         (b'{"a": {"b": 1, "b": 2}}\n', "app.jsonl:1:16: the key 'b' is there twice in one object"),
-        (b'{"a": NaN}\n', "app.jsonl:1:7: NaN is no JSON number"),
+        (b'{"a": NaN}\n', "app.jsonl:1:7: NaN is not a JSON number"),
         (b'{"a": 1e999999999}\n', "app.jsonl:1:7: the number 1e999999999 has too many digits"),
         (b'{"a": 1e9999999999999999999}\n', "app.jsonl:1:7: the number 1e999999999999999999… has"),
         (b'{"a": ' + b"9" * 5000 + b"}\n", "app.jsonl:1:7: the number 99999999999999999999… has"),

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError, SourceError
-from harness.load.foreign_log import foreign_trace, read_foreign_log
-from harness.load.foreign_map import foreign_map_ids, load_foreign_map
-from harness.load.trace_file import parse_trace
-from harness.model.foreign_map import ForeignMap
-from harness.model.trace import Trace, TraceEvent, trace_lines
+from faultclock.errors import InputError, SourceError
+from faultclock.load.foreign_log import foreign_trace, read_foreign_log
+from faultclock.load.foreign_map import foreign_map_ids, load_foreign_map
+from faultclock.load.trace_file import parse_trace
+from faultclock.model.foreign_map import ForeignMap
+from faultclock.model.trace import Trace, TraceEvent, trace_lines
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of
 
 MAP = {
@@ -290,12 +290,12 @@ def test_ids_that_differ_stay_apart() -> None:
         (({"kind": "begin"},), "app.jsonl:1:1: the event has no name at `type`"),
         (({"type": 3},), "app.jsonl:1:1: the event has no name at `type`"),
         ((BEGIN, {**END, "run": None}), "app.jsonl:2:1: 'end' ends a run, and the event does not"),
-        ((BEGIN, {**END, "run": [1]}), "app.jsonl:2:1: `run` is no id of a run"),
+        ((BEGIN, {**END, "run": [1]}), "app.jsonl:2:1: `run` is not the id of a run"),
         (({"type": "x", "run": None},), "app.jsonl:1:1: no event says which run it belongs to"),
         ((BEGIN, {**END, "at": 1}), "app.jsonl:2:1: this event is earlier than the one before it"),
-        ((BEGIN, {**END, "at": "x"}), "app.jsonl:2:1: `at` is no time in ms"),
-        (({"type": "wait", "wait_s": "long"},), "app.jsonl:1:1: `wait_s` is no delay"),
-        (({"type": "wait", "wait_s": -1},), "app.jsonl:1:1: `wait_s` is no delay"),
+        ((BEGIN, {**END, "at": "x"}), "app.jsonl:2:1: `at` is not a time in ms"),
+        (({"type": "wait", "wait_s": "long"},), "app.jsonl:1:1: `wait_s` is not a duration"),
+        (({"type": "wait", "wait_s": -1},), "app.jsonl:1:1: `wait_s` is not a duration"),
     ],
 )
 def test_what_cannot_be_read_is_refused_at_its_line(
@@ -308,7 +308,7 @@ def test_what_cannot_be_read_is_refused_at_its_line(
 def test_a_time_without_a_zone_is_refused() -> None:
     """And the message says how it should look."""
     said = refusal({**BEGIN, "at": "2026-11-21T09:30:00"}, time={"field": "at", "unit": "iso8601"})
-    assert "`at` is no time in iso8601" in said
+    assert "`at` is not a time in iso8601" in said
     assert "with its zone" in said
 
 

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.load.foreign_values import ABSENT, at, cleaned, duration_ns, instant_ns, label, value
+from faultclock.load.foreign_values import (
+    ABSENT,
+    at,
+    cleaned,
+    duration_ns,
+    instant_ns,
+    label,
+    value,
+)
 
 JSON = st.recursive(
     st.none()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from harness.errors import InputError
-from harness.load.json_file import as_written, read_json
+from faultclock.errors import InputError
+from faultclock.load.json_file import as_written, read_json
 
 
 class Note(BaseModel):
@@ -34,11 +34,11 @@ def test_what_was_written_is_read_back(tmp_path: Path, written: int) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"format": 2, "te', "this is no JSON"),
-        ("[" * 90, "this is no JSON"),
+        ('{"format": 2, "te', "this is not JSON"),
+        ("[" * 90, "this is not JSON"),
         ('{"format": 3, "text": "hello"}', "note format 3 is newer than 2"),
-        ('{"format": 2}', "this is no note: text: Field required"),
-        ("[]", "this is no note: "),
+        ('{"format": 2}', "this is not a note: text: Field required"),
+        ("[]", "this is not a note: "),
         ('{"text": "' + "x" * 200 + '"}', "bytes"),
     ],
 )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.load.matrix import merged
-from harness.load.scenario import LoadedScenario, find_scenarios
+from faultclock.errors import SourceError
+from faultclock.load.matrix import merged
+from faultclock.load.scenario import LoadedScenario, find_scenarios
 
 BASE = """\
 id: mine/crossed
@@ -104,7 +104,7 @@ def test_a_combination_keeps_the_id_of_its_file(tmp_path: Path) -> None:
 def test_a_file_cannot_call_itself_a_variant(tmp_path: Path) -> None:
     """Variants are made, not written."""
     text = BASE.split("matrix:", 1)[0] + "variant: mine\n"
-    assert "`variant` is given to what" in problem(tmp_path, text)
+    assert "`variant` is set by Faultclock alone" in problem(tmp_path, text)
 
 
 @pytest.mark.parametrize(

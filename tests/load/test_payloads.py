@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SourceError, UnknownNameError
-from harness.load.payloads import load_payloads
+from faultclock.errors import SourceError, UnknownNameError
+from faultclock.load.payloads import load_payloads
 
 EXPECTED = {
     "bad_gateway": 502,
@@ -77,7 +77,7 @@ PLACE = "title: Mine\nbase_url: https://mine.example.com/v1\nmodel: mine-1\n"
     ],
 )
 def test_a_wrong_payload_is_told_with_its_place(payload: str, tmp_path: Path) -> None:
-    """No source, no body, two bodies, no content type, no error status, a typo."""
+    """No source, no body, two bodies, no content type, an error with a good status, a typo."""
     file = tmp_path / "payloads" / "mine.yaml"
     file.parent.mkdir()
     file.write_text(f"dialect: mine\n{PLACE}payloads:\n  boom: {payload}\n")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SourceError, UnknownNameError
-from harness.load.error_model import load_error_model
-from harness.load.requirement_set import (
+from faultclock.errors import SourceError, UnknownNameError
+from faultclock.load.error_model import load_error_model
+from faultclock.load.requirement_set import (
     load_requirement_set,
     model_digest,
     requirement_digest,
@@ -16,8 +16,8 @@ from harness.load.requirement_set import (
     set_digest,
     set_ids,
 )
-from harness.load.resources import requirement_sets_root
-from harness.load.scenario import find_scenarios
+from faultclock.load.resources import requirement_sets_root
+from faultclock.load.scenario import find_scenarios
 
 SMALLEST = "kode-sdk"
 
@@ -54,8 +54,8 @@ def test_a_file_gives_the_same_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("revision: 1\n", "revision: 0\n", ":4:11: "),
-        ("revision: 1\n", "revision: 3\n", "history"),
+        ("revision: 2\n", "revision: 0\n", ":4:11: "),
+        ("revision: 2\n", "revision: 4\n", "history"),
         ("model: kode-sdk\n", "model: kode-sdk\nmodle: x\n", ":3:1: "),
         ("model_digest: ", "model_digest: z", ":5:15: "),
         ("      jitter_seeds: 64", "      jitter_seeds: many", "jitter_seeds"),
@@ -92,9 +92,15 @@ def test_a_digest_follows_the_meaning() -> None:
 def test_the_past_of_a_set_is_no_part_of_it() -> None:
     """A set that got a history is still the same set."""
     set_ = load_requirement_set(set_ids()[0])
-    past = [{"revision": 1, "digest": "0" * 64}]
-    data = set_.model_dump(mode="json") | {"revision": 2}
-    first = type(set_).model_validate({**data, "history": past})
-    other = type(set_).model_validate({**data, "history": [{"revision": 1, "digest": "1" * 64}]})
+    data = set_.model_dump(mode="json") | {"revision": 9}
+    first, other = (
+        type(set_).model_validate(
+            {
+                **data,
+                "history": [{"revision": number, "digest": digit * 64} for number in range(1, 9)],
+            }
+        )
+        for digit in "01"
+    )
     assert set_digest(first) == set_digest(other)
     assert set_digest(first) != set_digest(set_)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.load import resources
+from faultclock.errors import InputError
+from faultclock.load import resources
 
 
 def test_a_checkout_has_them_beside_the_package() -> None:
@@ -22,10 +22,10 @@ def test_a_wheel_has_them_inside_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """What is bundled wins over a folder that happens to lie beside the package."""
-    package = tmp_path / "site-packages" / "harness"
+    package = tmp_path / "site-packages" / "faultclock"
     folder = name.removesuffix("_root")
     (package / "_bundled" / folder).mkdir(parents=True)
-    (package.parent / folder).mkdir()
+    (tmp_path / folder).mkdir()
     monkeypatch.setattr(resources, "_PACKAGE", package)
     assert getattr(resources, name)() == package / "_bundled" / folder
 
@@ -34,6 +34,6 @@ def test_an_incomplete_installation_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Better than an empty list of scenarios."""
-    monkeypatch.setattr(resources, "_PACKAGE", tmp_path / "harness")
+    monkeypatch.setattr(resources, "_PACKAGE", tmp_path / "faultclock")
     with pytest.raises(InputError, match="the scenarios that come with Faultclock are missing"):
         resources.scenarios_root()

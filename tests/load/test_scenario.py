@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError, SourceError, UnknownNameError
-from harness.load.scenario import find_scenarios, load_scenario, shipped_scenarios
+from faultclock.errors import InputError, SourceError, UnknownNameError
+from faultclock.load.scenario import find_scenarios, load_scenario, shipped_scenarios
 
 
 def write(path: Path, id_: str, extra: str = "") -> Path:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.load.scenario_file import scenario_text
-from harness.load.yaml_file import parse_document
+from faultclock.load.scenario_file import scenario_text
+from faultclock.load.yaml_file import parse_document
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 _VALUES = st.recursive(

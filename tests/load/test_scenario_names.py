@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SourceError
-from harness.load.scenario import load_scenario
+from faultclock.errors import SourceError
+from faultclock.load.scenario import load_scenario
 
 HEAD = "id: mine/one\ntitle: A title\nwhy: A reason\n"
 RUNTIME = HEAD + "role: runtime\ntools: [{name: write_file, gated: true}]\n"

@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from harness.load.schema import (
+from faultclock.load.resources import fixtures_root
+from faultclock.load.schema import (
     baseline_schema,
+    checkup_schema,
     config_schema,
     error_model_schema,
     exploration_schema,
     report_schema,
     scenario_schema,
+    trace_schema,
 )
-from harness.model.finding import Report
-from harness.render import exploration_json
+from faultclock.model.finding import Report
+from faultclock.render import exploration_json
 from tests.architecture.source_tree import PROJECT
 from tests.render.sample_exploration import sample_exploration
 
@@ -71,13 +74,14 @@ def test_the_text_names_no_machine_and_is_the_same_each_time(make: Any) -> None:
     assert make().endswith("}\n")
 
 
-def test_the_published_schema_of_reports_is_current() -> None:
-    """`faultclock schema report > docs/reference/report.schema.json` writes it again.
+@pytest.mark.parametrize(("name", "make"), [("report", report_schema), ("checkup", checkup_schema)])
+def test_a_published_schema_is_current(name: str, make: Any) -> None:
+    """`faultclock schema NAME > docs/reference/NAME.schema.json` writes it again.
 
     A member that is new belongs in it; one that means something else asks for a new format.
     """
-    stored = PROJECT / "docs" / "reference" / "report.schema.json"
-    assert stored.read_text("utf-8") == report_schema()
+    stored = PROJECT / "docs" / "reference" / f"{name}.schema.json"
+    assert stored.read_text("utf-8") == make()
 
 
 def test_the_schema_of_a_report_says_what_is_always_there() -> None:
@@ -102,3 +106,13 @@ def test_an_exploration_is_valid_by_its_schema() -> None:
     Draft202012Validator.check_schema(schema)
     value = json.loads(exploration_json(sample_exploration()))
     assert [error.message for error in Draft202012Validator(schema).iter_errors(value)] == []
+
+
+def test_each_line_of_a_trace_fits_the_schema_of_traces() -> None:
+    """A program that reads traces can check them with any validator."""
+    validator = Draft202012Validator(json.loads(trace_schema()))
+    path = fixtures_root() / "golden-traces/rate-limits__retry-after-integer.reference.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [line for line in lines if not validator.is_valid(line)] == []
+    lines[1]["kind"] = "net.connected"
+    assert not validator.is_valid(lines[1])

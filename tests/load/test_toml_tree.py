@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.load.toml_tree import parse_toml
-from harness.load.yaml_tree import Mapping, Place, Scalar, Sequence, to_data
+from faultclock.errors import SourceError
+from faultclock.load.toml_tree import parse_toml
+from faultclock.load.yaml_tree import Mapping, Place, Scalar, Sequence, to_data
 
 TEXT = '''\
 # A comment with [a.table] and key = "value" in it.
@@ -127,3 +127,16 @@ def _written(value: object) -> str:
         case bool():
             return str(value).lower()
     return repr(value)
+
+
+def test_a_number_that_python_cannot_read_is_refused_at_its_place() -> None:
+    """It is no fault of ours that a person's finger stayed on a key."""
+    with pytest.raises(SourceError) as caught:
+        parse_toml(f"a = 1\n[tool.faultclock]\nsubject = {'9' * 5_000}\n", "pyproject.toml")
+    assert str(caught.value) == "pyproject.toml:3:11: the number is too long"
+
+
+def test_a_number_that_cannot_be_written_again_is_the_text_that_it_is() -> None:
+    """Python reads any number of hexadecimal digits, and writes 4,300 decimal ones."""
+    tree = parse_toml(f"a = 0x{'f' * 5_000}\nb = 0xff", "t.toml")
+    assert to_data(tree) == {"a": f"0x{'f' * 5_000}", "b": 255}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.load.trace_file import parse_trace, read_trace, write_trace
-from harness.model.duration import SECOND_NS
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import (
+from faultclock.errors import SourceError
+from faultclock.load.trace_file import parse_trace, read_trace, write_trace
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,
@@ -22,6 +22,8 @@ from harness.model.trace import (
     trace_digest,
     trace_lines,
 )
+
+DECLARED = {"call": None, "name": "é\n", "fields": {"n": [1]}}
 
 
 def small_trace() -> Trace:
@@ -56,7 +58,7 @@ def small_trace() -> Trace:
         versions={"faultclock": "0"},
     )
     events = tuple(
-        TraceEvent(number, number * SECOND_NS, "harness", "run.started", {"text": "é\n", "n": [1]})
+        TraceEvent(number, number * SECOND_NS, "subject", "declared.event", dict(DECLARED))
         for number in (1, 2, 3)
     )
     footer = TraceFooter(
@@ -116,8 +118,8 @@ def test_a_trace_without_its_footer_was_cut_off(text: str) -> None:
     ("text", "line", "words"),
     [
         ("", 1, "the file is empty"),
-        ("{}\n", 1, "its first line is no header"),
-        ("[]\n", 1, "this line is no JSON object"),
+        ("{}\n", 1, "its first line is not a header"),
+        ("[]\n", 1, "this line is not a JSON object"),
         ("hello\n" + TEXT, 1, "this line is not JSON"),
         (TEXT.replace('"format":1', '"format":2'), 1, "has format 2, and this Faultclock reads"),
         (TEXT.replace('"seed":3', '"seed":"3"'), 1, "the header is not valid: seed"),
@@ -128,8 +130,8 @@ def test_a_trace_without_its_footer_was_cut_off(text: str) -> None:
             *(4, "event 3 is earlier than the one before it"),
         ),
         ("".join([*LINES[:2], "oops\n", *LINES[3:]]), 3, "this line is not JSON"),
-        ("".join([*LINES[:2], "{}\n", *LINES[3:]]), 3, "this line is no trace event"),
-        (TEXT.replace('"n":[1]', '"n":NaN', 1), 2, "NaN is no JSON number"),
+        ("".join([*LINES[:2], "{}\n", *LINES[3:]]), 3, "this line is not a trace event"),
+        (TEXT.replace('"n":[1]', '"n":NaN', 1), 2, "NaN is not a JSON number"),
         (TEXT.replace('"n":[1]', '"n":[2]', 1), 5, "the digest in the footer does not fit"),
         (
             redigested([*LINES[:-1], LINES[-1].replace('"events":3', '"events":4')]),
@@ -146,6 +148,34 @@ def test_a_changed_trace_is_refused_with_the_line(text: str, line: int, words: s
     found = problem_of(text)
     assert words in found[1]
     assert found[0] == line
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"call":null', '"call":1', "event 2: declared.event: payload.call: "),
+        ('"call":null,', "", "event 2: declared.event: payload.call: Field required"),
+        ('"call":null', '"call":1e999', "the number 1e999 is too large"),
+        ('"call":null', '"call":-Infinity', "-Infinity is not a JSON number"),
+        ('{"n":[1]}', "[1]", "event 2: declared.event: payload.fields: "),
+        ('{"n":[1]}', '{"n":[9223372036854775808]}', "event 2: declared.event: payload.fields.n.0"),
+        ('"call":null', '"call":null,"colour":1', "payload.colour: Extra inputs are not permitted"),
+        ("declared.event", "http.response", "event 2: http.response is recorded by provider"),
+        ("declared.event", "declared.audit", "event 2: declared.audit: payload.record: Field"),
+        ("declared.event", "declared.nothing", "event 2: there is no kind of event"),
+        ('"subject"', '"harness"', "declared.event is recorded by subject, not by 'harness'"),
+        ('"at_ns":2000000000', '"at_ns":9223372036854775808', "event 2 is later than any run"),
+    ],
+)
+def test_an_event_that_does_not_fit_its_kind_is_refused_though_the_digest_fits(
+    old: str, new: str, words: str
+) -> None:
+    """What judges a trace may rely on each field that the catalogue names."""
+    changed = LINES[2].replace(old, new, 1)
+    assert changed != LINES[2]
+    line, message = problem_of(redigested([*LINES[:2], changed, *LINES[3:]]))
+    assert words in message
+    assert line == 3
 
 
 @given(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SourceError
-from harness.load.scenario import find_scenarios, load_scenario
+from faultclock.errors import SourceError
+from faultclock.load.scenario import find_scenarios, load_scenario
 
 HEAD = """\
 id: tests/vary
@@ -97,7 +97,7 @@ tape:
         ),
         (
             "provider.latency: {from: 9ms, to: 5ms}",
-            "2:24: from 9ms to 5ms is no range: it is empty / None",
+            "2:24: from 9ms to 5ms is an empty range / None",
         ),
         (
             "provider.latency: 5ms",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError, Problem, SourceError
-from harness.load.yaml_file import BYTES_MAX, load_yaml, parse_document
-from harness.model.scenario import Scenario
+from faultclock.errors import InputError, Problem, SourceError
+from faultclock.load.yaml_file import BYTES_MAX, load_yaml, parse_document
+from faultclock.model.scenario import Scenario
 
 GOOD = """\
 id: family/slug

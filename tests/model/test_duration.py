@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.duration import SECOND_NS, format_duration, parse_duration
+from faultclock.model.duration import SECOND_NS, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

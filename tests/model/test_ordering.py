@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.errors import SourceError
-from harness.load.error_model import load_error_model
-from harness.model import error_model
-from harness.model.ordering import (
+from faultclock.errors import SourceError
+from faultclock.load.error_model import load_error_model
+from faultclock.model import error_model
+from faultclock.model.ordering import (
     EventPattern,
     OrderingRule,
     Scope,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.model.provider_limits import Overload, Pace, ProviderLimits
-from harness.model.scenario import FallbackProvider, ProviderScript, Scenario, scenario_digest
+from faultclock.model.provider_limits import Overload, Pace, ProviderLimits
+from faultclock.model.scenario import FallbackProvider, ProviderScript, Scenario, scenario_digest
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from harness.model.scenario import FallbackProvider, ProviderScript, Scenario, s
         ({"quota": {}}, "exactly one of requests and tokens"),
         ({"quota": {"requests": 1, "tokens": 1}}, "exactly one of requests and tokens"),
         ({"quota": {"requests": 1, "resets_after": "0s"}}, "would be no quota"),
-        ({"quota": {"requests": 1}, "early_penalty": "1s"}, "nobody can be early"),
+        ({"quota": {"requests": 1}, "early_penalty": "1s"}, "no request is early"),
         ({"requests": {"per_minute": 1}, "early_penalty": 5}, "write a number and a unit"),
         ({"requests": {"per_minute": 1}, "per": "host"}, "'key' or 'provider'"),
         ({"requests": {"per_minute": 1, "per_hour": 1}}, "per_hour"),
@@ -41,7 +41,7 @@ def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any], message: 
         ({"at_once": 1, "from_time": "2s", "until_time": "2s"}, "it would never hold"),
         ({"percent": 100}, "it would never heal"),
         ({"at_once": 0}, "it would never heal"),
-        ({"at_once": 1, "tells_when": True}, "nobody knows when load drops"),
+        ({"at_once": 1, "tells_when": True}, "the time to tell"),
         ({"percent": 101}, "less than or equal to 100"),
     ],
 )

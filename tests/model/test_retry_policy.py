@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.retry_policy import Backoff, Interval, Jitter, RetryPolicy
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.retry_policy import Backoff, Interval, Jitter, RetryPolicy
 
 
 def policy(**changes: object) -> RetryPolicy:

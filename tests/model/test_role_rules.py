@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.load.error_model import load_error_model
-from harness.model.role_rules import ExtensionRules, PhaseRule, ToolRules
+from faultclock.load.error_model import load_error_model
+from faultclock.model.role_rules import ExtensionRules, PhaseRule, ToolRules
 
 LIFE: dict[str, Any] = {
     "initial": "off",

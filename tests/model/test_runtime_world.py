@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.model.scenario import RUNTIME_ONLY, FallbackProvider, Scenario, scenario_digest
+from faultclock.model.scenario import RUNTIME_ONLY, FallbackProvider, Scenario, scenario_digest
 
 FAULT: dict[str, Any] = {"id": "down", "then": {"kind": "connect_refused"}}
 #: One value for each section that only a runtime has.
@@ -83,8 +83,8 @@ def test_a_fallback_has_a_host_of_its_own() -> None:
     [
         ([{"id": "a"}, {"id": "a", "host": "b.dev"}], "two fallbacks have the same name 'a'"),
         ([{"id": "a"}, {"id": "b", "host": "a.example.com"}], "two hosts have the same name"),
-        ([{"id": "a", "host": "api.openai.com"}], "somebody else's host"),
-        ([{"id": "a", "host": "localhost"}], "somebody else's host"),
+        ([{"id": "a", "host": "api.openai.com"}], "host of another service"),
+        ([{"id": "a", "host": "localhost"}], "host of another service"),
         ([{"id": "a", "host": "10.0.0.7"}], "host"),
         ([{"id": "a", "host": "llm.dev."}], "host"),
         ([{"id": "a", "dialect": "http-json"}], "another dialect"),

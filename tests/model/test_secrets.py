@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.secrets import SECRET, without_secrets
+from faultclock.model.secrets import SECRET, without_secrets
 
 
 @pytest.mark.parametrize(

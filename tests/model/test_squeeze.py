@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.model.squeeze import squeezed, unsqueezed
+from faultclock.model.squeeze import squeezed, unsqueezed
 
 
 @given(data=st.binary(max_size=400))

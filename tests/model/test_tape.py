@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.model.tape import BLANK, Schedule, Tape
+from faultclock.model.tape import BLANK, Schedule, Tape
 
 tapes = st.dictionaries(
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=20),

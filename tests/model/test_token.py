@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model.exploration import Coordinates
-from harness.model.tape import Tape
-from harness.model.token import coordinates_of, is_token, token_of
+from faultclock.model.exploration import Coordinates
+from faultclock.model.tape import Tape
+from faultclock.model.token import coordinates_of, is_token, token_of
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 digests = st.one_of(st.binary(min_size=32, max_size=32).map(bytes.hex), texts)
@@ -120,11 +120,11 @@ def test_a_typo_is_told_as_one(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "this is no token: one begins with fc1."),
-        ("traces/x.jsonl", "this is no token"),
+        ("", "this is not a token: a token begins with fc1."),
+        ("traces/x.jsonl", "this is not a token"),
         ("fc2.abcd", "begins with fc2., and this Faultclock reads those with fc1."),
-        ("fc1.", "its checksum tells"),
-        ("fc1.A", "its checksum tells"),
+        ("fc1.", "its checksum shows"),
+        ("fc1.A", "its checksum shows"),
         ("fc1.ab%cd", "no token has the character '%'"),
         ("fc1.ab+/cd", "no token has the character '+'"),
         ("fc1." + "A" * (1 << 24), "no token is as long as that"),

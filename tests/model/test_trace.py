@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import (
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.duration import MILLISECOND_NS, SECOND_NS
-from harness.model.fault import AttemptRange, ConnectRefused
-from harness.model.removable import rules_of
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.settled import never_settles, settled
-from harness.model.tape import BLANK, Tape
-from harness.model.varied import (
+from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.fault import AttemptRange, ConnectRefused
+from faultclock.model.removable import rules_of
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.settled import never_settles, settled
+from faultclock.model.tape import BLANK, Tape
+from faultclock.model.varied import (
     NowhereError,
     choices_at,
     choices_in_words,
@@ -23,7 +23,7 @@ from harness.model.varied import (
     varied_data,
     written_at,
 )
-from harness.model.vary import Vary
+from faultclock.model.vary import Vary
 
 LIMITED = {
     "id": "limited",

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
 
-from harness.model.ordering import EventPattern, EventRef, Events, OrderingRule
-from harness.model.trace import TraceEvent
+from faultclock.model.ordering import EventPattern, EventRef, Events, OrderingRule
+from faultclock.model.trace import TraceEvent
 
 __all__ = ["violated_keys"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
 
 
 @pytest.fixture(scope="session")

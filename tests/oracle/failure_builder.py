@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import Trace
-from harness.oracle.check import Case, case_of
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.check import Case, case_of
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.load.error_model import load_error_model
-from harness.model.duration import parse_duration
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import (
+from faultclock.load.error_model import load_error_model
+from faultclock.model.duration import parse_duration
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

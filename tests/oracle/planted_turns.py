@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness.model.trace import Trace
+from faultclock.model.trace import Trace
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
@@ -180,7 +180,11 @@ def _remembers(*, history: bool) -> Trace:
     if not history:
         built.messages.clear()
     return (
-        built.begins("next/1", prompt="And now?").says("Well.").stores().ends(text="Well.").build()
+        built.begins("next/1", prompt="And now?")
+        .says("Hello again.")
+        .stores()
+        .ends(text="Hello again.")
+        .build()
     )
 
 
@@ -282,7 +286,7 @@ def _two_turns(*, apart: bool) -> Trace:
         built.messages.clear()
     built.call = later
     built.messages.append({"role": "user", "content_sha256": sha256("And this?")})
-    built.says("This, too.").ends(text="This, too.")
+    built.says("Hello, too.").ends(text="Hello, too.")
     if not apart:
         built.call, built.messages = "ask/1", mine
         built.says().ends()
@@ -293,7 +297,12 @@ def _two_turns_in_a_row(*, forgets: bool) -> Trace:
     built = TurnBuilder(tasks=({"id": "ask"}, {"id": "next"})).turn().says().ends()
     if forgets:
         built.messages.clear()
-    return built.begins("next/1", prompt="And now?").says("Well.").ends(text="Well.").build()
+    return (
+        built.begins("next/1", prompt="And now?")
+        .says("Hello again.")
+        .ends(text="Hello again.")
+        .build()
+    )
 
 
 def _saved(*, first: bool) -> Trace:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.judge import CHECKS, judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.judge import CHECKS, judge
 from tests.oracle.trace_builder import TraceBuilder
 
 __all__ = ["CHAIN", "found", "judged", "small_model"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.oracle.check import case_of
+from faultclock.oracle.check import case_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.trace_builder import TraceBuilder, sha256

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.trace import Trace
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import DENIED
 from tests.oracle.turn_builder import TurnBuilder, error, value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.duration import MILLISECOND_NS
-from harness.oracle.attempts import Attempt, Call, observe
+from faultclock.model.duration import MILLISECOND_NS
+from faultclock.oracle.attempts import Attempt, Call, observe
 from tests.oracle.trace_builder import TraceBuilder
 
 
@@ -251,6 +251,17 @@ def test_an_error_object_in_a_200_and_a_corrupt_body() -> None:
     built.event("provider", "fault.fired", fault="f", fault_kind="corrupt_body", exchange=exchange)
     built.answer(connection, exchange)
     built.end_exchange(connection, exchange, "complete", finish_reason="stop", text="Hi")
+    built.deliver(connection)
+    assert kind_and_known_ms(built.raises("A/B")) == ("malformed_body", 120)
+
+
+def test_a_page_in_place_of_an_answer_is_no_answer() -> None:
+    """Its status is good and its body is whole, and nothing in it is the provider's."""
+    built, connection, exchange = begun()
+    kind = "ok_with_error_body"
+    built.event("provider", "fault.fired", fault="f", fault_kind=kind, exchange=exchange)
+    built.answer(connection, exchange)
+    built.end_exchange(connection, exchange, "complete")
     built.deliver(connection)
     assert kind_and_known_ms(built.raises("A/B")) == ("malformed_body", 120)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import AudienceRule, ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.audience import leaks
-from harness.oracle.judge import judge
+from faultclock.model.error_model import AudienceRule, ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.audience import leaks
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder, link
 
 ALL = AudienceRule(

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.retry_policy import Backoff, Jitter, RetryPolicy
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.model.duration import parse_duration
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.trace import header_line
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder
 
 RATE = "ProviderTransient/RateLimited"
@@ -80,6 +82,42 @@ def test_retry_after_is_exact(model: ErrorModel, header: str, wait: str, legal: 
     expected = {Verdict.PASS} if legal else {Verdict.FAIL}
     assert verdicts(found(model, "backoff.retry-after", built)) == expected
     assert verdicts(found(model, "backoff.wait", built)) == {Verdict.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(
+    ("header", "wait", "steps", "legal"),
+    [
+        # A timer of Node never rings at once, and counts whole milliseconds.
+        ("0", "1ms", "0ms", False),
+        ("0", "1ms", "1ms", True),
+        ("0", "1.001ms", "1ms", False),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", "29.879s", "0ms", False),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", "29.879s", "1ms", True),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", "29.8789s", "1ms", False),
+        ("7", "6.985s", "15ms", True),
+        ("7", "6.984s", "15ms", False),
+    ],
+)
+def test_a_wait_may_miss_its_ends_by_the_step_of_the_hosts_timers(
+    model: ErrorModel, header: str, wait: str, steps: str, legal: bool
+) -> None:
+    """As much as the binding says, and no more; what was expected names it."""
+    granularity_ns = parse_duration(steps)
+    built = TraceBuilder(timer_granularity_ns=granularity_ns).start()
+    built.fails(429, retry_after=header).wait(wait).good().returns()
+    of_waits = found(model, "backoff.retry-after", built)
+    assert verdicts(of_waits) == ({Verdict.PASS} if legal else {Verdict.FAIL})
+    if not legal:
+        assert (f", within {steps}" in of_waits[0].expected) == bool(granularity_ns)
+
+
+def test_a_trace_of_a_host_without_steps_has_no_such_field() -> None:
+    """Traces from before there was one keep their bytes."""
+    plain = header_line(TraceBuilder().header)
+    assert "timer_granularity_ns" not in plain
+    assert '"timer_granularity_ns":1000000' in header_line(
+        TraceBuilder(timer_granularity_ns=1_000_000).header
+    )
 
 
 @pytest.mark.parametrize("header", ["soon", "-7", ""])

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.duration import SECOND_NS
-from harness.model.failure_rules import BreakerRules
-from harness.oracle.breaker_fold import BreakerFold, Met, Result
-from harness.oracle.breaker_refusals import breaker_refusals
-from harness.oracle.check import case_of
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.failure_rules import BreakerRules
+from faultclock.oracle.breaker_fold import BreakerFold, Met, Result
+from faultclock.oracle.breaker_refusals import breaker_refusals
+from faultclock.oracle.check import case_of
 from tests.oracle.chain_builder import ChainBuilder, turn_name
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.turn_builder import TurnBuilder

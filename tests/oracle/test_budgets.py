@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.turn_builder import TurnBuilder, value
 
 BOUND = "ExtensionHost/LoopBoundExceeded"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import STAGED
 from tests.oracle.turn_builder import TurnBuilder, error, value
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.scenario import FallbackProvider
-from harness.model.trace import TraceEvent
-from harness.oracle.attempts import observe
-from harness.oracle.hosts import places_of
+from faultclock.model.scenario import FallbackProvider
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.attempts import observe
+from faultclock.oracle.hosts import places_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 
@@ -167,7 +167,7 @@ FAILS: dict[str, tuple[str, str, Build]] = {
     ),
     "the first failure is raised in the end": (
         "chain.advances",
-        "it ended failed with Llm/Overload, which that had made good",
+        "it ended failed with Llm/Overload, although that provider had answered",
         lambda: turn().bad(500).at("second").says().ends("Llm/Overload"),
     ),
     "it goes on after a fatal failure": (

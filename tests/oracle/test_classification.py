@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder, link
 
 RATE = "ProviderTransient/RateLimited"

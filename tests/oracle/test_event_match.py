@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.model.ordering import EventPattern
-from harness.model.trace import TraceEvent
-from harness.oracle.event_match import EventIndex, described
+from faultclock.model.ordering import EventPattern
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.event_match import EventIndex, described
 
 
 def declared(name: object, **fields: object) -> TraceEvent:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import EndingReason, Trace
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import EndingReason, Trace
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder

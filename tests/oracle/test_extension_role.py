@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.trace import Trace
-from harness.oracle.extension_role import CHECKS
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.trace import Trace
+from faultclock.oracle.extension_role import CHECKS
 from tests.oracle.tool_traces import ExtensionTrace, outcome
 
 LOST = "ExtensionHost/LifecycleFailure"

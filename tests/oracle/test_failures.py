@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.oracle.failures import Failure, disposition_of, speaks_of_failures
-from harness.oracle.ordering import FAILURE_SEEN, with_derived
+from faultclock.oracle.failures import Failure, disposition_of, speaks_of_failures
+from faultclock.oracle.ordering import FAILURE_SEEN, with_derived
 from tests.oracle.failure_builder import FailureBuilder, called, case, model_of
 
 MODEL = model_of()

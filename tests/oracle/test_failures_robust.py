@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model.trace import Trace, TraceEvent
-from harness.oracle.check import Case, case_of
-from harness.oracle.failure_checks import CHECKS
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.oracle.check import Case, case_of
+from faultclock.oracle.failure_checks import CHECKS
 from tests.oracle.failure_builder import FailureBuilder, model_of
 
 ALL: dict[str, Any] = {"applies_to": ["*/*"]}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.oracle import failure_checks
-from harness.oracle.check import Check
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.oracle import failure_checks
+from faultclock.oracle.check import Check
 from tests.oracle.failure_builder import (
     NOTHING,
     called,

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.load.error_model import load_error_model, model_ids
-from harness.load.foreign_log import foreign_trace, read_foreign_log
-from harness.load.foreign_map import load_foreign_map
-from harness.load.trace_file import read_trace
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict, verdict_of
-from harness.model.foreign_map import ForeignLog, ForeignMap
-from harness.model.ordering import EventPattern, OrderingRule, Pattern
-from harness.model.trace import TraceEvent
-from harness.oracle.foreign import as_seen
-from harness.oracle.judge import judge
-from harness.oracle.patterns import evaluate
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.load.foreign_log import foreign_trace, read_foreign_log
+from faultclock.load.foreign_map import load_foreign_map
+from faultclock.load.trace_file import read_trace
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict, verdict_of
+from faultclock.model.foreign_map import ForeignLog, ForeignMap
+from faultclock.model.ordering import EventPattern, OrderingRule, Pattern
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.foreign import as_seen
+from faultclock.oracle.judge import judge
+from faultclock.oracle.patterns import evaluate
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of
 
 GOLDEN = sorted((ROOT.parent / "golden-traces").glob("*.jsonl"))

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import Trace
-from harness.oracle.judge import judge, judge_seeds
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.judge import judge, judge_seeds
 from tests.oracle.trace_builder import TraceBuilder
 
 

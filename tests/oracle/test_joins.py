@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.oracle.check import case_of
-from harness.oracle.joins import join_violations
+from faultclock.oracle.check import case_of
+from faultclock.oracle.joins import join_violations
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.turn_builder import error, value
@@ -99,7 +99,7 @@ def test_a_join_that_does_not_hold_ends_the_turn(case: str) -> None:
 def test_good_results_are_told() -> None:
     """What a subagent came to is not lost on the way."""
     built = goes_on(group("ggb", tell=False))
-    assert found(MODEL, built, "joins.held") == ["nothing of one, two"]
+    assert found(MODEL, built, "joins.held") == ["it has no result of one, two"]
 
 
 def test_a_violation_that_the_model_lets_pass_is_no_matter_of_the_join() -> None:

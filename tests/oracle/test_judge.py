@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict, overall
-from harness.model.trace import Trace, trace_lines
-from harness.oracle.judge import check_infos, checks_of, judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict, overall
+from faultclock.model.trace import Trace, trace_lines
+from faultclock.oracle.judge import check_infos, checks_of, judge
 from tests.oracle.planted_orders import ORDERS
 from tests.oracle.planted_turns import TURNS
 from tests.oracle.trace_builder import TraceBuilder, link

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.oracle.check import case_of
-from harness.oracle.limits import limits_reached
+from faultclock.oracle.check import case_of
+from faultclock.oracle.limits import limits_reached
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.turn_builder import value

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.scenario import Scenario
-from harness.model.trace import EndingReason, Trace
-from harness.model.vary import Settle
-from harness.oracle.judge import check_infos, judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import EndingReason, Trace
+from faultclock.model.vary import Settle
+from faultclock.oracle.judge import check_infos, judge
 from tests.oracle.trace_builder import TraceBuilder
 
 SETTLES = "liveness.settles"

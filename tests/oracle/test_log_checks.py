@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.load.foreign_log import foreign_trace
-from harness.model.finding import Finding, Verdict
-from harness.model.foreign_map import ForeignMap
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.load.foreign_log import foreign_trace
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.foreign_map import ForeignMap
+from faultclock.oracle.judge import judge
 
 MAP = ForeignMap.model_validate_json(
     json.dumps(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.trace import Trace
-from harness.oracle.check import Outcome, case_of
-from harness.oracle.judge import judge
-from harness.oracle.ordering import checks, with_derived
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.check import Outcome, case_of
+from faultclock.oracle.judge import judge
+from faultclock.oracle.ordering import checks, with_derived
 from tests.oracle.mini_trace import events_of, runtime_trace
 from tests.oracle.planted_orders import ORDERS
 from tests.oracle.trace_builder import TraceBuilder

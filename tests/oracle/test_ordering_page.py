@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from harness.model.ordering import EventPattern, OrderingRule, Pattern, Scope
-from harness.oracle.patterns import evaluate
+from faultclock.model.ordering import EventPattern, OrderingRule, Pattern, Scope
+from faultclock.oracle.patterns import evaluate
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import NAMES, events_of
 

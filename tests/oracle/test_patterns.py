@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model.ordering import EventPattern, OrderingRule
-from harness.model.trace import TraceEvent
-from harness.oracle.event_match import matches
-from harness.oracle.patterns import evaluate, evaluate_all
+from faultclock.model.ordering import EventPattern, OrderingRule
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.event_match import matches
+from faultclock.oracle.patterns import evaluate, evaluate_all
 from tests.oracle.brute_force import violated_keys
 
 NAMES = {

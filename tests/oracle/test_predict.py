@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.retry_policy import RetryPolicy
-from harness.oracle.check import case_of
-from harness.oracle.predict import Step
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.retry_policy import RetryPolicy
+from faultclock.oracle.check import case_of
+from faultclock.oracle.predict import Step
 from tests.oracle.trace_builder import TraceBuilder
 
 SECOND = 1_000_000_000

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.retry_policy import Backoff, Jitter, RetryPolicy
-from harness.model.trace import TraceEvent
-from harness.oracle.check import Outcome
-from harness.oracle.predict import SLACK_NS
-from harness.oracle.redo import (
+from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Outcome
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.redo import (
     Series,
     Try,
     judge_attempts,
@@ -36,6 +36,7 @@ def series(
     waits: tuple[int, ...] = (),
     given_up: bool = True,
     busy: tuple[tuple[int, int], ...] = (),
+    slack_ns: int = SLACK_NS,
 ) -> Series:
     """Return tries that take no time, with waits between them, in nanoseconds."""
     tries, at_ns = [], 0
@@ -58,6 +59,7 @@ def series(
         policy=policy,
         source="its contract",
         given_up=event(99, at_ns) if given_up else None,
+        slack_ns=slack_ns,
         requirements=REQUIREMENTS,
         busy=busy,
     )
@@ -143,6 +145,17 @@ def test_whatever_lies_outside_the_interval_is_blamed(
     edge = interval.low_ns - SLACK_NS if early else interval.high_ns + SLACK_NS
     wait_ns = max(0, edge - beyond) if early else edge + beyond
     assert faults(series(own, "busy", "good", waits=(wait_ns,))) == {"wait": 1}
+
+
+@pytest.mark.parametrize("slack_ns", [0, SLACK_NS, 15_600_000])
+@pytest.mark.parametrize("early", [True, False])
+def test_a_wait_may_miss_its_ends_by_the_slack_and_no_more(slack_ns: int, early: bool) -> None:
+    """A host whose timers have a coarse step is not blamed for that step."""
+    edge_ns, beyond = (S - slack_ns, -1) if early else (S + slack_ns, 1)
+    at_edge = series(policy(), "busy", "good", waits=(edge_ns,), slack_ns=slack_ns)
+    assert faults(at_edge) == {}
+    past_it = series(policy(), "busy", "good", waits=(edge_ns + beyond,), slack_ns=slack_ns)
+    assert faults(past_it) == {"wait": 1}
 
 
 def test_to_write_things_down_is_no_part_of_the_wait() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.trace import Trace
-from harness.oracle.attempts import Request, observe
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.attempts import Request, observe
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED, RETRY, STAGED
 from tests.oracle.turn_builder import TurnBuilder, value
 

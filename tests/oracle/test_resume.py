@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import Trace
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import STORED
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder

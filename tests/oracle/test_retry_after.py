@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.duration import SECOND_NS
-from harness.model.error_model import RetryAfterRule
-from harness.oracle.retry_after import asked_wait, parse_retry_after
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.error_model import RetryAfterRule
+from faultclock.oracle.retry_after import asked_wait, parse_retry_after
 
 DEFAULT = RetryAfterRule()
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel, SignalPattern
-from harness.oracle.signals import Signal, classify, meets
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel, SignalPattern
+from faultclock.oracle.signals import Signal, classify, meets
 
 RATE = ("ProviderTransient", "RateLimited")
 SERVER = ("ProviderTransient", "Provider5xx")

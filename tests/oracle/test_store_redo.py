@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED, DOWN
 from tests.oracle.turn_builder import TurnBuilder
 
@@ -29,7 +29,7 @@ def test_a_store_that_is_down_for_good_ends_the_call(model: ErrorModel) -> None:
     """After three tries, 2 s and 4 s apart, with its own class and code."""
     assert failed(model, down("2s", "4s").ends(DOWN)) == {}
     lost = failed(model, down("2s", "4s").ends())
-    assert lost["store.disposition"] == "it returned, as if all were well"
+    assert lost["store.disposition"] == "it returned as if nothing had failed"
     assert set(lost) == {"store.disposition", "turns.saved"}
     assert failed(model, down("2s", "4s").ends("Session/Unknown")) == {
         "store.disposition": "it ended with Session/Unknown"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import (
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,
@@ -16,8 +16,8 @@ from harness.model.trace import (
     TraceHeader,
     trace_digest,
 )
-from harness.oracle.check import case_of
-from harness.oracle.store_role import CHECKS
+from faultclock.oracle.check import case_of
+from faultclock.oracle.store_role import CHECKS
 
 
 class History:

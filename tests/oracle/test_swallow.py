@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import REPLY, TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder
 

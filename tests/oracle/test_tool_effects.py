@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.trace import Trace
-from harness.oracle.judge import judge
+from faultclock.load.error_model import load_error_model
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import BUSY, FORBIDDEN, RETRYING, TURNS
 from tests.oracle.turn_builder import TOOLS, TurnBuilder, value
 

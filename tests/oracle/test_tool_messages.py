@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import BUSY, DENIED, FORBIDDEN
 from tests.oracle.turn_builder import TurnBuilder, error, value
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.trace import Trace
-from harness.oracle.tool_role import CHECKS
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.trace import Trace
+from faultclock.oracle.tool_role import CHECKS
 from tests.oracle.tool_traces import ToolTrace, outcome
 
 BUSY, SLOW = "ToolTransient/ResourceBusy", "ToolTransient/ExecutionTimeout"
@@ -180,7 +180,7 @@ def test_a_reply_is_typed(model: ErrorModel) -> None:
     """By a class of tools; a cancel's class is none unless there was one."""
     for pair in ("ProviderTransient/RateLimited", "Cancellation/ToolCancelled"):
         trace = ToolTrace().begin().replies(pair)
-        assert "no class of a tool" in str(observed(model, "tool.typed-reply", trace))
+        assert "not a class of a tool" in str(observed(model, "tool.typed-reply", trace))
     untyped = ToolTrace().begin().replies(untyped="a set is no JSON value")
     assert observed(model, "tool.typed-reply", untyped) == "a set is no JSON value"
     raised = ToolTrace().begin()

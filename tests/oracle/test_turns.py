@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import Trace, trace_lines
-from harness.oracle.judge import judge
-from harness.oracle.turn_checks import CHECKS
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import Trace, trace_lines
+from faultclock.oracle.judge import judge
+from faultclock.oracle.turn_checks import CHECKS
 from tests.oracle.planted_turns import TURNS
 from tests.oracle.trace_builder import TraceBuilder
 
 #: What the model of these traces says nothing of; planted in the tests of those checks.
-_ELSEWHERE = ("failures.", "chain.", "breaker.", "joins.", "limits.")
+_ELSEWHERE = (
+    *("failures.", "chain.", "breaker.", "joins.", "limits."),
+    *("approvals.consent", "tools.failure-told", "tools.result-kept", "tools.secrets"),
+)
 
 
 def by_check(model: ErrorModel, trace: Trace) -> dict[str, list[Finding]]:
@@ -80,7 +83,7 @@ def test_a_provider_adapter_has_no_turns(model: ErrorModel) -> None:
     for check in TURNS:
         (finding,) = found[check]
         assert finding.verdict is Verdict.NOT_APPLICABLE
-        assert finding.reason == "the subject is no runtime"
+        assert finding.reason == "the subject is not a runtime"
 
 
 @pytest.mark.parametrize("check", sorted(TURNS))

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.trace import Trace
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.judge import judge
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
 FORBIDDEN = "ToolTerminal/Forbidden"
@@ -118,7 +118,7 @@ def test_a_session_starts_without_an_extension_that_failed(model: ErrorModel) ->
     built.ends("ExtensionHost/LifecycleFailure")
     built.event("harness", "call.skipped", call="ask/1", task="ask", why="start/1 raised")
     (finding,) = bad(model, built.build(), "extensions.walked")
-    assert "without what failed: a in init" in finding.expected
+    assert "without the failed extension: a in init" in finding.expected
 
 
 @pytest.mark.parametrize("early", [True, False])

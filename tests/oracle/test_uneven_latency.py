@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.oracle.attempts import observe
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.oracle.attempts import observe
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder
 
 ERROR = {"code": "server_error", "type": "server_error", "message": "m"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.oracle.judge import judge
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder, link
 
 WINDOW = "ProviderCapability/ContextWindowTooSmall"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from harness.model.duration import parse_duration
-from harness.model.error_model import ErrorModel
-from harness.model.trace import Trace
-from harness.oracle.check import Check, Outcome, case_of
+from faultclock.model.duration import parse_duration
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.trace import Trace
+from faultclock.oracle.check import Check, Outcome, case_of
 from tests.oracle.trace_builder import TraceBuilder
 
 __all__ = ["ExtensionTrace", "ToolTrace", "outcome"]

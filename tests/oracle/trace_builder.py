@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from harness.model.duration import MILLISECOND_NS, parse_duration
-from harness.model.error_model import RetryPolicy
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import (
+from faultclock.model.duration import MILLISECOND_NS, parse_duration
+from faultclock.model.error_model import RetryPolicy
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import (
     WALL_EPOCH_NS,
     EndingReason,
     SubjectInfo,
@@ -65,6 +65,7 @@ class TraceBuilder:
         time_base: TimeBase = "virtual",
         epoch_ns: int = WALL_EPOCH_NS,
         role: Literal["provider_adapter", "tool"] = "provider_adapter",
+        timer_granularity_ns: int = 0,
     ) -> None:
         scenario = Scenario.model_validate(
             {
@@ -82,6 +83,7 @@ class TraceBuilder:
             style="async",
             declares=declares,
             retry_policies=retry_policies,
+            timer_granularity_ns=timer_granularity_ns,
         )
         self.header = TraceHeader(
             scenario=scenario,

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from harness.model.duration import parse_duration
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.trace import SubjectInfo, TraceHeader
+from faultclock.model.duration import parse_duration
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.trace import SubjectInfo, TraceHeader
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link, sha256
 
 __all__ = ["TurnBuilder", "digest", "error", "value"]

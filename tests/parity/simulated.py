@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.sim.kernel import Limits
-from harness.sim.world import World
+from faultclock.sim.kernel import Limits
+from faultclock.sim.world import World
 from tests.parity.cells import Cell, Outcome, call, describe
 from tests.sim.net.scripted import SimService
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness.sim.patches import installed
+from faultclock.sim.patches import installed
 from tests.parity.cells import CELLS, Cell, Outcome
 from tests.parity.loopback import ConnectCounter, run_for_real, tls_hides_resets
 from tests.parity.simulated import run_simulated

@@ -13,20 +13,21 @@ import pytest
 
 # Imported before any inner session: what one imports first is forgotten after it, and would be
 # imported again by each.
-import harness.bench.judging
-import harness.pytest_plugin.playing
-import harness.pytest_plugin.provider
-import harness.pytest_plugin.simulation  # noqa: F401
-from harness.bench.client import Bench
-from harness.load.error_model import load_error_model
-from harness.subjects.registry import catalog
+import faultclock.bench.judging
+import faultclock.pytest_plugin.playing
+import faultclock.pytest_plugin.provider
+import faultclock.pytest_plugin.simulation  # noqa: F401
+from faultclock.bench.client import Bench
+from faultclock.cli.options import DEFAULT_MODEL
+from faultclock.load.error_model import load_error_model
+from faultclock.subjects.registry import catalog
 from tests.warm.benches import forked
 
 __all__ = ["PLUGIN", "forked_benches", "inner", "outcomes", "project"]
 
 #: How an inner session comes by the plugin, and by no other: each would import what it needs anew.
 #: That an installation has it by its entry point is shown by `test_it_can_be_switched_off…`.
-PLUGIN = ("--disable-plugin-autoload", "-p", "harness.pytest_plugin")
+PLUGIN = ("--disable-plugin-autoload", "-p", "faultclock.pytest_plugin")
 
 
 def project(pytester: pytest.Pytester, *lines: str, also: Iterable[str] = ()) -> None:
@@ -53,5 +54,5 @@ def outcomes(result: pytest.RunResult) -> dict[str, int]:
 def forked_benches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every bench of this process forked from it, which has read what each would read."""
     catalog()
-    load_error_model("stud-cli")
+    load_error_model(DEFAULT_MODEL)
     monkeypatch.setattr(Bench, "_spawned", forked)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-import harness
+import faultclock
 from tests.cli.process import process
 from tests.pytest_plugin.sessions import (  # noqa: F401 - a fixture
     PLUGIN,
@@ -24,7 +24,7 @@ from tests.pytest_plugin.sessions import (  # noqa: F401 - a fixture
 pytest_plugins = ("pytester",)
 pytestmark = pytest.mark.usefixtures("forked_benches")
 
-ROOT = str(Path(harness.__file__).parents[1])
+ROOT = str(Path(faultclock.__file__).parents[1])
 IGNORES = "mini-ignores-retry-after"
 OWN = """\
 id: my/hint
@@ -77,10 +77,10 @@ def test_every_outcome_has_its_own_place(pytester: pytest.Pytester) -> None:
         "tests/never.scenario.yaml::my/never FAILED",
         "tests/tool.scenario.yaml::my/tool SKIPPED",
         "pyproject.toml::rate-limits/retry-after-integer FAILED",
-        "FAIL  backoff.retry-after, in my/hint, call ask/1",
+        "FAIL  retries.floor, in my/hint, call ask/1",
         "INCONCLUSIVE: this proves nothing",
-        "once more: faultclock run tests/hint.scenario.yaml --subject mini-ignores-retry-after",
-        "once more: faultclock run rate-limits/retry-after-integer --subject mini-ignores",
+        "reproduce: faultclock run tests/hint.scenario.yaml --subject mini-ignores-retry-after",
+        "reproduce: faultclock run rate-limits/retry-after-integer --subject mini-ignores",
         "it is for role tool, and mini-ignores-retry-after is a provider_adapter",
         "faultclock: subject mini-ignores-retry-after (pyproject.toml)",
     ):
@@ -92,10 +92,31 @@ def test_every_outcome_has_its_own_place(pytester: pytest.Pytester) -> None:
     assert case is not None
     told = {item.get("name"): item.get("value") for item in case.iter("property")}
     assert told["faultclock_verdict"] == "FAIL"
-    assert told["faultclock_finding"] == "FAIL:backoff.retry-after"
+    assert told["faultclock_finding"] == "FAIL:retries.floor"
     # Only what failed, and of that what is chosen by its id.
     chosen = ("pyproject.toml::rate-limits/retry-after-integer", "tests/test_own.py")
     assert outcomes(inner(pytester, "--lf", *chosen)) == {"failed": 1}
+
+
+def test_a_session_in_which_no_scenario_fits_is_not_green(pytester: pytest.Pytester) -> None:
+    """A scenario for another role is skipped beside one that runs, and fails where it is alone."""
+    project(pytester, f'subject = "{IGNORES}"')
+    _write(pytester, "tool.scenario.yaml", TOOL)
+    result = inner(pytester, "tool.scenario.yaml")
+    assert outcomes(result) == {"failed": 1}
+    result.stdout.fnmatch_lines(["*No scenario that was selected fits it.*"])
+
+
+def test_a_project_may_have_a_folder_named_harness(pytester: pytest.Pytester) -> None:
+    """Its tests import its own package of that name, and scenarios run beside it."""
+    project(pytester, 'subject = "reference"')
+    _write(pytester, "harness/__init__.py", "")
+    _write(pytester, "harness/thing.py", "VALUE = 7\n")
+    own = "from harness.thing import VALUE\n\ndef test_own():\n    assert VALUE == 7\n"
+    _write(pytester, "test_own.py", own)
+    _write(pytester, "hint.scenario.yaml", OWN)
+    pytester.syspathinsert()
+    assert outcomes(inner(pytester)) == {"passed": 2}
 
 
 def test_ids_can_be_chosen_from(pytester: pytest.Pytester) -> None:
@@ -140,7 +161,7 @@ def test_without_a_subject_a_file_is_told_and_not_run(pytester: pytest.Pytester)
     result.stdout.fnmatch_lines(["not collected, because*: hint.scenario.yaml"])
     result = inner(pytester, "hint.scenario.yaml")
     assert outcomes(result) == {"errors": 1}
-    result.stdout.fnmatch_lines(["no subject: say whose error handling to test"])
+    result.stdout.fnmatch_lines(["no subject: name the code whose error handling is tested"])
     assert outcomes(inner(pytester, "--faultclock-subject=reference")) == {"passed": 2}
 
 
@@ -153,10 +174,8 @@ def test_a_baseline_knows_what_may_fail(pytester: pytest.Pytester) -> None:
         'baseline = "known.yaml"',
     )
     entry = "  - {{scenario: {}, check: {}, reason: {}, owner: us, expires: {}}}\n"
-    known = entry.format(
-        "rate-limits/retry-after-integer", "backoff.retry-after", "later", "9000-01-01"
-    )
-    head = f"subject: {IGNORES}\nmodel: stud-cli\ndeviations:\n"
+    known = entry.format("rate-limits/retry-after-integer", "retries.floor", "later", "9000-01-01")
+    head = f"subject: {IGNORES}\nmodel: common\ndeviations:\n"
     _write(pytester, "known.yaml", head + known)
     result = inner(pytester, "-rx")
     assert outcomes(result) == {"passed": 2, "xfailed": 1}
@@ -165,15 +184,15 @@ def test_a_baseline_knows_what_may_fail(pytester: pytest.Pytester) -> None:
     stale = (
         known.replace("9000", "2020")
         + entry.format("provider-transient/healthy-call", "evidence.whole", "gone", "9000-01-01")
-        + entry.format("rate-limits/retry-after-zeroo", "backoff.wait", "gone", "9000-01-01")
+        + entry.format("rate-limits/retry-after-zeroo", "retries.grow", "gone", "9000-01-01")
     )
     _write(pytester, "known.yaml", head + stale)
     result = inner(pytester)
     assert outcomes(result) == {"failed": 3}
     text = result.stdout.str()
-    assert "backoff.retry-after: its last day was 2020-01-01, and us answers for it" in text
+    assert "retries.floor: its last day was 2020-01-01, and us answers for it" in text
     assert "healthy-call, evidence.whole: this passes now, so the entry has to go" in text
-    assert "retry-after-zeroo, backoff.wait: there is no such scenario" in text
+    assert "retry-after-zeroo, retries.grow: there is no such scenario" in text
     # Nobody else's baseline is in the project, so it counts for whom the command line names.
     project(pytester, 'baseline = "known.yaml"')
     text = inner(pytester, f"--faultclock-subject={IGNORES}", "-k", "baseline").stdout.str()
@@ -217,7 +236,7 @@ def test_it_can_be_switched_off_and_costs_nothing_then(pytester: pytest.Pytester
     info = pytester.mkdir("site") / "faultclock-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faultclock\nVersion: 0\n")
-    (info / "entry_points.txt").write_text("[pytest11]\nfaultclock = harness.pytest_plugin\n")
+    (info / "entry_points.txt").write_text("[pytest11]\nfaultclock = faultclock.pytest_plugin\n")
     heavy = "{'pydantic', 'hypothesis', 'simpy', 'jinja2', 'yaml', 'rich', 'click', 'openai'}"
     _write(
         pytester,
@@ -227,7 +246,7 @@ import os, sys
 
 def test_light(pytestconfig):
     assert not {heavy} & set(sys.modules)
-    here = 'harness.pytest_plugin' in sys.modules
+    here = 'faultclock.pytest_plugin' in sys.modules
     assert here == (os.environ["OFF"] == "0")
 """,
     )

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from harness.errors import InputError, UnknownNameError
-from harness.pytest_plugin.provider import ScriptedProvider
-from harness.pytest_plugin.simulation import Simulation, StoppedError, UnsimulatedError
+from faultclock.errors import InputError, UnknownNameError
+from faultclock.pytest_plugin.provider import ScriptedProvider
+from faultclock.pytest_plugin.simulation import Simulation, StoppedError, UnsimulatedError
 from tests.pytest_plugin.sessions import (  # noqa: F401 - a fixture
     forked_benches,
     inner,
@@ -249,7 +249,7 @@ def test_the_fixtures_in_a_session(pytester: pytest.Pytester, forked_benches: No
     for line in (
         "nobody met 'http-error-1' (http_error at attempt 2): 0 requests arrived",
         "AssertionError: assert ['a', 'b'] == ['a', 'c']",
-        "FAIL  backoff.retry-after, in rate-limits/retry-after-integer, call ask/1",
+        "FAIL  retries.floor, in rate-limits/retry-after-integer, call ask/1",
         "not today",
         "a run of this test was not simulated to its end, so it shows nothing",
         "deadlock:",

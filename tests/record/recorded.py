@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.live.kernel import LiveKernel
-from harness.live.server import LiveServer
-from harness.load.scenario import checked_scenario
-from harness.load.yaml_file import parse_document
-from harness.model.scenario import Scenario
+from faultclock.live.kernel import LiveKernel
+from faultclock.live.server import LiveServer
+from faultclock.load.scenario import checked_scenario
+from faultclock.load.yaml_file import parse_document
+from faultclock.model.scenario import Scenario
 
 __all__ = [
     "CHUNK_MS",

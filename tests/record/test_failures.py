@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import urllib3.exceptions
 
-from harness.record.agent.failures import kind_of
+from faultclock.record.agent.failures import kind_of
 
 
 def _caused(error: BaseException, cause: BaseException) -> BaseException:

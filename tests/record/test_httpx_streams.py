@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from harness.record.agent.channel import Exchange
-from harness.record.agent.failures import kind_of
-from harness.record.agent.httpx_streams import install
-from harness.record.parts import takes_of
-from harness.recordings.tape import Take
+from faultclock.record.agent.channel import Exchange
+from faultclock.record.agent.failures import kind_of
+from faultclock.record.agent.httpx_streams import install
+from faultclock.record.parts import takes_of
+from faultclock.recordings.tape import Take
 
 _OURS = object()
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
-from harness.record.agent.channel import Channel
-from harness.record.listener import Listener
+from faultclock.errors import InputError
+from faultclock.record.agent.channel import Channel
+from faultclock.record.listener import Listener
 
 
 def test_messages_of_several_connections_are_kept_and_half_ones_are_counted() -> None:
@@ -60,5 +60,5 @@ def test_a_place_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the variable that names another."""
     # A long path would not do for a socket, and another folder be taken.
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    with pytest.raises(InputError, match="no place for the recorder's socket"), Listener():
+    with pytest.raises(InputError, match="the recorder's socket cannot be made here"), Listener():
         raise AssertionError("there is no such folder")

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.record.parts import takes_of
+from faultclock.record.parts import takes_of
 
 
 def _told(started_ns: int, **more: Any) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.errors import UnknownNameError
-from harness.fakes.dialects import dialect_named
-from harness.recordings.exchange import Exchange, Headers, OddityKind, Spot
-from harness.recordings.importing import Imported, Options, import_recording
-from harness.recordings.outcome import Hearing
+from faultclock.errors import UnknownNameError
+from faultclock.fakes.dialects import dialect_named
+from faultclock.recordings.exchange import Exchange, Headers, OddityKind, Spot
+from faultclock.recordings.importing import Imported, Options, import_recording
+from faultclock.recordings.outcome import Hearing
 
 __all__ = ["CHAT", "cassette", "dialects", "exchange", "imported", "interaction", "kinds"]
 

@@ -14,54 +14,20 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from harness.errors import InputError, UnknownNameError
-from harness.fakes.dialects import dialect_named
-from harness.recordings.importing import Options, import_recording
-from harness.recordings.outcome import Hearing
+from faultclock.errors import InputError, UnknownNameError
+from faultclock.fakes.dialects import dialect_named
+from faultclock.recordings.importing import Options, import_recording
+from faultclock.recordings.outcome import Hearing
+from tests.hostile.mutations import STRUCTURES, Change, changed, damaged, dumped, rubbish
 from tests.recordings.planted import CASSETTES, CONTEXTUAL, SHAPED, TEXTS
 
 __all__ = ["Tally", "dialect_or_none", "mutated", "try_one"]
-
-#: A value in the place of another one: what recorders and broken disks have put there.
-_RUBBISH: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    10**400,
-    1.5e308,
-    "",
-    " ",
-    "\x00\x07",
-    "\ud7ff\ufffe\U0001f600",
-    "null",
-    "- a\n- b: [",
-    "0o17",
-    "1e3",
-    "~",
-    [],
-    {},
-    [None],
-    [[["x"]]],
-    {"": ""},
-    {"string": None},
-    "{" * 300,
-    "Thu, 99 Foo 2026 99:99:99 GMT",
-    "Thu, 01 Jan 9999 00:00:00 GMT",
-    "application/json\r\nx: y",
-    "data: {",
-    'data: {"error": {"message": null}}\n\n',
-    "A" * 5_000,
-)
-_KEYS = ("body", "headers", "status", "code", "string", "uri", "method", "error", "message", "x")
 
 
 @dataclass(slots=True)
@@ -91,19 +57,13 @@ def mutated(dice: random.Random) -> tuple[str, bytes]:
     content = path.read_bytes()
     way = dice.randrange(10)
     if way == 0:
-        return "rubbish.yaml", _rubbish(dice)
+        return "rubbish.yaml", rubbish(dice, "interactions")
     if way < 7:
         data = _loaded(path)
         for _ in range(dice.randint(1, 6)):
-            data = _changed(data, dice)
+            data = changed(data, dice, _WAYS)
         return path.name, _dumped(data, dice)
-    text = bytearray(content)
-    for _ in range(dice.randint(1, 4)):
-        if not text:
-            break
-        at = dice.randrange(len(text))
-        _BYTES[dice.randrange(len(_BYTES))](text, at, dice)
-    return path.name, bytes(text)
+    return path.name, damaged(content, dice)
 
 
 def try_one(number: int, tally: Tally) -> None:
@@ -170,66 +130,9 @@ def _loaded(path: Path) -> Any:
 
 def _dumped(data: Any, dice: random.Random) -> bytes:
     if dice.random() < 0.4:
-        return json.dumps(data, default=str, ensure_ascii=dice.random() < 0.5).encode(
-            "utf-8", "replace"
-        )
+        return dumped(data, dice)
     text = yaml.dump(data, Dumper=yaml.SafeDumper, allow_unicode=dice.random() < 0.5)
     return text.encode("utf-8", "replace")
-
-
-def _changed(data: Any, dice: random.Random) -> Any:
-    """Change one thing somewhere in `data`."""
-    places = list(_places(data))
-    if not places:
-        return data
-    owner, key = dice.choice(places)
-    _STRUCTURES[dice.randrange(len(_STRUCTURES))](owner, key, dice, places)
-    return data
-
-
-def _places(data: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    todo = [data]
-    while todo:
-        item = todo.pop()
-        keys: Any = item.keys() if isinstance(item, dict) else range(len(item))
-        for key in keys:
-            found.append((item, key))
-            if isinstance(item[key], (dict, list)):
-                todo.append(item[key])
-    return found
-
-
-def _replace(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    owner[key] = deepcopy(dice.choice(_RUBBISH))
-
-
-def _remove(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    del owner[key]
-
-
-def _double(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    if isinstance(owner, list):
-        owner.insert(key, deepcopy(owner[key]))
-    else:
-        owner[key] = [owner[key], deepcopy(owner[key])]
-
-
-def _rename(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    if isinstance(owner, dict):
-        value = owner.pop(key)
-        owner[dice.choice((*_KEYS, str(key).upper(), f"x{key}"))] = value
-
-
-def _elsewhere(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    other, name = dice.choice(places)
-    if isinstance(other, dict) or (isinstance(other, list) and name < len(other)):
-        other[name] = deepcopy(owner[key])
-
-
-def _cut_text(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
-    if isinstance(owner[key], str) and owner[key]:
-        owner[key] = owner[key][: dice.randrange(len(owner[key]))]
 
 
 def _plant(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
@@ -240,68 +143,7 @@ def _plant(owner: Any, key: Any, dice: random.Random, places: Any) -> None:
     owner[key] = sentence.format(secret)
 
 
-_STRUCTURES: tuple[Callable[..., None], ...] = (
-    _replace,
-    _remove,
-    _double,
-    _rename,
-    _elsewhere,
-    _cut_text,
-    _plant,
-    _plant,
-)
-
-
-def _flip(text: bytearray, at: int, dice: random.Random) -> None:
-    text[at] ^= 1 << dice.randrange(8)
-
-
-def _drop(text: bytearray, at: int, dice: random.Random) -> None:
-    del text[at : at + dice.randint(1, 400)]
-
-
-def _end(text: bytearray, at: int, dice: random.Random) -> None:
-    del text[at:]
-
-
-def _insert(text: bytearray, at: int, dice: random.Random) -> None:
-    text[at:at] = dice.choice(
-        (b"\x00", b"\xff\xfe", b"\t", b"&a ", b"*a ", b"!!python/name:os.system ", b"'", b'"', b"{")
-    )
-
-
-def _repeat(text: bytearray, at: int, dice: random.Random) -> None:
-    text[at:at] = text[at : at + dice.randint(1, 2_000)]
-
-
-_BYTES: tuple[Callable[[bytearray, int, random.Random], None], ...] = (
-    _flip,
-    _drop,
-    _end,
-    _insert,
-    _repeat,
-)
-
-
-def _rubbish(dice: random.Random) -> bytes:
-    ways = (
-        lambda: dice.randbytes(dice.randrange(400)),
-        lambda: json.dumps(dice.choice(_RUBBISH)).encode(),
-        lambda: ("[" * dice.randrange(5_000)).encode(),
-        lambda: ("a: " * dice.randrange(300)).encode(),
-        lambda: b"interactions:\n" + b"- " * dice.randrange(300),
-        lambda: (
-            "".join(f"{chr(97 + i)}: &{chr(97 + i)} [{_nine(i)}]\n" for i in range(9))
-        ).encode(),
-        lambda: b'{"interactions": ' + b'[{"request": ' * dice.randrange(300),
-        lambda: "".join(chr(dice.randrange(1, 0xD7FF)) for _ in range(200)).encode(),
-        lambda: ("interactions:\n- request: " + dice.choice(SHAPED) + "\n  response: [\n").encode(),
-    )
-    return dice.choice(ways)()
-
-
-def _nine(index: int) -> str:
-    return ", ".join([f"*{chr(96 + index)}"] * 9) if index else "x, x"
+_WAYS: tuple[Change, ...] = (*STRUCTURES, _plant, _plant)
 
 
 def main(arguments: list[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.load.resources import fixtures_root
+from faultclock.load.resources import fixtures_root
 
 __all__ = ["CASSETTES", "CONTEXTUAL", "MARKS", "ODD", "SHAPED", "TEXTS", "leaks"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SourceError
-from harness.recordings.exchange import OddityKind, Recording, Spot
-from harness.recordings.formats import read_recording
+from faultclock.errors import SourceError
+from faultclock.recordings.exchange import OddityKind, Recording, Spot
+from faultclock.recordings.formats import read_recording
 from tests.recordings.builders import CHAT, cassette, interaction
 from tests.recordings.planted import ODD
 
@@ -162,7 +162,7 @@ def test_a_recording_of_nothing_is_told() -> None:
 )
 def test_what_is_no_recording_is_refused(content: bytes) -> None:
     """With the place, and with what would have been one."""
-    with pytest.raises(SourceError, match=r"folder/tape\.yaml:1:1: this is no recording"):
+    with pytest.raises(SourceError, match=r"folder/tape\.yaml:1:1: this is not a recording"):
         read(content)
 
 

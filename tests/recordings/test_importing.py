@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError
-from harness.load.yaml_file import parse_document
-from harness.model.duration import SECOND_NS
-from harness.model.scenario import Scenario
-from harness.recordings.exchange import OddityKind
-from harness.recordings.importing import Imported, Options, import_recording, slug_of
+from faultclock.errors import InputError
+from faultclock.load.yaml_file import parse_document
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.scenario import Scenario
+from faultclock.recordings.exchange import OddityKind
+from faultclock.recordings.importing import Imported, Options, import_recording, slug_of
 from tests.recordings.builders import CHAT, dialects, imported, interaction, kinds
 from tests.recordings.fuzz import Tally, try_one
 from tests.recordings.planted import CASSETTES, ODD, TEXTS, leaks
@@ -192,7 +192,7 @@ def test_a_task_starts_when_its_call_did() -> None:
 def test_a_time_that_nobody_recorded_is_marked_unknown() -> None:
     """Tasks do not begin together only because no Date was kept."""
     got = imported(interaction(200, GOOD), interaction(200, GOOD))
-    assert [task.at for task in only(got).tasks] == [0, 60 * SECOND_NS]
+    assert [(task.at, task.after) for task in only(got).tasks] == [(0, None), (0, "call-1")]
     assert "Timing: unknown" in got.scenarios[0].text
     assert "unknown" in only(got).why
     assert OddityKind.NO_TIME in kinds(got)
@@ -276,6 +276,7 @@ def test_a_conversation_has_its_answers_by_their_place() -> None:
         ("https://openrouter.ai/api/v1/chat/completions", "openrouter", None),
         ("https://api.mistral.ai/v1/chat/completions", "mistral", None),
         ("https://api.deepseek.com/chat/completions", "deepseek", None),
+        ("https://api.deepseek.com/responses", "openai-responses", None),
         ("https://api.cohere.com/v2/chat", "cohere", None),
         ("http://localhost:11434/api/chat", "ollama", None),
         ("http://127.0.0.1:8000/v1/chat/completions", "openai-compatible", None),

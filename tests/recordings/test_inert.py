@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SourceError
-from harness.recordings.exchange import Oddities, OddityKind, Spot
-from harness.recordings.inert import Items, Leaf, Table, parse, plain
+from faultclock.errors import SourceError
+from faultclock.recordings.exchange import Oddities, OddityKind, Spot
+from faultclock.recordings.inert import Items, Leaf, Table, parse, plain
 
 
 def read(text: str | bytes) -> tuple[Any, list[tuple[OddityKind, int]]]:
@@ -81,7 +81,7 @@ def test_aliases_that_multiply_are_refused() -> None:
 
 def test_an_alias_of_what_is_not_whole_is_refused() -> None:
     """A value that contains itself has no end."""
-    with pytest.raises(SourceError, match="names nothing that is whole"):
+    with pytest.raises(SourceError, match="names no complete value"):
         read("a: &a [*a]\n")
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.fakes.dialects import dialect_named
-from harness.model.payload import ErrorPayload
-from harness.recordings.exchange import Exchange, Headers, Oddities
-from harness.recordings.outcome import Outcome, outcome_of
+from faultclock.fakes.dialects import dialect_named
+from faultclock.model.payload import ErrorPayload
+from faultclock.recordings.exchange import Exchange, Headers, Oddities
+from faultclock.recordings.outcome import Outcome, outcome_of
 from tests.fakes.dialects.asking import broken_off
 from tests.recordings.builders import exchange
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.recordings.quiet import quiet_body
-from harness.recordings.scrub import Scrubber
+from faultclock.recordings.quiet import quiet_body
+from faultclock.recordings.scrub import Scrubber
 
 
 def _quiet(body: Any, *, failed: bool = False, texts_kept: bool = False) -> Any:

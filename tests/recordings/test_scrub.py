@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.recordings.exchange import Exchange, Spot
-from harness.recordings.scrub import Scrubber, neutral_text
+from faultclock.recordings.exchange import Exchange, Spot
+from faultclock.recordings.scrub import Scrubber, neutral_text
 from tests.recordings.planted import CONTEXTUAL, SHAPED
 
 HERE = Spot(1, 1)
@@ -64,6 +64,8 @@ def test_a_secret_is_known_by_its_shape(secret: str, sentence: str) -> None:
         "ghp_0123456789abcdefghij0123456789abcdef",
         "Incorrect API key provided: topsecretvalue.",
         "https://example.com/x?key=topsecretvalue&a=b",
+        "see https://example.com/x?access_token=topsecretvalue&a=b",
+        "the gateway said access_token=topsecretvalue",
         """the gateway said {"password": "topsecretvalue"}""",
         """the gateway said {'clientSecret': 'topsecretvalue'}""",
         r"""{"said": "{\"db_password\": \"topsecretvalue\"}"}""",
@@ -250,3 +252,82 @@ def test_the_fields_of_a_form_that_was_taken_apart_are_learnt() -> None:
     """HAR files keep them beside the text of the body."""
     item = replace(exchange(sent=b"{}"), fields=(("client_secret", "hunter2hunter2"),))
     assert "hunter2" not in taught(item).text("the secret hunter2hunter2 is wrong")
+
+
+#: With a slash before them no file of the project may name these: it would be a path of some
+#: machine.
+_HOME, _USERS = "home", "Users"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"in /{_HOME}/me/agent.py, line 3", f"in /{_HOME}/user_scrubbed1/agent.py, line 3"),
+        (r"C:\Users\Anna\x.py", r"C:\Users\user_scrubbed1\x.py"),
+        (r"C:\\Users\\Anna\\x.py", r"C:\\Users\\user_scrubbed1\\x.py"),
+        (f"/{_USERS}/me", f"/{_USERS}/user_scrubbed1"),
+        ("see /v1/users and home/anna", "see /v1/users and home/anna"),
+    ],
+)
+def test_the_folder_of_a_person_names_no_person(text: str, shown: str) -> None:
+    """Proxies and local servers give back paths of the machine that they run on."""
+    assert Scrubber().text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Wrong api key: Zx9-foo_bar12. Try again.", "Wrong api key: key_scrubbed1. Try again."),
+        ("Bearer abcdef123456. Next", "Bearer key_scrubbed1. Next"),
+        (
+            "No arn:aws:bedrock:eu-1:123456789012:model/x. Try",
+            "No account_scrubbed1. Try",
+        ),
+        ("Is the token: abcdef12345? No.", "Is the token: key_scrubbed1? No."),
+    ],
+)
+def test_what_ends_a_sentence_stays_behind_a_secret(text: str, shown: str) -> None:
+    """The message is written as it was, but for the secret."""
+    assert Scrubber().text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("xai_grok.yaml", "xai_grok.yaml"),
+        ("test_xai_grok_4_basic.yaml", "test_xai_grok_4_basic.yaml"),
+        ("req_timeout-2.yaml", "req_timeout-2.yaml"),
+        ("org_members_20240718.har", "org_members_20240718.har"),
+        ("sk-proj-abcdefgh12345678", "key_scrubbed1"),
+        ("sk-live-abcdefghijklmnopqrstuvw", "key_scrubbed1"),
+        ("anna@planted.example", "person_scrubbed1"),
+        ("77777777-4711-4711-4711-777777777777", "id_scrubbed1"),
+    ],
+)
+def test_the_name_of_a_file_keeps_its_words(name: str, shown: str) -> None:
+    """A report names files that there are; a secret in a name goes all the same."""
+    assert Scrubber().name(name) == shown
+
+
+def test_what_the_recording_points_at_goes_out_of_a_name_too() -> None:
+    """A customer after whom a cassette is called."""
+    item = exchange(asked={"openai-organization": "acme-corp"})
+    assert "acme" not in taught(item).name("acme-corp_chat.yaml")
+
+
+@pytest.mark.parametrize("name", ["access_token", "client_secret", "id-token", "sessionId"])
+def test_a_parameter_of_a_url_is_known_by_what_it_is_called(name: str) -> None:
+    """It is looked for in every other text then."""
+    scrubber = Scrubber()
+    scrubber.learn_url(f"https://example.com/v1?{name}=topsecret")
+    assert "topsecret" not in scrubber.text("it was topsecret, you see")
+
+
+def test_what_repeats_a_value_is_no_name_of_a_field() -> None:
+    """`param` names a field of the request; a gateway may put there what it was sent."""
+    names = ("messages[0].content", "tools.3.function", "temperature", "$.input[2]")
+    for name in names:
+        assert Scrubber().value({"error": {"param": name}}) == {"error": {"param": name}}
+    for value in ("Anna Planted", "hunter2", "messages: where is Anna"):
+        shown = Scrubber().value({"error": {"param": value, "code": "x"}})
+        assert shown == {"error": {"param": "param_scrubbed1", "code": "x"}}

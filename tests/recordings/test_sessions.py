@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.recordings.exchange import Exchange, Oddities, OddityKind
-from harness.recordings.providers import Place
-from harness.recordings.sessions import CALLS_MAX, Placed, Session, sessions_of
+from faultclock.recordings.exchange import Exchange, Oddities, OddityKind
+from faultclock.recordings.providers import Place
+from faultclock.recordings.sessions import CALLS_MAX, Placed, Session, sessions_of
 from tests.recordings.builders import exchange
 
 OPENAI = Place(host="api.openai.com", provider=True, dialect="openai-chat")

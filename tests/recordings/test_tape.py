@@ -11,9 +11,9 @@ import yaml
 from vcr.serialize import deserialize
 from vcr.serializers import yamlserializer
 
-from harness.recordings.formats import read_recording
-from harness.recordings.importing import Imported, Options, import_recording
-from harness.recordings.tape import Take, tape_text
+from faultclock.recordings.formats import read_recording
+from faultclock.recordings.importing import Imported, Options, import_recording
+from faultclock.recordings.tape import Take, tape_text
 from tests.recordings.builders import CHAT, dialects
 from tests.recordings.planted import MARKS, SHAPED
 

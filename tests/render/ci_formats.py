@@ -14,7 +14,7 @@ import xmlschema
 from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
-from harness.load.schema import report_schema
+from faultclock.load.schema import report_schema
 
 __all__ = ["SCHEMAS", "code_quality_errors", "junit_errors", "report_errors", "sarif_errors"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.finding import (
+from faultclock.model.finding import (
     AttemptMark,
     CallReport,
     EventMark,
@@ -13,8 +13,8 @@ from harness.model.finding import (
     RunReport,
     Verdict,
 )
-from harness.model.trace import TraceEvent
-from harness.run.event_texts import describe
+from faultclock.model.trace import TraceEvent
+from faultclock.run.event_texts import describe
 from tests.render.sample_story import MS, S
 
 __all__ = ["agent_run"]

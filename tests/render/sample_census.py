@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.census import (
+from faultclock.model.census import (
     Absent,
     AttemptSeen,
     BrokenAnswer,

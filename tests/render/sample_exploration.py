@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.exploration import (
+from faultclock.model.exploration import (
     Coordinates,
     Coverage,
     Divergence,
@@ -16,10 +16,10 @@ from harness.model.exploration import (
     Size,
     Unsteady,
 )
-from harness.model.finding import Finding, Verdict
-from harness.model.scenario import Scenario
-from harness.model.tape import Tape
-from harness.model.trace import SubjectInfo
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import Tape
+from faultclock.model.trace import SubjectInfo
 from tests.render.sample_report import HOSTILE
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from harness.model.finding import (
+from faultclock.model.finding import (
     CheckEntry,
     Finding,
     OrderStep,
@@ -14,7 +14,7 @@ from harness.model.finding import (
     SourcePlace,
     Verdict,
 )
-from harness.model.gate import Deviation, GateReport, KnownDeviation, Regression
+from faultclock.model.gate import Deviation, GateReport, KnownDeviation, Regression
 from tests.render import sample_report as sample
 
 __all__ = ["SOURCE", "deviation", "gated_report", "named", "ordered"]

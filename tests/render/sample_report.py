@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.model.error_model import Switch, SwitchOption
-from harness.model.finding import Report, RequirementCoverage, RunReport, Verdict, overall
-from harness.model.trace import SubjectInfo
+from faultclock.model.error_model import Switch, SwitchOption
+from faultclock.model.finding import Report, RequirementCoverage, RunReport, Verdict, overall
+from faultclock.model.trace import SubjectInfo
 from tests.render.sample_runs import (
     crowd,
     hung,
@@ -112,6 +112,7 @@ COVERAGE = (
 
 def report(runs: Sequence[RunReport], **more: Any) -> Report:
     """Return a report of `runs`, with totals and verdict that agree with them."""
+    runs = [_with_ids(item) for item in runs]
     totals: dict[str, int] = {}
     for item in runs:
         totals[item.verdict.value] = totals.get(item.verdict.value, 0) + 1
@@ -134,6 +135,18 @@ def report(runs: Sequence[RunReport], **more: Any) -> Report:
         "coverage": COVERAGE,
     }
     return Report(**{**values, **more})
+
+
+def _with_ids(run: RunReport) -> RunReport:
+    """Return `run` with an id for each finding that a real report has one for."""
+    green = {Verdict.PASS, Verdict.NOT_APPLICABLE}
+    findings = tuple(
+        item
+        if item.verdict in green or item.id
+        else item.model_copy(update={"id": f"F-{run.scenario}-{run.seed}-{number}"})
+        for number, item in enumerate(run.findings)
+    )
+    return run.model_copy(update={"findings": findings})
 
 
 def sdk_report() -> Report:

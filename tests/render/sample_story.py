@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from harness.model.finding import (
+from faultclock.model.finding import (
     AttemptMark,
     CallReport,
     EventMark,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from harness.model.finding import EventMark, RunReport
-from harness.model.trace import TraceEvent
-from harness.render.agent import AgentTimeline, draw_agent
-from harness.render.html_text import html_report
-from harness.run.event_texts import describe
+from faultclock.model.finding import EventMark, RunReport
+from faultclock.model.trace import TraceEvent
+from faultclock.render.agent import AgentTimeline, draw_agent
+from faultclock.render.html_text import html_report
+from faultclock.run.event_texts import describe
 from tests.render import sample_report
 from tests.render.sample_agent import agent_run
 from tests.render.sample_story import MS
@@ -108,7 +108,7 @@ def test_a_window_that_nobody_closes_stays_open() -> None:
         if span.lane == "person"
     ]
     assert window.key == "cut"
-    assert "nobody answered" in window.says
+    assert "no answer came" in window.says
 
 
 def test_everything_is_drawn_inside_the_picture() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.render.axis import CompressedAxis, DecadeAxis
+from faultclock.render.axis import CompressedAxis, DecadeAxis
 
 MS, S = 1_000_000, 1_000_000_000
 TIMES = st.lists(st.integers(min_value=0, max_value=24 * 3_600 * S), min_size=1, max_size=40)

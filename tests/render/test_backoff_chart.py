@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.render.backoff_chart import WIDTH, chart_rows
+from faultclock.render.backoff_chart import WIDTH, chart_rows
 from tests.render import sample_report as sample
 
 
@@ -75,3 +75,10 @@ def test_seeds_and_calls_with_one_schedule_share_a_row() -> None:
     assert first.judged == "10 of 50 illegal"
     assert first.off == "up to 3.5 s too early"
     assert first.dense
+
+
+def test_a_hundred_equal_waits_are_one_tick() -> None:
+    """What a pixel cannot show is not written, however many runs there are."""
+    run = sample.retry_after()
+    (row,) = chart_rows([run] * 100)
+    assert (row.legal_ticks.count("M"), row.who, row.dense) == (1, "100 waits", True)

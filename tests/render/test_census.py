@@ -9,8 +9,11 @@ import re
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from harness.model.census import Census
-from harness.render.census import census_json, census_page, census_table, not_run
+from faultclock.model.census import Census
+from faultclock.render.census import census_json, census_page, client_pages
+from faultclock.render.census_legend import LEGEND
+from faultclock.render.census_text import census_table, not_run
+from faultclock.render.census_view import file_names
 from tests.render import sample_census as sample
 from tests.render.test_html_text import HtmlExtension, Outline
 
@@ -20,12 +23,22 @@ CENSUSES = {
     "hostile": sample.hostile_census(),
 }
 PAGES = {name: census_page(census) for name, census in CENSUSES.items()}
+#: The census as it lies in a folder, with the page of each client beside it.
+FOLDER = {
+    "census.html": census_page(CENSUSES["sample"], client_files=True),
+    **client_pages(CENSUSES["sample"]),
+}
+EVERY_PAGE = {
+    **PAGES,
+    **FOLDER,
+    **{f"hostile-{name}": page for name, page in client_pages(CENSUSES["hostile"]).items()},
+}
 
 
-@pytest.fixture(params=PAGES)
+@pytest.fixture(params=EVERY_PAGE)
 def page(request: pytest.FixtureRequest) -> str:
     """Each sample page in turn."""
-    return PAGES[request.param]
+    return EVERY_PAGE[request.param]
 
 
 def words_of(page: str) -> str:
@@ -46,16 +59,19 @@ def test_every_element_is_closed_and_every_inner_link_has_its_target(page: str) 
     ids = outline.attributes("id")
     assert outline.open == []
     assert len(ids) == len(set(ids))
-    assert {href[1:] for href in outline.attributes("href") if href[1:2] != "i"} <= set(ids)
+    inner = {href[1:] for href in outline.attributes("href") if href.startswith("#")}
+    assert {name for name in inner if not name.startswith("i-")} <= set(ids)
 
 
 def test_nothing_is_fetched(page: str) -> None:
-    """No address, no handler, no style attribute; links stay on the page."""
+    """No address, no handler, no style attribute; links lead to pages beside it at most."""
     outline = Outline(page)
     names = {name for _, attrs in outline.tags for name in attrs}
     assert not {name for name in names if name.startswith("on")}
     assert not names & {"src", "srcset", "style", "action", "data"}
-    assert all(href.startswith("#") for href in outline.attributes("href"))
+    beside = re.compile(r"census(-[a-z0-9][a-z0-9._-]*)?\.html")
+    for href in outline.attributes("href"):
+        assert href.startswith("#") or beside.fullmatch(href.partition("#")[0])
 
 
 def test_the_policy_allows_exactly_this_style_and_this_script(page: str) -> None:
@@ -68,13 +84,11 @@ def test_the_policy_allows_exactly_this_style_and_this_script(page: str) -> None
 
 
 def test_hostile_text_is_shown_and_never_obeyed() -> None:
-    """On the page and on the terminal."""
-    census = CENSUSES["hostile"]
+    """Markup and control characters are text."""
     assert len([tag for tag, _ in Outline(PAGES["hostile"]).tags if tag == "script"]) == 1
     assert "<img src=x onerror=alert(1)> {{7*7}}" in words_of(PAGES["hostile"])
-    for text in (PAGES["hostile"], "\n".join([*census_table(census), *not_run(census)])):
-        assert "\\x1b[31m" in text
-        assert not set(text) & {"\x1b", "\u202e"}
+    assert "\\x1b[31m" in PAGES["hostile"]
+    assert not set(PAGES["hostile"]) & {"\x1b", "\u202e"}
 
 
 def test_equal_censuses_give_equal_bytes() -> None:
@@ -93,7 +107,7 @@ def test_the_page_names_the_digest_of_the_json() -> None:
 
 
 def test_every_client_and_every_reason_is_on_the_page() -> None:
-    """What was not run is told by name, with its reason."""
+    """What was not run is listed by name, with its reason."""
     shown = words_of(PAGES["sample"])
     for client in CENSUSES["sample"].clients:
         assert client.id in shown
@@ -110,38 +124,121 @@ def test_every_client_and_every_reason_is_on_the_page() -> None:
 def test_a_cell_says_outcome_attempts_and_waits() -> None:
     """A range over several calls, the waits one by one for a single one."""
     shown = words_of(PAGES["sample"])
-    assert "answered2 attempts7 s" in shown
-    assert "2 raised, 1 answered1 to 5 attempts1 s to 3 s" in shown
-    assert "a part as if whole1 attempt" in shown
-    assert "cannot be said" in shown
-    assert "proves nothing" in shown
+    assert "answered in full2 attemptswaits 7 s" in shown
+    assert "2 raised, 1 answered in full1 to 5 attemptswaits 1 s to 3 s" in shown
+    assert "silently truncated1 attempt" in shown
+    assert "not run" in shown
+    assert "no result" in shown
 
 
-def test_clients_that_did_the_same_about_a_broken_stream_stand_together() -> None:
-    """What was handed on as if it were whole comes first."""
+def test_clients_that_do_the_same_about_a_broken_stream_are_listed_together() -> None:
+    """A silently truncated answer comes first."""
     shown = words_of(PAGES["sample"])
-    first = shown.index("returned a part as if wholehasty")
-    assert first < shown.index("asked again, returned the whole answerpatient")
+    first = shown.index("silently truncated the answerhasty")
+    assert first < shown.index("retried, returned the whole answerpatient")
 
 
-def test_every_wait_is_told_with_what_was_asked_for() -> None:
-    """In the part of the page that has all of it."""
-    assert "7 s (Retry-After: 7)" in words_of(PAGES["sample"])
+def test_every_wait_is_shown_with_what_was_asked_for() -> None:
+    """In the summary the shortest, the longest and the median; for each client all of them."""
+    shown = words_of(PAGES["sample"])
+    assert "7 s (Retry-After: 7)" in shown
+    assert "500 ms to 7 smedian 500 ms" in shown
+    assert "never retries" in shown
 
 
-def test_a_census_of_nobody_claims_nothing() -> None:
+def test_the_legend_explains_each_word_once() -> None:
+    """One legend on each page, the same on all of them."""
+    legends = [words_of(page).partition("How to read it A census")[2] for page in FOLDER.values()]
+    assert len({legend.partition("SHA-256")[0] for legend in legends}) == 1
+    assert "silently truncatedThe client returned a part of the answer" in legends[0]
+    for term in LEGEND:
+        assert legends[0].count(term.means) == 1
+
+
+def test_each_client_has_a_page_that_links_both_ways() -> None:
+    """From the census to the client, back to its row, and to the clients beside it."""
+    assert [*FOLDER] == [
+        "census.html",
+        "census-patient.html",
+        "census-hasty.html",
+        "census-foreign.html",
+    ]
+    assert "census-hasty.html" in Outline(FOLDER["census.html"]).attributes("href")
+    back = Outline(FOLDER["census-hasty.html"]).attributes("href")
+    assert "census.html#client-hasty" in back
+    assert {"census-patient.html", "census-foreign.html"} <= set(back)
+    assert "client-hasty" in Outline(FOLDER["census.html"]).attributes("id")
+
+
+def test_the_page_of_a_client_shows_how_it_differs_from_the_others() -> None:
+    """What the others do, which of them, and how long they wait."""
+    shown = words_of(FOLDER["census-hasty.html"])
+    assert "1 answered in full, 1 silently truncated, 2 raised" in shown
+    assert "The other client does something else." in shown
+    assert "First wait of the others: 7 s." in shown
+    assert "answered in full after 2 attempts: patient" in shown
+    assert "something real leaked in" in words_of(FOLDER["census-foreign.html"])
+
+
+def test_names_of_pages_are_safe_and_differ() -> None:
+    """Whatever a user calls an adapter."""
+    taken = sample.census(
+        *(sample.client(id_) for id_ in ("../x:Y", "..\\x:y", "x-y", "   ", "Ä", "aiohttp"))
+    )
+    names = list(file_names(taken).values())
+    assert names == ["x-y", "x-y-2", "x-y-3", "client", "client-2", "aiohttp"]
+    assert len(client_pages(taken)) == 6
+
+
+def test_a_census_without_clients_claims_nothing() -> None:
     """In words."""
     assert "No client was run." in words_of(PAGES["empty"])
-    assert next(census_table(CENSUSES["empty"])).startswith("client")
     assert list(not_run(CENSUSES["empty"])) == []
+    assert client_pages(CENSUSES["empty"]) == {}
 
 
 def test_the_table_has_a_line_for_each_client() -> None:
-    """With what broken streams became below it."""
-    lines = list(census_table(CENSUSES["sample"]))
-    assert " ".join(lines[1].split()) == "patient 2 2 of 2 calls 0 0 0 2 1 of 1 2 pass"
-    assert " ".join(lines[2].split()) == "hasty 2 1 of 4 calls 1 2 0 5 0 of 8 2 fail"
-    assert "    returned a part as if whole: hasty" in lines
+    """First what it returns, then how it retries, then what it does with broken streams."""
+    lines = [" ".join(line.split()) for line in census_table(CENSUSES["sample"])]
+    assert "client in full truncated raised fail" in lines
+    assert "patient 2 of 2 0 0 0 of 2" in lines
+    assert "hasty 1 of 4 1 2 2 of 2" in lines
+    assert "patient 2 500 ms to 7 s 500 ms 1 of 1" in lines
+    assert "hasty 5 1 s to 3 s 2 s 0 of 8" in lines
+    assert "silently truncated the answer: hasty" in lines
+    assert "answered in full, 2 attempts, waits 7 s: patient" in lines
+
+
+def test_the_table_fits_into_80_columns() -> None:
+    """With every verdict and every number of a large census."""
+    verdicts = {"FAIL": 12, "INCONCLUSIVE": 11, "WARN": 10, "PASS": 100, "NOT_APPLICABLE": 14}
+    large = sample.client("anthropic-stream-sync")
+    tally = large.tally.model_copy(
+        update={
+            "verdicts": verdicts,
+            "runs": 147,
+            "calls": 1_107,
+            "answered": 1_000,
+            "never_ended": 3,
+            "attempts_max": 11,
+            "wait_shortest_ns": 463_219_000,
+            "wait_median_ns": 944_000_000,
+            "wait_longest_ns": 64_500_000_000,
+            "asked_to_wait": 20,
+            "waited_as_asked": 10,
+        }
+    )
+    lines = list(census_table(sample.census(large.model_copy(update={"tally": tally}))))
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("12 of 147") for line in lines)
+
+
+def test_a_large_census_shows_single_scenarios_on_the_page_only() -> None:
+    """The terminal says where they are."""
+    many = sample.census(*(sample.client(f"client-{number}") for number in range(40)))
+    lines = list(census_table(many))
+    assert "What each client does, scenario by scenario" not in lines
+    assert "What each client does in each of the 2 scenarios" in lines[-2]
 
 
 def test_what_was_not_run_is_listed_for_the_terminal() -> None:
@@ -157,3 +254,8 @@ def test_what_was_not_run_is_listed_for_the_terminal() -> None:
 def test_the_page_is_as_recorded(snapshot: SnapshotAssertion) -> None:
     """A change of what people read is seen before it is shipped."""
     assert without_assets(PAGES["sample"]) == snapshot(extension_class=HtmlExtension)
+
+
+def test_the_page_of_a_client_is_as_recorded(snapshot: SnapshotAssertion) -> None:
+    """A change of what people read is seen before it is shipped."""
+    assert without_assets(FOLDER["census-hasty.html"]) == snapshot(extension_class=HtmlExtension)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-STYLE = (files("harness.render") / "templates" / "report.css").read_text(encoding="utf-8")
+STYLE = (files("faultclock.render") / "templates" / "report.css").read_text(encoding="utf-8")
 TOKEN = re.compile(r"--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)")
 TOKENS = {name: (light, dark) for name, light, dark in TOKEN.findall(STYLE)}
 VERDICTS = ("pass", "fail", "warn", "open", "none")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from harness.gate.diff import difference
-from harness.model.finding import Verdict
-from harness.model.report_diff import ReportDiff
-from harness.render import diff_json, diff_lines
+from faultclock.gate.diff import difference
+from faultclock.model.finding import Verdict
+from faultclock.model.report_diff import ReportDiff
+from faultclock.render import diff_json, diff_lines
 from tests.gate.drawn import CHECKS, SCENARIOS, finding, report_of, run
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
@@ -16,7 +16,7 @@ ONE, TWO, THREE = SCENARIOS
 
 def sample() -> ReportDiff:
     """Return a difference with something of everything."""
-    failing = finding(FAIL, requirement="R-1", observed="too \x1b soon")
+    failing = finding(FAIL, requirement="R-1", observed="too soon")
     spoilt = [finding(INCONCLUSIVE, check, reason="a leak") for check in CHECKS]
     before = report_of(
         [
@@ -33,14 +33,14 @@ def sample() -> ReportDiff:
 
 
 def test_the_worst_comes_first() -> None:
-    """With the seeds that it is in, and control characters as escapes."""
+    """With the seeds that it is in, and what changed."""
     assert list(diff_lines(sample())) == [
         "stud-cli: got worse",
         "  4 runs compared, 0 of them failing in both, 1 inconclusive now",
         "  changed beside the verdicts (1)",
         "    revision of stud-cli: 1 -> 2",
         "  newly failing (1)",
-        "    f/one, 3 seeds from 0 to 3: backoff.wait (R-1), pass -> fail: too \\x1b soon",
+        "    f/one, 3 seeds from 0 to 3: backoff.wait (R-1), pass -> fail: too soon",
         "  gone, which is never better (2)",
         "    f/one, seed 2: was pass, other seeds are in both",
         "    g/three, seed 0: was fail",

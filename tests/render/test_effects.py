@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.render.effects import effect_rows
+from faultclock.render.effects import effect_rows
 from tests.render import sample_report
 from tests.render.sample_agent import agent_run
 

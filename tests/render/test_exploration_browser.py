@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.render import exploration_html
+from faultclock.render import exploration_html
 from tests.render import sample_exploration as sample
 from tests.render.test_browser import browser, pytestmark, unfold, violations, visit
 
@@ -37,6 +37,21 @@ def test_the_page_is_narrow_where_the_screen_is(browser: Any, page: Path) -> Non
     with visit(browser, page, viewport={"width": 390, "height": 800}) as seen:
         unfold(seen.page)
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert violations(seen.page) == []
+
+
+def test_keys_lead_from_failure_to_failure(browser: Any, page: Path) -> None:
+    """As in the report: `j` to the next one, `k` back, `/` to the filter."""
+    with visit(browser, page) as seen:
+        focused = "document.activeElement.closest('.failure')?.id"
+        seen.page.keyboard.press("j")
+        assert seen.page.evaluate(focused) == "failure-1"
+        seen.page.keyboard.press("j")
+        assert seen.page.evaluate(focused) == "failure-2"
+        seen.page.keyboard.press("k")
+        assert seen.page.evaluate(focused) == "failure-1"
+        seen.page.keyboard.press("/")
+        assert seen.page.evaluate("document.activeElement.matches('[data-filter-name]')")
 
 
 def test_the_page_is_complete_with_scripts_off(browser: Any, page: Path) -> None:

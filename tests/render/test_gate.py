@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.model.finding import Verdict
-from harness.render import html_report
-from harness.render.gate import deviation_words, gate_lines, make_gate
+from faultclock.model.finding import Verdict
+from faultclock.render import html_report
+from faultclock.render.gate import deviation_words, gate_lines, make_gate
 from tests.gate.drawn import SCENARIOS, TODAY, deviation, finding, report_of, run
 from tests.render.sample_gate import gated_report
 

@@ -12,8 +12,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from harness.model.finding import Report
-from harness.render import html_report
+from faultclock.model.finding import Report
+from faultclock.render import html_report
 from tests.render import sample_report as sample
 
 REPORTS = {
@@ -125,6 +125,15 @@ def test_equal_reports_give_equal_pages() -> None:
         assert html_report(again) == PAGES[name]
 
 
+def test_the_page_names_the_step_of_the_hosts_timers() -> None:
+    """It decides which waits are legal."""
+    report = REPORTS["sdk"]
+    said = "timers in steps of 1 ms: a wait may miss its ends by that"
+    assert said not in PAGES["sdk"]
+    stepping = report.subject.model_copy(update={"timer_granularity_ns": 1_000_000})
+    assert said in html_report(report.model_copy(update={"subject": stepping}))
+
+
 def test_every_scenario_and_every_check_is_on_the_page() -> None:
     """The server renders all of it; the script adds nothing."""
     report = REPORTS["sdk"]
@@ -143,21 +152,38 @@ def test_every_scenario_and_every_check_is_on_the_page() -> None:
     assert "the binding declares no audit records" in shown
 
 
-def test_failing_sections_are_open_and_passing_ones_closed() -> None:
-    """The reader starts at what needs attention."""
+def test_the_page_opens_with_the_problems_and_all_else_is_folded() -> None:
+    """Each problem leads to one timeline; no section is open before a click."""
     outline = Outline(PAGES["sdk"])
-    states = {
-        (attrs["data-verdict"], "open" in attrs)
-        for tag, attrs in outline.tags
-        if tag == "details" and "data-section" in attrs
+    kinds = {
+        (attrs.get("class") or "").split(" ")[0] for _, attrs in outline.tags if "open" in attrs
     }
-    assert states == {
-        ("fail", True),
-        ("open", True),
-        ("warn", False),
-        ("pass", False),
-        ("none", False),
-    }
+    assert kinds == {"card", "group"}
+    problems = [attrs for _, attrs in outline.tags if "problem" in (attrs.get("class") or "")]
+    links = PAGES["sdk"].count(">See it on the timeline</a>")
+    assert len(problems) == links > 2
+    assert PAGES["sdk"].index('id="problems"') < PAGES["sdk"].index('id="runs"')
+
+
+def test_what_is_folded_is_one_text_until_it_is_opened() -> None:
+    """Every drawing, table and list of events stands in a <noscript> of a folded part."""
+    bare = re.sub(r"<noscript>.*?</noscript>", "", PAGES["sdk"], flags=re.DOTALL)
+    assert "</noscript>" not in bare
+    assert not re.findall(r'<figure|<table|<ol class="events"', bare)
+    for inside in re.findall(r"<noscript>(.*?)</noscript>", PAGES["sdk"], re.DOTALL):
+        assert "<noscript" not in inside
+
+
+def test_links_to_events_survive_another_selection() -> None:
+    """The id of an event comes from its scenario and its number, not from the report."""
+    few = Outline(html_report(sample.report([sample.late_date()])))
+    many = Outline(PAGES["sdk"])
+    events = {id_ for id_ in few.attributes("id") if re.fullmatch(r"e[0-9a-f]{8}-\d+", id_)}
+    assert len(events) > 5
+    assert events <= set(many.attributes("id"))
+    problems = {id_ for id_ in few.attributes("id") if id_.startswith("P-")}
+    assert problems
+    assert problems <= set(many.attributes("id"))
 
 
 def test_every_drawing_has_words_or_is_decoration() -> None:
@@ -182,15 +208,15 @@ def test_an_empty_report_is_a_page_that_claims_nothing() -> None:
     assert 'class="masthead v-open"' in PAGES["empty"]
 
 
-def test_forty_scenarios_stay_below_a_megabyte_and_half_a_second() -> None:
-    """A report that nobody waits for; the best of three, so that a busy machine is no fault."""
+def test_forty_scenarios_stay_below_a_quarter_of_a_megabyte_and_half_a_second() -> None:
+    """A report that opens at once; the best of three, so that a busy machine is no fault."""
     report = sample.large_report(40)
     times = []
     for _ in range(3):
         started = time.process_time()
         page = html_report(report)
         times.append(time.process_time() - started)
-    assert len(page.encode()) < 1_000_000
+    assert len(page.encode()) < 250_000
     assert min(times) < 0.5
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.model.finding import Report
-from harness.render import json_report
-from harness.render.json_text import json_digest
+from faultclock.model.finding import Report
+from faultclock.render import json_report
+from faultclock.render.json_text import json_digest
 from tests.render import sample_report as sample
 
 

@@ -10,8 +10,8 @@ from junitparser import JUnitXml, TestSuite
 from junitparser.xunit2 import TestCase
 from syrupy.assertion import SnapshotAssertion
 
-from harness.model.finding import Report, RunReport, Verdict
-from harness.render import junit_report
+from faultclock.model.finding import Report, RunReport, Verdict
+from faultclock.render import junit_report
 from tests.render import sample_report as sample
 from tests.render.sample_gate import gated_report
 

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.cli.exits import OK, exit_code_of
-from harness.gate.baseline import gated
-from harness.model.finding import Report, Verdict
-from harness.model.gate import Baseline, Deviation
-from harness.render import (
+from faultclock.cli.exits import OK, exit_code_of
+from faultclock.gate.baseline import gated
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.gate import Baseline, Deviation
+from faultclock.render import (
     github_annotations,
     github_summary,
     gitlab_report,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.model.finding import Report, SourcePlace, Verdict
-from harness.model.gate import KnownDeviation
-from harness.render.notices import Gravity, gravities, notices, uri_of
+from faultclock.model.finding import Report, SourcePlace, Verdict
+from faultclock.model.gate import KnownDeviation
+from faultclock.render.notices import Gravity, gravities, notices, uri_of
 from tests.render import sample_report as sample
 from tests.render.sample_gate import SOURCE, deviation, gated_report
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.model.finding import Report
-from harness.render import (
+from faultclock.model.finding import Report
+from faultclock.render import (
     github_annotations,
     github_summary,
     gitlab_report,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from harness.model.finding import EventMark, Report, Verdict
-from harness.render import sarif_report, sarif_text
+from faultclock.model.finding import EventMark, Report, Verdict
+from faultclock.render import sarif_report, sarif_text
 from tests.render import sample_report as sample
 from tests.render.ci_formats import sarif_errors
 from tests.render.sample_gate import SOURCE, gated_report, ordered

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError
-from harness.model.scenario import Role
-from harness.render.scaffold import CLIENTS, Choice, scaffold, with_table
+from faultclock.errors import InputError
+from faultclock.model.scenario import Role
+from faultclock.render.scaffold import CLIENTS, Choice, scaffold, with_table
 
 LINE_MAX = 100
 ROLES: tuple[Role, ...] = ("runtime", "tool", "session_store", "extension")

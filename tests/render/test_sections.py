@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from harness.model.finding import Verdict
-from harness.render.matrix import make_matrix
-from harness.render.overview import make_overview
-from harness.render.sections import EVENTS_MAX, EVENTS_MAX_PASSED, make_sections, safe_id
-from harness.render.verdict_words import LOOKS, fold, group_of
+from faultclock.model.finding import Verdict
+from faultclock.render.overview import make_overview
+from faultclock.render.sections import make_sections, safe_id
+from faultclock.render.verdict_words import LOOKS, fold, group_of
 from tests.render import sample_report as sample
 
 
@@ -58,52 +57,19 @@ def test_a_card_of_the_shown_run_cites_its_events() -> None:
     """The proof stands beside the claim."""
     (section,) = make_sections(sample.report([sample.quota_retried()]))
     (card,) = section.cards
-    assert [event.seq for event in card.cited] == list(card.finding.events)
-    assert card.cited_left_out == 0
+    assert card.cited == card.finding.events
+    assert card.is_of_shown
+    assert set(card.cited) <= section.seqs
 
 
-def test_cited_events_stay_when_events_are_left_out() -> None:
-    """A long trace is cut where nobody points, and the cut is counted."""
-    run = sample.crowd()
-    (section,) = make_sections(sample.report([run]))
-    assert len(section.events) == EVENTS_MAX
-    assert section.events_left_out == len(run.timeline) - EVENTS_MAX + run.timeline_cut
-    shown = {event.seq for event in section.events}
-    in_timeline = {event.seq for event in run.timeline}
-    assert {35, 70, 350} & in_timeline <= shown
-
-
-def test_a_run_that_passed_shows_fewer_events() -> None:
-    """Nobody points at any of them, and the rest is counted."""
-    run = sample.crowd().model_copy(update={"findings": (), "waits": (), "verdict": Verdict.PASS})
-    (section,) = make_sections(sample.report([run]))
-    assert [event.seq for event in section.events] == list(range(1, EVENTS_MAX_PASSED + 1))
-
-
-def test_families_stay_together_in_the_order_of_their_first_run() -> None:
-    """The matrix has one block per family, however the runs came in."""
-    runs = [sample.retry_after(), sample.reset_twice(), sample.late_date()]
-    matrix = make_matrix(make_sections(sample.report(runs)))
-    assert [family.name for family in matrix.families] == ["rate-limits", "provider-transient"]
-    assert [len(family.rows) for family in matrix.families] == [2, 1]
-
-
-def test_a_group_that_nobody_knows_gets_a_column_of_its_own() -> None:
-    """No finding is lost because its group is new."""
-    run = sample.retry_after()
-    run = run.model_copy(update={"findings": (*run.findings, sample.passed("storage.order"))})
-    matrix = make_matrix(make_sections(sample.report([run])))
-    assert matrix.groups[-1] == "storage"
-    assert matrix.families[0].rows[0].cells[-1] is Verdict.PASS
-
-
-def test_a_group_that_judged_nothing_anywhere_is_named_and_has_no_column() -> None:
-    """A column of nothing hides the ones that say something; that it is missing is said."""
-    run = sample.retry_after()
-    run = run.model_copy(update={"findings": (*run.findings, sample.silent("storage.order", "x"))})
-    matrix = make_matrix(make_sections(sample.report([run])))
-    assert "storage" not in matrix.groups
-    assert "storage" in matrix.silent
+def test_the_run_that_shows_a_problem_is_the_one_that_is_drawn() -> None:
+    """Of many seeds, the one that its problem leads to; a card says which problem it is part of."""
+    report = sample.report([sample.sdk_schedule(seed) for seed in range(3)])
+    wanted = report.runs[2]
+    id_ = next(item.id for item in wanted.findings if item.id)
+    (section,) = make_sections(report, drawn={wanted.scenario: wanted}, problems={id_: "P-1"})
+    assert section.shown is wanted
+    assert next(card.problem for card in section.cards if card.is_of_shown) == "P-1"
 
 
 def test_runs_of_one_scenario_are_called_what_they_are() -> None:
@@ -132,13 +98,30 @@ def test_every_verdict_has_a_word_and_a_symbol_of_its_own() -> None:
     assert len({look.key for look in LOOKS.values()}) == len(LOOKS)
 
 
-def test_the_head_points_to_the_check_that_fails_most() -> None:
-    """The first sentence saves the reader the search."""
-    report = sample.sdk_report()
-    overview = make_overview(report, make_sections(report))
+def test_the_worst_scenarios_come_first_and_families_stay_together() -> None:
+    """The reader starts at what needs attention, however the runs came in."""
+    runs = [sample.retry_after(), sample.reset_twice(), sample.late_date(), sample.sdk_schedule()]
+    sections = make_sections(sample.report(runs))
+    order = [Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN, Verdict.PASS]
+    ranks = [order.index(section.verdict) for section in sections]
+    assert ranks == sorted(ranks)
+    passed = [section.family for section in sections if section.verdict is Verdict.PASS]
+    assert passed == sorted(passed, key=passed.index)
+
+
+def test_ids_of_events_come_from_the_name_of_the_scenario() -> None:
+    """So a link into one report still fits another one with other scenarios."""
+    alone = make_sections(sample.report([sample.retry_after()]))[0]
+    report = sample.report([sample.sdk_schedule(), sample.late_date(), sample.retry_after()])
+    among = next(item for item in make_sections(report) if item.scenario == alone.scenario)
+    assert (among.short, among.anchor) == (alone.short, alone.anchor)
+    assert len({item.short for item in make_sections(report)}) == 3
+
+
+def test_the_head_says_what_was_run_and_what_it_comes_to() -> None:
+    """Runs that prove nothing are counted by themselves."""
+    overview = make_overview(sample.sdk_report())
     assert overview.headline[0] == "does not conform to"
-    assert overview.look_first.link == "rate-limits/no-header"
-    assert "backoff.wait fails in 2 scenarios" in overview.look_first.after
     assert "1 run proved nothing, which is never counted as a pass" in overview.explains
     assert dict(overview.tallies) == {
         Verdict.FAIL: 5,
@@ -151,23 +134,15 @@ def test_the_head_points_to_the_check_that_fails_most() -> None:
 
 def test_the_head_of_an_empty_report_claims_nothing() -> None:
     """Nothing was run, so nothing is proved."""
-    overview = make_overview(sample.empty_report(), ())
+    overview = make_overview(sample.empty_report())
     assert overview.headline[0] == "is not proved to conform to"
     assert overview.explains == "Nothing was run, so nothing is proved."
-
-
-def test_a_failure_across_seeds_is_pointed_to_when_every_run_passes() -> None:
-    """A jitter that never varies fails although each run alone is legal."""
-    failed = sample.sdk_report().seeds_findings[:1]
-    report = sample.report([sample.retry_after()], seeds_findings=failed, verdict=Verdict.FAIL)
-    overview = make_overview(report, make_sections(report))
-    assert overview.look_first.anchor == "seeds"
 
 
 def test_readings_tell_the_chosen_from_the_default() -> None:
     """The report says which reading was used, and what else could have been."""
     report = sample.sdk_report()
-    first, second = make_overview(report, ()).readings
+    first, second = make_overview(report).readings
     assert (first.used, first.is_default) == ("six-attempts", True)
     assert (second.used, second.is_default) == ("fifty", False)
     assert [option.id for option in second.others] == ["twenty"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from harness.render.strip import draw_strip
-from harness.render.timeline import draw_timeline
+from itertools import pairwise
+
+from faultclock.render.strip import draw_strip
+from faultclock.render.timeline import draw_timeline
 from tests.render import sample_report as sample
 
 
@@ -26,12 +28,33 @@ def test_a_legal_retry_starts_inside_its_window() -> None:
         assert window.x <= bar.x <= window.x + window.width
 
 
+def test_the_expected_interval_is_the_largest_thing_on_its_lane() -> None:
+    """It is what one looks for: taller than any attempt, labelled, and named in the caption."""
+    for run in (sample.sdk_schedule(), sample.reference_six()):
+        drawing = draw_timeline(run)
+        assert drawing is not None
+        assert min(window.height for window in drawing.windows) > 2 * drawing.bars[0].height
+        assert min(window.width for window in drawing.windows) >= 14
+        assert drawing.windows[0].label.startswith("expected ")
+    assert "too short: expected 4 s to 6 s" in draw_timeline(sample.sdk_schedule()).says[0]  # type: ignore[union-attr]
+
+
+def test_labels_of_expected_intervals_never_overlap() -> None:
+    """A label that has no room is left out; pointing at the interval still shows it."""
+    for run in sample.sdk_report().runs:
+        drawing = draw_timeline(run)
+        for one, other in pairwise(drawing.windows if drawing else ()):
+            if one.label and other.label and one.y == other.y:
+                half = (len(one.label) + len(other.label)) * 6.6 / 2
+                assert other.label_x - one.label_x >= half
+
+
 def test_two_calls_have_a_lane_each_and_a_broken_connection_is_marked() -> None:
     """Calls are kept apart, and the network speaks only when it has something to say."""
     drawing = draw_timeline(sample.reset_twice())
     assert drawing is not None
     assert [lane.note for lane in drawing.lanes[:2]] == ["ask/1", "plan/1"]
-    assert "broken" in drawing.shapes
+    assert "broken" in {mark.shape for mark in drawing.marks}
     assert "connection reset" in drawing.says[0]
 
 
@@ -54,9 +77,9 @@ def test_a_crowd_is_a_strip_and_never_fifty_lanes() -> None:
     assert draw_timeline(run) is None
     strip = draw_strip(run)
     assert strip is not None
-    assert len(strip.rows) == 50
+    assert strip.rows.spans.count("M") == 50
     assert strip.peak.says == "50 attempts start at 0 s"
-    assert sum(bool(row.hasty) for row in strip.rows) == 10
+    assert strip.rows.hasty.count("M") == 10
     assert "150 attempts" in strip.says
 
 
@@ -64,7 +87,7 @@ def test_a_strip_counts_the_calls_that_it_does_not_draw() -> None:
     """A cut is never silent."""
     strip = draw_strip(sample.crowd(130))
     assert strip is not None
-    assert (len(strip.rows), strip.rows_left_out) == (100, 30)
+    assert (strip.rows.spans.count("M"), strip.rows_left_out) == (100, 30)
 
 
 def test_a_run_without_a_call_has_no_drawing() -> None:

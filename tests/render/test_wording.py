@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.render.wording import clipped, count, exact_time, listed, short_time, visible
+from faultclock.render.wording import clipped, count, exact_time, listed, short_time, visible
 
 MS, S = 1_000_000, 1_000_000_000
 
@@ -24,6 +24,8 @@ MS, S = 1_000_000, 1_000_000_000
         (160 * S, "2 min 40 s"),
         (3_723 * S, "1 h 2 min 3 s"),
         (7_200 * S, "2 h"),
+        (3_599_970 * MS, "1 h"),
+        (999_600_000, "1 s"),
         (-250 * MS, "-250 ms"),
     ],
 )

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.error_model import ErrorModel
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import Role, Scenario
-from harness.run.prepare import prepare
-from harness.sim.patches import installed
-from harness.subjects.binding import Binding
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import Role, Scenario
+from faultclock.run.prepare import prepare
+from faultclock.sim.patches import installed
+from faultclock.subjects.binding import Binding
 
 Payloads = Mapping[str, ErrorPayload]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace, TraceEvent
-from harness.run.execute import execute
-from harness.subjects.binding import Binding
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.run.execute import execute
+from faultclock.subjects.binding import Binding
 
 __all__ = ["facts", "run"]
 

@@ -295,6 +295,21 @@ OTHERS = {
         ),
         "another report of a row: its miniature names the first one",
     ),
+    **dict.fromkeys(
+        (
+            "AltimateAI/altimate-code#1119",
+            "CherryHQ/stella#1088",
+            "Estudely/riftor#113",
+            "elastic/kibana#192304",
+            "epam/ai-dial-adapter-vertexai#149",
+            "google/adk-python#5394",
+            "jd/tenacity#529",
+            "omnigent-ai/omnigent#4997",
+            "openai/openai-agents-python#4510",
+            "openai/openai-agents-python#4513",
+        ),
+        "shown by a scenario of the common demands, without a row in the backlog",
+    ),
     "openai/openai-python#3507": "MC1: to retry a quota is right by the default reading, and wrong"
     " by the other one, which a test of its own shows; MC4, the reverse, is a row",
     "stacklok/mecatl#209": "what the report asks for, a class by the wording, the document forbids",

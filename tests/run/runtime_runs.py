@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace, TraceEvent
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace, TraceEvent
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
 __all__ = ["BOTH", "CALLS", "SECOND", "first", "told", "working"]

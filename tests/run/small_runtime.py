@@ -12,8 +12,8 @@ import threading
 import uuid
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.ports import (
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.ports import (
     InteractionAnswer,
     InteractionRequest,
     ProviderRequest,
@@ -22,7 +22,7 @@ from harness.subjects.ports import (
     ToolResult,
     TypedError,
 )
-from harness.subjects.reference import reference, reference_sync
+from faultclock.subjects.reference import reference, reference_sync
 
 __all__ = ["LIVES_SEEN", "blocking_runtime", "small_runtime"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace
-from harness.run.execute import execute
-from harness.subjects.bind_store import session_store
-from harness.subjects.binding import Binding
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace
+from faultclock.run.execute import execute
+from faultclock.subjects.bind_store import session_store
+from faultclock.subjects.binding import Binding
 
 __all__ = ["Memory", "drive", "facts", "outcomes", "scenario", "write"]
 

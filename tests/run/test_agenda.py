@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from harness.model.scenario import Scenario
-from harness.run.agenda import Agenda
+from faultclock.model.scenario import Scenario
+from faultclock.run.agenda import Agenda
 
 SCENARIO = Scenario.model_validate(
     {

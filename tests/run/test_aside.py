@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from harness.errors import InputError, InternalError
-from harness.run.aside import Aside
+from faultclock.errors import InputError, InternalError
+from faultclock.run.aside import Aside
 
 
 def test_every_call_is_made_in_one_process_beside_this_one() -> None:

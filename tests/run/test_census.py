@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.census import BrokenAnswer, CallConduct, WaitSeen
-from harness.model.finding import Finding, RunReport, Verdict
-from harness.run.census import behaviour, with_verdict
+from faultclock.model.census import BrokenAnswer, CallConduct, WaitSeen
+from faultclock.model.finding import Finding, RunReport, Verdict
+from faultclock.run.census import behaviour, with_verdict
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link
 
 HALF = REPLY[:9]
@@ -129,13 +129,13 @@ def test_a_tool_call_that_nobody_made_is_no_answer() -> None:
     )
 
 
-def test_a_cut_stream_that_is_returned_is_a_part_as_if_it_were_whole() -> None:
-    """The failure that nobody ever sees."""
+def test_a_cut_stream_that_is_returned_is_silently_truncated() -> None:
+    """The caller gets no error."""
     found = broken(TraceBuilder(stream=True).start().cut_stream("net.delivered").returns(HALF))
     assert found.kind == "stream"
     assert found.how == "the stream was cut off"
     assert found.steps == ("returned_partial",)
-    assert found.text == "returned a part of the answer as if it were whole"
+    assert found.text == "returned a part of the answer without an error"
 
 
 def test_a_cut_stream_that_raises_is_told_with_the_exception() -> None:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from harness.errors import InternalError
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.census import Absent, Census, ClientCensus
-from harness.model.scenario import Scenario
-from harness.render.census import census_page
-from harness.run.census_clients import (
+from faultclock.errors import InternalError
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.census import Absent, Census, ClientCensus
+from faultclock.model.scenario import Scenario
+from faultclock.render.census import census_page
+from faultclock.run import census_clients
+from faultclock.run.census_clients import (
     FAMILIES,
     CensusRequest,
-    chosen,
+    fits,
     is_real_client,
     take_census,
 )
-from harness.subjects.registry import SubjectEntry, catalog
+from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.render.test_census import without_assets
 from tests.render.test_html_text import HtmlExtension
 
@@ -81,7 +83,7 @@ def without_versions(census: Census) -> Census:
 def subject(folder: Path, body: str) -> str:
     """Write an adapter and return how to name it."""
     path = folder / "adapter.py"
-    path.write_text(f"from harness import provider_adapter\n{body}")
+    path.write_text(f"from faultclock import provider_adapter\n{body}")
     return f"{path}:subject"
 
 
@@ -106,7 +108,7 @@ def test_nothing_of_a_client_stays_in_this_process() -> None:
     """Neither its libraries nor the simulation's patches."""
     here = set(sys.modules)
     taken("aiohttp", scenarios=few(FEW[0]))
-    assert "harness.subjects.clients.aiohttp_client" not in set(sys.modules) - here
+    assert "faultclock.subjects.clients.aiohttp_client" not in set(sys.modules) - here
 
 
 def test_every_run_is_told_as_it_ends() -> None:
@@ -190,28 +192,42 @@ def subject(request):
 
 
 def test_a_process_that_dies_is_our_bug_and_is_quoted(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With what it said last; what clients print is not mixed into a table."""
-    body = "import os\nprint('I die', flush=True)\nos._exit(7)\n"
+    """With what it said last. No client can do that: it is loaded in another process."""
+
+    def dies(spec: str) -> NoReturn:
+        os.write(1, b"I die\n")
+        os._exit(7)
+
+    monkeypatch.setattr(census_clients, "hosted", dies)
     with pytest.raises(InternalError, match="exit code 7 and no result") as caught:
-        taken(subject(tmp_path, body), scenarios=few(FEW[0]))
+        taken("aiohttp", scenarios=few(FEW[0]))
     assert "I die" in str(caught.value)
     assert "I die" not in capfd.readouterr().out
 
 
-def test_scenarios_are_chosen_by_family_and_by_stream() -> None:
-    """For provider adapters alone, and for a model that they are written for."""
-    assert {item.family for item in chosen(shipped(), ("rate-limits",), "x")} == {"rate-limits"}
-    streams = chosen(shipped(), ("streams",), "stud-cli")
-    assert streams
-    assert all(any(task.stream for task in item.tasks) for item in streams)
-    everything = chosen(shipped(), FAMILIES, "stud-cli")
-    assert {item.id for item in streams} <= {item.id for item in everything}
-    assert {item.role for item in everything} == {"provider_adapter"}
-    own = everything[0].model_copy(update={"models": ("other",)})
-    assert chosen((own,), FAMILIES, "stud-cli") == ()
-    assert chosen((own,), FAMILIES, "other") == (own,)
+def test_a_client_that_ends_its_process_is_told_by_name(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The others are run; what clients print is not mixed into a table."""
+    dying = subject(tmp_path, "import os\nprint('I die', flush=True)\nos._exit(7)\n")
+    census = taken(dying, "aiohttp", scenarios=few(FEW[0]))
+    (absent,) = census.absent
+    assert "it ended the process in which it was being loaded" in absent.reason
+    assert [client.id for client in census.clients] == ["aiohttp"]
+    assert "I die" not in "".join(capfd.readouterr())
+
+
+def test_a_census_is_taken_in_scenarios_for_clients_of_the_model() -> None:
+    """A scenario for another role never fits, one for another model only where no model counts."""
+    (adapter,) = few(FEW[0])
+    assert fits(adapter, "stud-cli")
+    assert not fits(adapter.model_copy(update={"role": "runtime"}), "stud-cli")
+    own = adapter.model_copy(update={"models": ("other",)})
+    assert fits(own, "other")
+    assert not fits(own, "stud-cli")
+    assert fits(own, None)
 
 
 def test_real_clients_are_libraries_that_ask_a_provider() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import InputError
-from harness.model.census import Absent
-from harness.run.census_merge import merged
+from faultclock.errors import InputError
+from faultclock.model.census import Absent
+from faultclock.run.census_merge import merged
 from tests.render.sample_census import LIMITED, call, census, client, run
 
 

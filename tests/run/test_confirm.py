@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Report, RunReport, Verdict
-from harness.model.trace import Trace
-from harness.oracle.evidence import SPOILING
-from harness.oracle.judge import judge
-from harness.render import html_report, json_report, junit_report
-from harness.run.aside import rearrange
-from harness.run.confirm import REPEATABLE, confirmed, unproved, unsteadiness
-from harness.run.isolate import run_isolated
-from harness.run.suite import SuiteRequest, run_one, run_suite
-from harness.subjects.binding import Binding
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Report, RunReport, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle.evidence import SPOILING
+from faultclock.oracle.judge import judge
+from faultclock.render import html_report, json_report, junit_report
+from faultclock.run import confirm
+from faultclock.run.aside import rearrange
+from faultclock.run.confirm import REPEATABLE, confirmed, is_made_twice, unproved, unsteadiness
+from faultclock.run.isolate import run_isolated
+from faultclock.run.suite import SuiteRequest, run_one, run_suite
+from faultclock.subjects.binding import Binding
 from tests.oracle.trace_builder import TraceBuilder
 from tests.run.conftest import limited, small
 from tests.run.unsteady_subjects import (
@@ -56,12 +58,50 @@ def test_a_failure_that_comes_again_stays_a_failure(
     assert report == suite(model, binding, confirm=False)
 
 
-def test_what_passes_is_made_only_once(model: ErrorModel, tmp_path: Path) -> None:
-    """Only a failing run costs two."""
+def test_one_in_twenty_of_what_passes_is_made_twice() -> None:
+    """Every failure is, and nothing that proves nothing anyway."""
+    trace = TraceBuilder().start().build()
+    digests = [f"{number:04x}{'0' * 60}" for number in range(0x10000)]
+    traces = [
+        replace(trace, footer=trace.footer.model_copy(update={"digest": digest}))
+        for digest in digests
+    ]
+    drawn = [is_made_twice(item, Verdict.PASS) for item in traces]
+    assert sum(drawn) == math.ceil(0x10000 / 20)
+    assert [is_made_twice(item, Verdict.WARN) for item in traces] == drawn
+    assert all(is_made_twice(item, Verdict.FAIL) for item in traces)
+    assert not any(is_made_twice(item, Verdict.INCONCLUSIVE) for item in traces)
+
+
+def test_the_digest_of_a_trace_says_whether_it_is_made_twice(
+    model: ErrorModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """So it is the same runs each time, and the report says how many."""
+    monkeypatch.setattr(confirm, "_SHARE", 0.5)
     count = tmp_path / "count"
     binding = binding_of("steady", lambda: of_a_file(count)() * 0)
-    assert suite(model, binding).verdict is Verdict.PASS
-    assert count.read_text("utf-8") == "1"
+    report = suite(model, binding, seeds=20)
+    assert report.totals == {"PASS": 20}
+    expected = [int(run.trace_digest[0], 16) < 8 for run in report.runs]
+    assert [run.made_twice for run in report.runs] == expected
+    assert count.read_text("utf-8") == str(20 + sum(expected))
+    without_file = suite(model, binding_of("steady", float), seeds=20, jobs=2)
+    assert [run.made_twice for run in without_file.runs] == expected
+    text = f"{sum(expected)} runs that did not fail were made a second time, with the same bytes."
+    assert text in html_report(report)
+
+
+def test_a_pass_that_is_not_the_same_twice_proves_nothing(
+    model: ErrorModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What real time or chance gave it is not earned."""
+    monkeypatch.setattr(confirm, "_SHARE", 1.0)
+    counting = of_a_file(tmp_path / "count")
+    # A wait of up to a second beside the two that are asked for is legal.
+    report = suite(model, binding_of("drifts", lambda: counting() / 1e6 - 1e-6))
+    assert report.totals == {"INCONCLUSIVE": 1}
+    assert "of the trace is the first that differs, event" in repeatable(report.runs[0])[0]
+    assert not report.runs[0].made_twice
 
 
 def test_rearranged_memory_changes_the_order_of_a_set() -> None:
@@ -125,8 +165,11 @@ def test_without_isolation_the_second_run_is_made_in_this_process(model: ErrorMo
     assert suite(model, binding, seeds=2, isolate=False).totals == {"PASS": 1, "INCONCLUSIVE": 1}
 
 
-def test_a_verdict_over_seeds_is_confirmed_as_well(model: ErrorModel, tmp_path: Path) -> None:
+def test_a_verdict_over_seeds_is_confirmed_as_well(
+    model: ErrorModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Runs that pass one by one may fail together; they must be the same a second time, too."""
+    monkeypatch.setattr(confirm, "_SHARE", 0.0)
     provider = limited()
     scenario = small(provider=provider)
     binding = binding_of("same-wait", lambda: 3.0)

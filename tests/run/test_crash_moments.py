@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.mishap import CrashRule
-from harness.model.trigger import EventTrigger
-from harness.oracle.judge import judge
-from harness.run.execute import execute
-from harness.subjects.binding import Binding
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.mishap import CrashRule
+from faultclock.model.trigger import EventTrigger
+from faultclock.oracle.judge import judge
+from faultclock.run.execute import execute
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario
 
 

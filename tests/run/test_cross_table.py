@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.load.files import write_text_atomically
-from harness.load.scenario import find_scenarios
-from harness.model.cross_table import Cell
-from harness.model.finding import Verdict
-from harness.render.cross_table import cross_table_page
-from harness.run.cross_table import cross_table
-from harness.run.prepare import prepare
+from faultclock.load.error_model import load_error_model
+from faultclock.load.files import write_text_atomically
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.cross_table import Cell
+from faultclock.model.finding import Verdict
+from faultclock.render.cross_table import cross_table_page
+from faultclock.run.cross_table import cross_table
+from faultclock.run.prepare import prepare
 
 PAGE = Path(__file__).parents[2] / "docs" / "cross-table.md"
 #: Model to the reference that is right by it.

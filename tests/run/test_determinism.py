@@ -26,9 +26,9 @@ SCENARIOS = (
 )
 
 ADAPTERS = f"""
-from harness.load.scenario import find_scenarios
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.load.scenario import find_scenarios
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 for subject in ("reference", "reference-sync", "openai-async", "openai-sync", "openai-stud"):
     binding = prepare(subject)
     for found in find_scenarios({SCENARIOS!r}):
@@ -37,9 +37,9 @@ for subject in ("reference", "reference-sync", "openai-async", "openai-sync", "o
 """
 
 RUNTIMES = """
-from harness.sim.patches import install
+from faultclock.sim.patches import install
 install()
-from harness.run.suite import run_one
+from faultclock.run.suite import run_one
 from tests.run.runtime_runs import working
 from tests.run.small_runtime import blocking_runtime, small_runtime
 crashes = [
@@ -62,9 +62,9 @@ for subject in (small_runtime, blocking_runtime):
 """
 
 AGENTS = """
-from harness.load.scenario import find_scenarios
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.load.scenario import find_scenarios
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 for model in ("relavium", "afk", "kode-sdk", "error-matrix"):
     binding = prepare(f"reference-{model}")
     for found in find_scenarios(("shared", f"{model}/*")):

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.run import drive_store
-from harness.run.expand import crash_after
-from harness.subjects.bind_store import session_store
-from harness.subjects.reference_store import FileStore, reference_store, reference_store_async
+from faultclock.run import drive_store
+from faultclock.run.expand import crash_after
+from faultclock.subjects.bind_store import session_store
+from faultclock.subjects.reference_store import FileStore, reference_store, reference_store_async
 from tests.run.store_runs import Memory, drive, facts, outcomes, scenario, write
 
 LOOK = {"id": "look", "do": "read"}

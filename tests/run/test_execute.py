@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.trace import trace_lines
-from harness.run.execute import execute
-from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.model.trace import trace_lines
+from faultclock.run.execute import execute
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import limited, small
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Report
-from harness.model.scenario import Scenario
-from harness.model.trace import TraceEvent
-from harness.run.execute import execute
-from harness.run.expand import cell_of, crash_after, crash_event, crash_points, variant_of
-from harness.run.replay import replay
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.binding import Binding
+from faultclock.errors import InputError
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Report
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import TraceEvent
+from faultclock.run.execute import execute
+from faultclock.run.expand import cell_of, crash_after, crash_event, crash_points, variant_of
+from faultclock.run.replay import replay
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import small
 from tests.run.runtime_runs import BOTH, working
 from tests.run.small_runtime import small_runtime

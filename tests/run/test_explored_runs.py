@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.scenario import Scenario
-from harness.model.tape import BLANK, Chance, Schedule
-from harness.model.trace import trace_lines
-from harness.run.execute import execute
-from harness.run.expand import crash_after
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import BLANK, Chance, Schedule
+from faultclock.model.trace import trace_lines
+from faultclock.run.execute import execute
+from faultclock.run.expand import crash_after
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import limited, shipped_scenario, small
 
 SCHEDULES = (

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness.load.files import write_text_atomically
-from harness.load.resources import fixtures_root
-from harness.load.scenario import find_scenarios
-from harness.load.trace_file import read_trace
-from harness.model.trace import Trace, trace_lines
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.load.files import write_text_atomically
+from faultclock.load.resources import fixtures_root
+from faultclock.load.scenario import find_scenarios
+from faultclock.load.trace_file import read_trace
+from faultclock.model.trace import Trace, trace_lines
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 
 #: Scenario to the subject that runs it.
 GOLDEN = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.run.host import plain
+from faultclock.run.host import RecordingHost, plain
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -78,3 +79,37 @@ def test_what_is_declared_is_scrubbed() -> None:
     """Secrets, addresses and absolute paths, in values and in keys."""
     said = plain({"key sk-abcd1234efgh": ["/home/me/app.py", "<C object at 0x7f31c0a1b2d0>"]})
     assert said == {"key <secret>": ["…/app.py", "<C object at 0x…>"]}
+
+
+class Kept:
+    """A ledger that keeps what is recorded."""
+
+    def __init__(self) -> None:
+        self.facts: list[tuple[str, dict[str, Any]]] = []
+
+    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
+        """Keep kind and payload."""
+        assert actor == "subject"
+        self.facts.append((kind, payload))
+        return len(self.facts)
+
+
+def test_content_that_is_passed_on_is_told_by_length_and_digest() -> None:
+    """However long it is, none of it gets into a trace."""
+    ledger = Kept()
+    host = RecordingHost(ledger)
+    host.delivered("Grüße " * 10_000)
+    host.delivered("")
+    (kind, payload), (_, empty) = ledger.facts
+    digest = hashlib.sha256(("Grüße " * 10_000).encode()).hexdigest()
+    assert kind == "declared.content"
+    assert payload == {"call": None, "chars": 60_000, "text_sha256": digest}
+    assert empty["chars"] == 0
+
+
+@given(st.one_of(VALUES, st.text()))
+def test_a_piece_may_be_anything(value: Any) -> None:
+    """A subject that passes on what is no text is not stopped by that."""
+    ledger = Kept()
+    RecordingHost(ledger).delivered(value)
+    assert len(ledger.facts) == 1

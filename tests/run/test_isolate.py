@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError, UnknownNameError
-from harness.run import isolate
-from harness.run.isolate import (
+from faultclock.errors import InputError, UnknownNameError
+from faultclock.run import isolate
+from faultclock.run.confinement import Watch
+from faultclock.run.isolate import (
     Died,
     Hung,
     ensure_hash_seed,
@@ -24,7 +25,7 @@ from harness.run.isolate import (
     run_isolated,
     stacks_of,
 )
-from harness.sim.world import World
+from faultclock.sim.world import World
 
 #: Real seconds for a child that is expected to end by itself.
 PATIENT_S = 60.0
@@ -168,7 +169,7 @@ def test_an_interrupt_in_the_parent_ends_the_child(monkeypatch: pytest.MonkeyPat
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(isolate, "_read_until", interrupted)
+    monkeypatch.setattr(Watch, "until_readable", interrupted)
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_isolated(spin, wall_limit_s=PATIENT_S)
@@ -183,7 +184,7 @@ def test_an_interrupt_that_only_the_child_knows_of_ends_no_more_than_the_child()
 
     outcome = run_contained(raises, wall_limit_s=PATIENT_S)
     assert isinstance(outcome, Died)
-    assert "nobody interrupted it" in outcome.detail[0]
+    assert "without an interrupt from outside" in outcome.detail[0]
 
 
 def test_a_persons_interrupt_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +193,7 @@ def test_a_persons_interrupt_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(isolate, "_read_until", interrupted)
+    monkeypatch.setattr(isolate, "receive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_contained(int, wall_limit_s=PATIENT_S)
 
@@ -214,8 +215,8 @@ def test_results_of_runs_can_be_pickled() -> None:
 def test_a_dump_is_cut_to_what_is_the_same_on_every_machine() -> None:
     """File names without folders, one line a thread, the running ones first."""
     dump = """Thread 0x00007f1 (most recent call first):
-  File "/x/harness/sim/kernel.py", line 10 in _switch
-  File "/x/harness/sim/kernel.py", line 20 in _dispatch
+  File "/x/faultclock/sim/kernel.py", line 10 in _switch
+  File "/x/faultclock/sim/kernel.py", line 20 in _dispatch
   File "/home/me/app.py", line 5 in waits
 
 Current thread 0x00007f2 (most recent call first):

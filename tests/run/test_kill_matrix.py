@@ -10,19 +10,20 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.load.error_model import load_error_model, model_ids
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Report, Verdict
-from harness.model.scenario import Scenario
-from harness.oracle.judge import checks_of
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.binding import Binding
-from harness.subjects.registry import SubjectEntry, catalog, load_subject
-from tests.docs.reference_checks import example_of, stored_finding
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.oracle.judge import checks_of
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import SubjectEntry, catalog, load_subject
+from tests.docs.reference_checks import example_of, stored_finding, without_lines
 from tests.each import for_each
 from tests.run.conftest import loaded_model, shipped, shipped_scenario
 from tests.run.kills import BESIDES, SHOWN_BY, SPOILED
 from tests.run.kills_of_agents import BESIDES_OF_AGENTS
+from tests.run.kills_of_common import BESIDES_OF_COMMON
 
 #: Those that only exploration finds are in `test_planted_bugs`.
 MINIATURES = [entry for entry in catalog() if entry.kind == "miniature" and entry.found_by == "run"]
@@ -32,7 +33,7 @@ REFERENCES = [
     for entry in catalog()
     if entry.id in ("reference-tool-sync", "reference-extension-sync", "reference-store-async")
 ]
-ALL_BESIDES = BESIDES | BESIDES_OF_AGENTS
+ALL_BESIDES = BESIDES | BESIDES_OF_AGENTS | BESIDES_OF_COMMON
 GOOD = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
@@ -90,7 +91,7 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
         assert told.keys() - {entry.fails} == ALL_BESIDES.get(entry.id, set()), told
     if example_of(entry) is not None:
         shown = ", but ".join(stored_finding(entry))
-        assert " ".join(told[entry.fails].split()) == shown, "python -m tests.docs.reference"
+        assert without_lines(told[entry.fails]) == shown, "python -m tests.docs.reference"
 
 
 @pytest.mark.parametrize("entry", REFERENCES, ids=[entry.id for entry in REFERENCES])

@@ -9,12 +9,12 @@ import signal
 from collections.abc import Callable
 from typing import NoReturn
 
-from harness.model.error_model import ErrorModel
-from harness.run.isolate import run_isolated
-from harness.run.lifeline import end_with
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.binding import provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.model.error_model import ErrorModel
+from faultclock.run.isolate import run_isolated
+from faultclock.run.lifeline import end_with
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import small
 
 #: Real seconds in which processes end at the latest, on a loaded machine.

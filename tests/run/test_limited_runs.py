@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.finding import Report, Verdict
-from harness.model.trace import Trace
-from harness.run.event_texts import describe
-from harness.run.suite import SuiteRequest, run_one, run_suite
-from harness.subjects.binding import Binding
+from faultclock.load.error_model import load_error_model
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.trace import Trace
+from faultclock.run.event_texts import describe
+from faultclock.run.suite import SuiteRequest, run_one, run_suite
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped, shipped_scenario, small
 
 Bound = Callable[[str], Binding]

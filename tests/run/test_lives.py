@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError
-from harness.run.execute import execute
-from harness.run.suite import run_one
-from harness.run.worlds import seed_of_life
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.binding import Binding
-from harness.subjects.ports import Surroundings
+from faultclock.errors import InputError
+from faultclock.run.execute import execute
+from faultclock.run.suite import run_one
+from faultclock.run.worlds import seed_of_life
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import Surroundings
 from tests.run.runtime_runs import BOTH, CALLS, SECOND, first, told, working
 from tests.run.small_runtime import LIVES_SEEN, small_runtime
 
@@ -281,7 +281,7 @@ def test_a_task_that_no_runtime_can_do_is_refused() -> None:
     """Before anything runs."""
     with pytest.raises(InputError, match="asks a runtime for 'dance'"):
         execute(working(tasks=[{"id": "ask", "do": "dance"}]), small_runtime, 0)
-    with pytest.raises(InputError, match="goes with a question"):
+    with pytest.raises(InputError, match="needs a question"):
         execute(working(tasks=[{"id": "ask", "do": "ask"}]), small_runtime, 0)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.model.trigger import EventTrigger
-from harness.run.moments import Watch, matches
-from harness.sim.recorder import Fact
+from faultclock.model.trigger import EventTrigger
+from faultclock.run.moments import Watch, matches
+from faultclock.sim.recorder import Fact
 
 
 def fact(number: int, kind: str, **payload: object) -> Fact:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import types
+from pathlib import Path
 
+import pytest
 import uuid_utils
 
-from harness.model.error_model import ErrorModel
-from harness.run.execute import execute
-from harness.run.prepare import healthy_scenario, prepare, warm
-from harness.run.suite import SuiteRequest, run_suite
-from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.scenario import Scenario
+from faultclock.run.execute import Happened, execute, simulate
+from faultclock.run.healthy import healthy_scenario
+from faultclock.run.prepare import prepare, warm
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import small
 from tests.run.small_runtime import small_runtime
 
@@ -40,6 +44,24 @@ def test_what_a_call_imports_is_imported_here() -> None:
     sys.modules.pop("colorsys", None)
     assert "colorsys" in warm(lazy)
     assert "colorsys" in sys.modules
+
+
+def test_the_sdk_of_an_adopted_client_is_warmed_by_a_client_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person's own client makes no call in the process that all runs are forked from."""
+    simulated: list[str] = []
+
+    def note(scenario: Scenario, binding: Binding, seed: int) -> Happened:
+        simulated.append(binding.id)
+        return simulate(scenario, binding, seed)
+
+    monkeypatch.setattr("faultclock.run.prepare.simulate", note)
+    path = tmp_path / "adopted_client.py"
+    path.write_text("import openai\nclient = openai.AsyncOpenAI()\n")
+    binding = prepare(f"{path}:client")
+    assert (binding.id, binding.dialect_known) == ("adopted_client:client", True)
+    assert simulated == ["openai-async"]
 
 
 def test_the_calls_themselves_leave_nothing_behind() -> None:

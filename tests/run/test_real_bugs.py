@@ -8,13 +8,13 @@ from functools import cache
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.scenario import Scenario
-from harness.subjects.binding import Binding
-from harness.subjects.registry import catalog
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import catalog
 from tests.run.kills import SHOWN_BY
 from tests.run.real_bugs import BUGS, OTHERS, RECOMMENDED, issues
 from tests.run.test_kill_matrix import run

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from harness.errors import InputError
-from harness.load.error_model import load_error_model
-from harness.model.exploration import Coordinates
-from harness.model.finding import Report, Verdict
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.tape import Chance, Schedule, Tape
-from harness.model.token import coordinates_of
-from harness.model.trace import Trace, TraceEvent
-from harness.run.expand import crash_after
-from harness.run.replay import compare, replay, replay_at, scenario_at
-from harness.run.suite import SuiteRequest, run_one, run_suite
-from harness.subjects.binding import Binding
+from faultclock.errors import InputError
+from faultclock.load.error_model import load_error_model
+from faultclock.model.exploration import Coordinates
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.tape import Chance, Schedule, Tape
+from faultclock.model.token import coordinates_of
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.run.expand import crash_after
+from faultclock.run.replay import compare, replay, replay_at, scenario_at
+from faultclock.run.suite import SuiteRequest, run_one, run_suite
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import limited, shipped_scenario, small
 
 
@@ -132,7 +132,9 @@ def test_a_scenario_that_was_changed_since_is_told_so() -> None:
         scenario_at((changed,), where)
     with pytest.raises(InputError, match="has no variant 'a=3'"):
         scenario_at((plain,), place(plain, variant="a=3"))
-    with pytest.raises(InputError, match="the file holds tests/small, and shared/good-turn is"):
+    with pytest.raises(
+        InputError, match="the file holds tests/small, but shared/good-turn was asked for"
+    ):
         scenario_at((small(),), where)
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from harness.errors import HarnessError, InputError
-from harness.load.payloads import load_dialect
-from harness.model.duration import SECOND_NS
-from harness.model.fault import HttpError
-from harness.model.scenario import Scenario
-from harness.model.vary import Settle, Vary
-from harness.run.spoken import cannot_be_said, payloads_of, spoken
-from harness.subjects.binding import Binding, provider_adapter
+from faultclock.errors import HarnessError, InputError
+from faultclock.load.payloads import load_dialect
+from faultclock.model.duration import SECOND_NS
+from faultclock.model.fault import HttpError
+from faultclock.model.scenario import Scenario
+from faultclock.model.vary import Settle, Vary
+from faultclock.run.spoken import cannot_be_said, payloads_of, spoken
+from faultclock.subjects.binding import Binding, provider_adapter
 
 LIMITED = {"id": "f", "then": {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}}
 
@@ -138,3 +138,11 @@ def test_a_subject_may_speak_several_dialects() -> None:
     played = spoken(scenario(dialect="openrouter"), several)
     assert played.provider.endpoint is not None
     assert played.provider.endpoint.base_url == load_dialect("openrouter").base_url
+
+
+def test_an_answer_that_a_provider_cannot_give_is_said_by_name() -> None:
+    """Mistral filters nothing, and Anthropic's model can refuse."""
+    refused = scenario(faults=[{"id": "f", "then": {"kind": "answer_ends", "how": "refused"}}])
+    reason = cannot_be_said(refused, adapter(dialect="mistral"))
+    assert reason == "mistral has no answer that ends so: refused"
+    assert cannot_be_said(refused, adapter(dialect="anthropic-messages")) is None

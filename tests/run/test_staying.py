@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from harness.run.staying import staying
-from harness.run.suite import run_one
-from harness.sim.escapes import SimEscape
-from harness.subjects.binding import provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.run.staying import staying
+from faultclock.run.suite import run_one
+from faultclock.sim.escapes import SimEscape
+from faultclock.subjects.binding import provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import small
 
 

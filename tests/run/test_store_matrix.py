@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.load.scenario import find_scenarios
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Verdict
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace
-from harness.oracle.check import case_of
-from harness.oracle.judge import judge
-from harness.oracle.store_role import CHECKS
-from harness.oracle.verdicts import findings_of
-from harness.run.execute import execute
-from harness.run.expand import crash_after, crash_points
-from harness.subjects.binding import Binding
-from harness.subjects.reference_store import reference_store, reference_store_async
-from harness.subjects.registry import load_subject
-from harness.subjects.store_miniatures import STORE_MINIATURES
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace
+from faultclock.oracle.check import case_of
+from faultclock.oracle.judge import judge
+from faultclock.oracle.store_role import CHECKS
+from faultclock.oracle.verdicts import findings_of
+from faultclock.run.execute import execute
+from faultclock.run.expand import crash_after, crash_points
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.reference_store import reference_store, reference_store_async
+from faultclock.subjects.registry import load_subject
+from faultclock.subjects.store_miniatures import STORE_MINIATURES
 
 SCENARIOS = [
     scenario for found in find_scenarios(("session-store-contract",)) for scenario in found.runnable

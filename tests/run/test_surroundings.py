@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pytest
 
-from harness.model.port_values import Slot
-from harness.model.scenario import Scenario
-from harness.run.host import RecordingHost
-from harness.run.surroundings import Fakes, FakesState
-from harness.sim.world import World
-from harness.subjects.ports import (
+from faultclock.model.port_values import Slot
+from faultclock.model.scenario import Scenario
+from faultclock.run.host import RecordingHost
+from faultclock.run.surroundings import Fakes, FakesState
+from faultclock.sim.world import World
+from faultclock.subjects.ports import (
     Interactor,
     Limits,
     Next,

@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 import pytest
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace
-from harness.run.execute import execute
-from harness.run.host import RecordingHost
-from harness.run.suite import run_one
-from harness.run.surroundings import Fakes, FakesState
-from harness.run.timeline import timeline
-from harness.sim.world import World
-from harness.subjects.binding import Binding
-from harness.subjects.ports import (
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace
+from faultclock.run.execute import execute
+from faultclock.run.host import RecordingHost
+from faultclock.run.suite import run_one
+from faultclock.run.surroundings import Fakes, FakesState
+from faultclock.run.timeline import timeline
+from faultclock.sim.world import World
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import (
     Archive,
     Hook,
     Limits,

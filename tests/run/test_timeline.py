@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.model.trace import TraceEvent
-from harness.run.event_texts import describe
-from harness.run.suite import run_one
-from harness.run.timeline import MARKS_MAX, timeline
-from harness.subjects.binding import Binding
+from faultclock.model.trace import TraceEvent
+from faultclock.run.event_texts import describe
+from faultclock.run.suite import run_one
+from faultclock.run.timeline import MARKS_MAX, timeline
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import limited, shipped_scenario, small
 
 

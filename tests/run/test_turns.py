@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.run.execute import execute
-from harness.sim.context import current_call
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.binding import Binding
-from harness.subjects.ports import Surroundings, TypedError
+from faultclock.run.execute import execute
+from faultclock.sim.context import current_call
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import Surroundings, TypedError
 from tests.run.runtime_runs import BOTH, CALLS, SECOND, first, told, working
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
@@ -130,7 +130,7 @@ def test_a_runtime_that_cannot_be_made_is_data(broken: str) -> None:
     trace = execute(working(), make, 0)
     messages = {
         "factory": "no configuration",
-        "none": "what was bound returned None, where a runtime was expected",
+        "none": "the bound function returned None instead of a runtime",
         "start": "not today",
     }
     assert first(trace, "call.raised").payload["chain"][0]["message"] == messages[broken]

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.duration import MILLISECOND_NS
-from harness.model.finding import Verdict
-from harness.oracle.judge import Judge
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.load.error_model import load_error_model
+from faultclock.model.duration import MILLISECOND_NS
+from faultclock.model.finding import Verdict
+from faultclock.oracle.judge import Judge
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped_scenario
 
 #: Those in which it matters what had arrived when: streams that break off, deadlines, crowds, time

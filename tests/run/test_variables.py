@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.trace import trace_lines
-from harness.run.variables import FIXED, TAKEN, settle, taken_away
-from harness.subjects.ports import API_KEY
+from faultclock.model.trace import trace_lines
+from faultclock.run.variables import FIXED, TAKEN, settle, silence, taken_away
+from faultclock.subjects.ports import API_KEY
 from tests.subjects.clients.simulated import recorded
 
 NAMES = st.sampled_from([*sorted(TAKEN), *FIXED, "https_proxy", "AWS_PROFILE", "PATH", "MY_MODEL"])
@@ -32,6 +33,17 @@ def test_the_keys_open_nothing() -> None:
     settle(environment)
     assert set(environment.values()) >= {API_KEY}
     assert not {"sk-real", "real"} & set(environment.values())
+
+
+def test_two_keys_for_one_service_are_no_reason_to_complain(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Google's SDK warns of what a person did not do."""
+    silence()
+    logger = logging.getLogger("google_genai._api_client")
+    logger.warning("Both GOOGLE_API_KEY and GEMINI_API_KEY are set. Using GOOGLE_API_KEY.")
+    logger.warning("Something else.")
+    assert caplog.messages == ["Something else."]
 
 
 @pytest.mark.parametrize(

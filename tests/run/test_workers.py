@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InputError, InternalError
-from harness.model.error_model import ErrorModel
-from harness.run.suite import SuiteRequest, run_suite
-from harness.run.workers import Serial, Shared, Workers, as_finished, in_order
-from harness.subjects.binding import Binding
+from faultclock.errors import InputError, InternalError
+from faultclock.model.error_model import ErrorModel
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.run.workers import Serial, Shared, Workers, as_finished, in_order
+from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped
 
 ITEMS = tuple(range(23))

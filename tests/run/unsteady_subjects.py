@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.ports import ProviderRequest
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest
 
 __all__ = ["binding_of", "of_a_file", "of_addresses", "of_c_entropy", "of_process_state"]
 
@@ -22,10 +22,21 @@ __all__ = ["binding_of", "of_a_file", "of_addresses", "of_c_entropy", "of_proces
 _GETRANDOM = ctypes.CDLL(None).getrandom
 
 
-def binding_of(id_: str, too_long_s: Callable[[], float], *, inline: bool = False) -> Binding:
-    """Return a subject that waits that much more than it is asked to."""
+def binding_of(
+    id_: str,
+    too_long_s: Callable[[], float],
+    *,
+    inline: bool = False,
+    before: Callable[[], object] = lambda: None,
+) -> Binding:
+    """Return a subject that waits that much more than it is asked to.
+
+    Args:
+        before: what it does first of all.
+    """
 
     def asks(request: ProviderRequest) -> str:
+        before()
         status = 429
         while status == 429:
             connection = http.client.HTTPSConnection("api.openai.com")

@@ -9,8 +9,8 @@ import asyncio
 import subprocess
 from typing import Any
 
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.ports import (
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.ports import (
     API_KEY,
     BASE_URL,
     MODEL,
@@ -19,7 +19,7 @@ from harness.subjects.ports import (
     ProviderTarget,
     Surroundings,
 )
-from harness.subjects.reference import reference, reference_sync
+from faultclock.subjects.reference import reference, reference_sync
 
 __all__ = ["blocking_workflow_runtime", "workflow_runtime"]
 

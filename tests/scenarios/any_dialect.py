@@ -16,14 +16,14 @@ from urllib.parse import quote, urlsplit
 
 import h11
 
-from harness.fakes.dialect import Heard
-from harness.fakes.dialects import dialect_named, dialect_names
-from harness.fakes.event_stream import json_object
-from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.chat_exchange import ChatExchange
-from harness.subjects.ports import ProviderRequest, Reply, ToolCall
-from harness.subjects.reference import DECLARES, converse
-from harness.subjects.stud import AttemptError, Policy, StudCall, classify
+from faultclock.fakes.dialect import Heard
+from faultclock.fakes.dialects import dialect_named, dialect_names
+from faultclock.fakes.event_stream import json_object
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
+from faultclock.subjects.reference import DECLARES, converse
+from faultclock.subjects.stud import AttemptError, Policy, StudCall, classify
 
 __all__ = [
     "DIALECTS",

@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.load.error_model import load_error_model
-from harness.model.finding import Finding, Verdict, verdict_of
-from harness.model.scenario import Scenario
-from harness.oracle.judge import Judge
-from harness.run.spoken import cannot_be_said
-from harness.run.suite import run_one
-from harness.subjects.binding import Binding
+from faultclock.load.error_model import load_error_model
+from faultclock.model.finding import Finding, Verdict, verdict_of
+from faultclock.model.scenario import Scenario
+from faultclock.oracle.judge import Judge
+from faultclock.run.spoken import cannot_be_said
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
 from tests.scenarios.any_dialect import (
     DIALECTS,
     IgnoresRetryAfter,

@@ -8,16 +8,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from harness.load.payloads import load_payloads
-from harness.load.resources import scenarios_root
-from harness.load.scenario import load_scenario, shipped_scenarios
-from harness.load.schema import scenario_schema
-from harness.model.fault import Fault, FaultRule, HttpDate, HttpError, OkWithErrorBody, StreamError
-from harness.model.interaction_script import InteractionKind, InteractorAnswer
-from harness.model.mishap import CancelScope
-from harness.model.scenario import DEFAULT_DIALECT, Scenario
-from harness.model.store_script import StoreFault
-from harness.model.tool_script import ToolFault
+from faultclock.load.payloads import load_payloads
+from faultclock.load.resources import scenarios_root
+from faultclock.load.scenario import load_scenario, shipped_scenarios
+from faultclock.load.schema import scenario_schema
+from faultclock.model.fault import (
+    Fault,
+    FaultRule,
+    HttpDate,
+    HttpError,
+    OkWithErrorBody,
+    StreamError,
+)
+from faultclock.model.interaction_script import InteractionKind, InteractorAnswer
+from faultclock.model.mishap import CancelScope
+from faultclock.model.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.store_script import StoreFault
+from faultclock.model.tool_script import ToolFault
 from tests.each import for_each
 from tests.warm.listing import all_scenarios
 
@@ -39,6 +46,7 @@ FAMILIES = {
     "session-store-contract": 10,
     "exploration": 6,
     "shared": 18,
+    "common": 20,
     "relavium": 40,
     "afk": 50,
     "kode-sdk": 40,
@@ -67,6 +75,11 @@ IDS = sorted(PLACES)
 @cache
 def _shipped() -> dict[str, Scenario]:
     return {id_: load_scenario(path) for id_, path in PLACES.items()}
+
+
+@cache
+def _runnable() -> dict[str, tuple[Scenario, ...]]:
+    return {item.scenario.id: item.runnable for item in all_scenarios()}
 
 
 def _rules() -> list[FaultRule]:
@@ -193,26 +206,34 @@ def test_every_form_of_retry_after_is_there() -> None:
 @for_each(IDS)
 def test_every_error_that_is_named_has_a_payload(id_: str) -> None:
     """A name that no fixture holds would only show when the fault fires."""
-    scenario = _shipped()[id_]
-    known = load_payloads(scenario.provider.dialect or DEFAULT_DIALECT)
-    named = {rule.error for rule in scenario.provider.refusals} | {
-        rule.then.error
-        for rule in scenario.provider.faults
-        if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError))
-    }
-    assert named <= set(known)
+    for scenario in _runnable()[id_]:
+        known = {
+            *load_payloads(scenario.provider.dialect or DEFAULT_DIALECT),
+            *scenario.provider.payloads,
+        }
+        named = {rule.error for rule in scenario.provider.refusals} | {
+            rule.then.error
+            for rule in scenario.provider.faults
+            if isinstance(rule.then, (HttpError, OkWithErrorBody, StreamError))
+        }
+        # An answer without a body has no payload.
+        assert named - {None} <= known, scenario.variant
 
 
 @for_each(IDS)
 def test_something_goes_wrong_unless_the_scenario_is_about_health(id_: str) -> None:
-    """No scenario passes because its faults were forgotten, and none of them is optional."""
-    scenario = _shipped()[id_]
-    faults, refusals = scenario.provider.faults, scenario.provider.refusals
-    assert not any(rule.optional for rule in faults)
-    # Of two limits one may be there to be left alone.
-    assert not refusals or not all(rule.optional for rule in refusals)
-    planned = faults or refusals or scenario.provider.pace is not None
-    assert (bool(planned) or _agent_plans(scenario)) is (id_ not in HEALTHY)
+    """No scenario passes because its faults were forgotten, and none of them is optional.
+
+    Of a matrix, each cell: its faults may stand there alone.
+    """
+    for scenario in _runnable()[id_]:
+        faults, refusals = scenario.provider.faults, scenario.provider.refusals
+        assert not any(rule.optional for rule in faults)
+        # Of two limits one may be there to be left alone.
+        assert not refusals or not all(rule.optional for rule in refusals)
+        planned = faults or refusals or scenario.provider.pace is not None
+        goes_wrong = bool(planned) or _agent_plans(scenario)
+        assert goes_wrong is (id_ not in HEALTHY), scenario.variant
 
 
 def test_everything_that_a_provider_remembers_is_used() -> None:
@@ -235,7 +256,7 @@ def test_everything_that_a_provider_remembers_is_used() -> None:
 def _agent_plans(scenario: Scenario) -> bool:
     """Whether anything but the provider is scripted: a world that is there to be answered."""
     if scenario.role == "provider_adapter":
-        return False
+        return bool(scenario.cancels)
     scripted = scenario.model_dump(mode="json").keys() & (Scenario.SPARSE - {"models"})
     asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
     return bool(scripted) or any(asked)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.sim.patches import installed
+from faultclock.sim.patches import installed
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.model.disk_script import DiskScript
-from harness.sim.disk import Disk, PlannedCrash
-from harness.sim.disk_state import DiskState, Leaves
-from harness.sim.kernel import Ending
-from harness.sim.world import World
+from faultclock.model.disk_script import DiskScript
+from faultclock.sim.disk import Disk, PlannedCrash
+from faultclock.sim.disk_state import DiskState, Leaves
+from faultclock.sim.kernel import Ending
+from faultclock.sim.world import World
 
 __all__ = ["Lab"]
 

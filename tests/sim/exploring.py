@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.model.tape import BLANK, FIFO, Schedule, Tape
-from harness.sim.choices import Choices
-from harness.sim.kernel import Ending, current
-from harness.sim.world import World
+from faultclock.model.tape import BLANK, FIFO, Schedule, Tape
+from faultclock.sim.choices import Choices
+from faultclock.sim.kernel import Ending, current
+from faultclock.sim.world import World
 from tests.sim.running import ROOMY
 
 __all__ = [

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from typing import Any
 
-from harness.sim.kernel import Ending, Kernel
-from harness.sim.processes import Child, Processes
-from harness.sim.world import World
+from faultclock.sim.kernel import Ending, Kernel
+from faultclock.sim.processes import Child, Processes
+from faultclock.sim.world import World
 
 __all__ = ["REAL", "STEPS", "Lab", "Named", "real", "simulated"]
 

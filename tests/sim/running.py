@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness.sim.clock import SECOND_NS
-from harness.sim.kernel import Ending, Limits
-from harness.sim.world import World
+from faultclock.sim.clock import SECOND_NS
+from faultclock.sim.kernel import Ending, Limits
+from faultclock.sim.world import World
 
 __all__ = ["ROOMY", "facts", "run", "value_of"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model.tape import BLANK, Schedule, Tape
-from harness.sim.choices import Choices
-from harness.sim.streams import Streams
+from faultclock.model.tape import BLANK, Schedule, Tape
+from faultclock.sim.choices import Choices
+from faultclock.sim.streams import Streams
 
 draws = st.integers(0, 2**64 - 1)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 _PROGRAM = """
 import asyncio, hashlib, os, random, threading, time, uuid
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from harness.sim.kernel import current
-from harness.sim.patches import install
+from faultclock.sim.kernel import current
+from faultclock.sim.patches import install
 install()
-from harness.sim.world import World
+from faultclock.sim.world import World
 
 def note(kind, **payload):
     current()[0].record("subject", kind, **payload)

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from harness.sim.clock import SECOND_NS
-from harness.sim.disk_state import Leaves
+from faultclock.sim.clock import SECOND_NS
+from faultclock.sim.disk_state import Leaves
 from tests.sim.disk_lab import Lab
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _posixsubprocess
 import _socket
 import _thread
 import asyncio
@@ -21,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from harness.sim.escapes import SimEscape
+from faultclock.sim.escapes import SimEscape
 from tests.sim.running import facts, run
 
 _ACTS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -31,6 +32,8 @@ _ACTS: dict[str, tuple[Callable[[], Any], str]] = {
     "os.fork": (os.fork, "os.fork"),
     "os.execv": (lambda: os.execv("/bin/true", ["true"]), "os.exec"),
     "os.posix_spawn": (lambda: os.posix_spawn("/bin/true", ["true"], {}), "os.posix_spawn"),
+    # Refused before it looks at what it is given.
+    "fork_exec": (lambda: _posixsubprocess.fork_exec(), "_posixsubprocess.fork_exec"),
     "multiprocessing": (
         lambda: multiprocessing.get_context("fork").Process(target=print).start(),
         "multiprocessing.Process.start",
@@ -152,6 +155,21 @@ def test_importing_may_run_a_program(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     assert world.kernel.leaks == []
 
 
+def test_importing_may_not_open_a_real_socket(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that a subject imports in its run is its own code as well."""
+    (tmp_path / "calls_home.py").write_text("import _socket\n_socket.socket()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def subject() -> None:
+        import calls_home  # type: ignore[import-not-found]  # noqa: F401
+
+    _, ending = run(subject)
+    assert ending.reason == "escape"
+    assert "real socket.__new__" in ending.detail[0]
+
+
 def test_importing_a_library_with_its_own_io_is_refused(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +189,7 @@ def test_a_lock_released_by_a_real_thread_is_a_leak() -> None:
     """The wait ends, but the run proves nothing: real time was in it."""
     import threading
 
-    from harness.sim.threads import start_new_thread
+    from faultclock.sim.threads import start_new_thread
 
     lock = threading.Lock()
     lock.acquire()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.run.host import RecordingHost
-from harness.sim.kernel import Limits, current
+from faultclock.run.host import RecordingHost
+from faultclock.sim.kernel import Limits, current
 from tests.sim.running import run
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
-from harness.sim.world import World
+from faultclock.sim.world import World
 
 
 async def swallowing() -> None:
@@ -68,3 +70,16 @@ def test_another_handler_is_left_alone() -> None:
     finally:
         signal.signal(signal.SIGINT, kept)
     assert (ending.reason, caught) == ("completed", [signal.SIGINT])
+
+
+def test_these_tests_pass_where_interrupts_are_ignored() -> None:
+    """As below `nohup`, or in the background of a script: what starts them passes that on."""
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        done = subprocess.run(
+            [*words, __file__, "-k", "swallowed"], capture_output=True, text=True, timeout=120
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.returncode == 0, done.stdout

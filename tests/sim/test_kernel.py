@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InternalError
-from harness.sim.clock import SECOND_NS
-from harness.sim.env import SimEvent
-from harness.sim.kernel import TIMED_OUT, Kernel, Limits, current
-from harness.sim.world import World
+from faultclock.errors import InternalError
+from faultclock.sim.clock import SECOND_NS
+from faultclock.sim.env import SimEvent
+from faultclock.sim.kernel import TIMED_OUT, Kernel, Limits, current
+from faultclock.sim.world import World
 from tests.sim.running import facts, run, value_of
 
 

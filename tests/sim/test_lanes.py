@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from harness.model.tape import Schedule
-from harness.sim.lanes import plain_name
+from faultclock.model.tape import Schedule
+from faultclock.sim.lanes import plain_name
 from tests.sim.exploring import explored, many_loops, many_threads, note
 
 
@@ -152,11 +152,11 @@ def test_who_cancels_a_task_is_not_the_task() -> None:
 
 _PROGRAM = """
 import asyncio, json, sys
-from harness.sim.patches import install
+from faultclock.sim.patches import install
 install()
-from harness.model.tape import Schedule
-from harness.sim.choices import Choices
-from harness.sim.world import World
+from faultclock.model.tape import Schedule
+from faultclock.sim.choices import Choices
+from faultclock.sim.world import World
 
 class Worker:
     async def work(self):

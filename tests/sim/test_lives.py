@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.sim.ending import Limits
-from harness.sim.kernel import Kernel
-from harness.sim.recorder import Recorder, WatchedRecorder
-from harness.sim.world import World
+from faultclock.sim.ending import Limits
+from faultclock.sim.kernel import Kernel
+from faultclock.sim.recorder import Recorder, WatchedRecorder
+from faultclock.sim.world import World
 from tests.sim.running import facts
 
 SECOND = 1_000_000_000

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model.tape import Schedule
-from harness.sim.kernel import current
+from faultclock.model.tape import Schedule
+from faultclock.sim.kernel import current
 from tests.sim.exploring import explored, note
 
 schedules = st.one_of(

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model.tape import BLANK, Schedule, Tape
-from harness.sim.choices import Choices
-from harness.sim.env import Call
-from harness.sim.order import Order
-from harness.sim.world import World
+from faultclock.model.tape import BLANK, Schedule, Tape
+from faultclock.sim.choices import Choices
+from faultclock.sim.env import Call
+from faultclock.sim.order import Order
+from faultclock.sim.world import World
 from tests.sim.exploring import (
     Explored,
     explored,

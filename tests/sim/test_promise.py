@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InternalError
-from harness.sim.context import CALL_ID, current_call
-from harness.sim.kernel import Ending, Kernel, current
-from harness.sim.promise import Promise
+from faultclock.errors import InternalError
+from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.kernel import Ending, Kernel, current
+from faultclock.sim.promise import Promise
 from tests.sim.running import run, value_of
 
 

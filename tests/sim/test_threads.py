@@ -10,7 +10,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from harness.sim.context import CALL_ID, current_call
+from faultclock.sim.context import CALL_ID, current_call
 from tests.sim.running import facts, run, value_of
 
 

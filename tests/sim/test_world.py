@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from harness.sim.context import CALL_ID, current_call
-from harness.sim.patches import install, installed, uninstall
-from harness.sim.patches.installer import Installation
-from harness.sim.world import World
+from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.patches import install, installed, uninstall
+from faultclock.sim.patches.installer import Installation
+from faultclock.sim.world import World
 from tests.sim.running import facts, run, value_of
 
 
@@ -83,7 +83,7 @@ def test_real_time_goes_on_outside() -> None:
 
 def test_a_thread_outside_sees_real_time_during_a_run() -> None:
     """Only simulated threads live in virtual time."""
-    from harness.sim.threads import start_new_thread
+    from faultclock.sim.threads import start_new_thread
 
     seen: list[tuple[float, int]] = []
     asked = threading.Event()
@@ -104,7 +104,7 @@ def test_a_thread_outside_sees_real_time_during_a_run() -> None:
 
 def test_a_thousand_runs_leave_no_thread_and_no_growing_state() -> None:
     """What one run makes dies with it."""
-    from harness.sim import actors
+    from faultclock.sim import actors
 
     def subject() -> None:
         threading.Thread(target=time.sleep, args=(1,)).start()
@@ -269,7 +269,7 @@ def test_the_epoch_can_be_chosen() -> None:
 
 
 def _installation() -> Installation:
-    from harness.sim import patches
+    from faultclock.sim import patches
 
     assert patches._installation is not None
     return patches._installation
@@ -286,7 +286,7 @@ def _aliases() -> dict[str, int]:
         f"{name}.{key}": id(value)
         for name, module in list(sys.modules.items())
         if isinstance(getattr(module, "__dict__", None), dict)
-        and not name.startswith(("harness.", "tests.", "_pytest"))
+        and not name.startswith(("faultclock.", "tests.", "_pytest"))
         for key, value in list(module.__dict__.items())
         if callable(value)
     }

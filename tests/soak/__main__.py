@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.load.trace_file import read_trace
-from harness.model.exploration import Coordinates
-from harness.model.token import token_of
-from harness.run.confirm import unsteadiness
+from faultclock.load.trace_file import read_trace
+from faultclock.model.exploration import Coordinates
+from faultclock.model.token import token_of
+from faultclock.run.confirm import unsteadiness
 from tests.soak.pair import Both, LostError, Pair
 from tests.soak.plan import ROUND, subjects_of
 

@@ -14,11 +14,11 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
-from harness.load.trace_file import write_trace
-from harness.model.trace import Trace
-from harness.run.lifeline import end_with
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.load.trace_file import write_trace
+from faultclock.model.trace import Trace
+from faultclock.run.lifeline import end_with
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 from tests.soak.plan import Drawn, Stock
 
 __all__ = ["serve"]

@@ -10,16 +10,16 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.explore.drawing import planned
-from harness.load.scenario import find_scenarios
-from harness.model.exploration import Coordinates
-from harness.model.scenario import Scenario, scenario_digest
-from harness.model.tape import PLAIN, Chance
-from harness.model.trace import Trace
-from harness.run.expand import crash_after
-from harness.run.spoken import cannot_be_said
-from harness.subjects.binding import Binding
-from harness.subjects.registry import SubjectEntry, catalog
+from faultclock.explore.drawing import planned
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.exploration import Coordinates
+from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.tape import PLAIN, Chance
+from faultclock.model.trace import Trace
+from faultclock.run.expand import crash_after
+from faultclock.run.spoken import cannot_be_said
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.registry import SubjectEntry, catalog
 
 __all__ = ["ROUND", "ROUNDS", "Drawn", "Stock", "subjects_of"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.model.token import coordinates_of
-from harness.subjects.registry import catalog
+from faultclock.model.token import coordinates_of
+from faultclock.subjects.registry import catalog
 from tests.soak.__main__ import soak
 from tests.soak.plan import ROUNDS, subjects_of
 
@@ -19,7 +19,7 @@ PROJECT = Path(__file__).parents[2]
 #: Its words come in the order of a set, which is that of the hash seed.
 UNSTEADY = """\
 import http.client, json
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 @provider_adapter(id="by-hash")
 def subject(request):

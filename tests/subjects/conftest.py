@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.ports import ProviderRequest
+from faultclock.subjects.ports import ProviderRequest
 
 
 @dataclass
@@ -51,6 +51,10 @@ class FakeHost:
     def tell_model(self, shape: Mapping[str, Any]) -> None:
         """Keep the shape."""
         self.told.append(("model", dict(shape)))
+
+    def delivered(self, text: str) -> None:
+        """Keep the piece."""
+        self.told.append(("content", text))
 
     def of(self, what: str) -> list[Any]:
         """Return what was told to one audience."""

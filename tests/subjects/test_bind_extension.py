@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SubjectError
-from harness.subjects.bind_extension import extension
-from harness.subjects.binding import Binding
+from faultclock.errors import SubjectError
+from faultclock.subjects.bind_extension import extension
+from faultclock.subjects.binding import Binding
 
 SIZE = {
     "type": "object",

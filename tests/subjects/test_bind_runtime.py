@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import harness
-from harness.errors import SubjectError
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.ports import Surroundings
+import faultclock
+from faultclock.errors import SubjectError
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.ports import Surroundings
 
 
 class Async:
@@ -58,7 +58,7 @@ def test_a_factory_says_its_style_where_it_does_not_show() -> None:
 
 def test_the_decorator_is_public() -> None:
     """Under the name that the examples use."""
-    assert harness.runtime is runtime
+    assert faultclock.runtime is runtime
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import harness
-from harness.errors import SubjectError
-from harness.subjects.bind_store import session_store
+import faultclock
+from faultclock.errors import SubjectError
+from faultclock.subjects.bind_store import session_store
 
 
 class _Blocking:
@@ -31,7 +31,7 @@ def test_a_class_is_bound_as_it_is() -> None:
     assert (binding.role, binding.style) == ("session_store", "sync")
     assert binding.title == "A store that keeps nothing."
     assert binding.function is _Blocking
-    assert harness.session_store is session_store
+    assert faultclock.session_store is session_store
 
 
 def test_the_style_is_that_of_read() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import SubjectError
-from harness.subjects.bind_tool import tool
-from harness.subjects.binding import Binding
-from harness.subjects.ports import ToolRetryRule
+from faultclock.errors import SubjectError
+from faultclock.subjects.bind_tool import tool
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import ToolRetryRule
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 

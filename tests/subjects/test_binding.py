@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-import harness
-from harness.errors import SubjectError
-from harness.model.retry_policy import Backoff, RetryPolicy
-from harness.subjects.binding import Binding, provider_adapter
-from harness.subjects.ports import Host, ProviderRequest
+import faultclock
+from faultclock.errors import SubjectError
+from faultclock.model.retry_policy import Backoff, RetryPolicy
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import Host, ProviderRequest
 
 
 def test_the_public_names_are_those_of_the_ports() -> None:
-    """`from harness import …` gives the same objects, and refuses others."""
-    assert harness.provider_adapter is provider_adapter
-    assert harness.ProviderRequest is ProviderRequest
-    assert [name for name in harness.__all__ if getattr(harness, name, None) is None] == []
-    assert sorted(harness.__all__) == sorted(harness._HOMES)
+    """`from faultclock import …` gives the same objects, and refuses others."""
+    assert faultclock.provider_adapter is provider_adapter
+    assert faultclock.ProviderRequest is ProviderRequest
+    assert [name for name in faultclock.__all__ if getattr(faultclock, name, None) is None] == []
+    assert sorted(faultclock.__all__) == sorted(faultclock._HOMES)
     with pytest.raises(AttributeError, match="nonsense"):
-        harness.nonsense  # noqa: B018 - the access is the test
+        faultclock.nonsense  # noqa: B018 - the access is the test
 
 
 def test_a_bare_decorator_binds_async_and_sync(request_: ProviderRequest) -> None:
@@ -190,6 +190,11 @@ def test_what_cannot_be_bound_is_told_with_a_hint(function: Any, says: str) -> N
         ({"declares": "audit"}, "not a tuple"),
         ({"distributions": "openai"}, "not a tuple"),
         ({"retry_policies": (1,)}, "not a tuple of RetryPolicy"),
+        ({"timer_granularity_ms": -1}, "timer_granularity_ms is -1"),
+        ({"timer_granularity_ms": 50.1}, "timer_granularity_ms is 50.1"),
+        ({"timer_granularity_ms": float("nan")}, "timer_granularity_ms is nan"),
+        ({"timer_granularity_ms": True}, "timer_granularity_ms is True"),
+        ({"timer_granularity_ms": "1"}, "timer_granularity_ms is '1'"),
         ({"id": "my subject"}, "is no id"),
         ({"style": "asink"}, "style is 'asink'"),
         ({"id": ""}, "is no id"),
@@ -219,11 +224,16 @@ def test_a_request_does_not_print_its_key(request_: ProviderRequest, host: Any) 
 def test_the_trace_is_told_what_the_binding_says() -> None:
     """Sorted, with versions; a library that is not there is told."""
     subject = provider_adapter(
-        id="mine", declares=("user", "audit"), distributions=("h11",), inline=True
+        id="mine",
+        declares=("user", "audit"),
+        distributions=("h11",),
+        timer_granularity_ms=15.6,
+        inline=True,
     )(lambda request: "")
     info = subject.info()
     assert (info.id, info.style, info.declares) == ("mine", "sync", ("audit", "user"))
     assert set(info.distributions) == {"h11"}
+    assert info.timer_granularity_ns == 15_600_000
     missing = provider_adapter(distributions=("no-such-library",))(lambda request: "")
     with pytest.raises(SubjectError, match="not installed"):
         missing.info()

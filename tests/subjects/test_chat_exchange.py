@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.chat_exchange import ChatExchange
-from harness.subjects.ports import API_KEY, ProviderRequest, Reply, ToolCall
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.ports import API_KEY, ProviderRequest, Reply, ToolCall
+from faultclock.subjects.stud import AttemptError
 
 
 def answer(body: bytes, status: int = 200, *headers: str, kind: str = "application/json") -> bytes:

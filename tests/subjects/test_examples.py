@@ -11,6 +11,6 @@ import pytest
 @pytest.mark.parametrize("name", ["subjects.ports", "subjects.outcome", "subjects.retry_after"])
 def test_the_examples_of_a_module_hold(name: str) -> None:
     """Each `>>>` gives what it says."""
-    results = doctest.testmod(import_module(f"harness.{name}"))
+    results = doctest.testmod(import_module(f"faultclock.{name}"))
     assert results.attempted > 0
     assert results.failed == 0

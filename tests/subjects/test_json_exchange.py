@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.json_exchange import JsonExchange, ServiceError
+from faultclock.subjects.json_exchange import JsonExchange, ServiceError
 
 GOOD = (
     b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 12\r\n\r\n{"text":"a"}'
@@ -32,6 +32,15 @@ def test_the_request_is_whole_and_carries_the_key() -> None:
     head = exchange.request_bytes.decode()
     assert head.startswith("GET /v1/items?id=1 HTTP/1.1\r\n")
     assert "authorization: bearer sk-test-12345678" in head.lower()
+
+
+def test_a_body_is_posted_as_json() -> None:
+    """With its length, so that the service knows where it ends."""
+    exchange = JsonExchange("https://service.example/v1/orders", body={"item": 17})
+    head, _, body = exchange.request_bytes.decode().partition("\r\n\r\n")
+    assert head.startswith("POST /v1/orders HTTP/1.1\r\n")
+    assert "content-length: 12" in head.lower()
+    assert body == '{"item": 17}'
 
 
 @given(cuts=st.lists(st.integers(0, len(GOOD)), max_size=6))

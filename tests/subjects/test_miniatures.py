@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.miniatures import MINIATURES
-from harness.subjects.ports import ProviderRequest, Reply, TypedError
+from faultclock.subjects.miniatures import MINIATURES
+from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
 
 
 def answer(status: int, body: bytes = b"{}", **headers: str) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.outcome import (
+from faultclock.subjects.outcome import (
     CHAIN_MAX,
     MESSAGE_MAX,
     TEXT_MAX,
@@ -19,7 +19,7 @@ from harness.subjects.outcome import (
     describe_reply,
     scrub,
 )
-from harness.subjects.ports import API_KEY, Reply, ToolCall, TypedError
+from faultclock.subjects.ports import API_KEY, Reply, ToolCall, TypedError
 
 
 def raised(function: Any) -> BaseException:
@@ -169,6 +169,12 @@ def test_a_hostile_exception_is_data() -> None:
     [
         (f"bad key {API_KEY}!", "bad key <secret>!"),
         ("Authorization: Bearer abcdefgh12345", "Authorization: <secret>"),
+        ("GET /v1?access_token=hunter2&a=1", "GET /v1?access_token=<secret>&a=1"),
+        ("wrong password: hunter2", "wrong password: <secret>"),
+        ("{'client_secret': 'hunter2'}", "{'client_secret': '<secret>'}"),
+        ("https://me:hunter2@h.test/v1", "https://<secret>@h.test/v1"),
+        ("max_tokens: expected an integer", None),
+        ("requested tokens: 131072, total_tokens=262144", None),
         ("<C object at 0x7f00aa11bb22>", "<C object at 0x…>"),
         (
             "Cancelled via cancel scope 7f9bc4aa40e0; reason",

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.chat_exchange import ChatExchange
-from harness.subjects.ports import ProviderRequest, Reply, TypedError
-from harness.subjects.reference import ask_once, ask_once_blocking, reference, reference_sync
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
+from faultclock.subjects.reference import ask_once, ask_once_blocking, reference, reference_sync
+from faultclock.subjects.stud import AttemptError
 
 _BODY = b'{"choices": [{"message": {"content": "Hello"}}]}'
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)

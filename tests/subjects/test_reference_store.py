@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.ports import Slot, StoreSurroundings, TypedError
-from harness.subjects.reference_store import AsyncFileStore, FileStore
+from faultclock.subjects.ports import Slot, StoreSurroundings, TypedError
+from faultclock.subjects.reference_store import AsyncFileStore, FileStore
 from tests.subjects.conftest import FakeHost
 
 

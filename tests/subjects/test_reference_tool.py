@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.json_exchange import ServiceError
-from harness.subjects.ports import CancelSignal, ToolProblem, ToolRequest
-from harness.subjects.reference_tool import Lookup
+from faultclock.subjects.json_exchange import ServiceError
+from faultclock.subjects.ports import CancelSignal, ToolProblem, ToolRequest
+from faultclock.subjects.reference_tool import Lookup
 from tests.subjects.conftest import FakeHost
 
 

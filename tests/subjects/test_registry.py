@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import SubjectError, UnknownNameError
-from harness.subjects.binding import Binding
-from harness.subjects.clients.catalog import CLIENTS
-from harness.subjects.registry import catalog, load_subject, shipped_ids
+from faultclock.errors import SubjectError, UnknownNameError
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.clients.catalog import CLIENTS
+from faultclock.subjects.registry import catalog, load_subject, shipped_ids
 from tests.each import for_each
 
 GOOD = """
-from harness import provider_adapter
+from faultclock import provider_adapter
 
 @provider_adapter
 async def subject(request):
@@ -74,7 +74,7 @@ def test_every_miniature_is_named_so() -> None:
 def test_a_missing_library_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list says that it is not available, loading says what to install."""
     monkeypatch.delitem(sys.modules, "tenacity", raising=False)
-    monkeypatch.setattr("harness.subjects.registry.find_spec", lambda name: None)
+    monkeypatch.setattr("faultclock.subjects.shipped_loading.find_spec", lambda name: None)
     unavailable = {entry.id for entry in catalog() if not entry.available}
     assert "openai-stud" in unavailable
     assert "reference" not in unavailable
@@ -90,7 +90,7 @@ def test_a_library_of_a_missing_family_is_missing(monkeypatch: pytest.MonkeyPatc
         raise ModuleNotFoundError(name)
 
     monkeypatch.delitem(sys.modules, "google.genai", raising=False)
-    monkeypatch.setattr("harness.subjects.registry.find_spec", find_spec)
+    monkeypatch.setattr("faultclock.subjects.shipped_loading.find_spec", find_spec)
     assert refused("google-genai").hint == "pip install 'faultclock[google-genai]'"
 
 
@@ -169,14 +169,16 @@ def test_an_id_that_is_near_nothing_is_not_met_with_hundreds_of_miniatures() -> 
 
 def test_wrong_places_are_told(adapter: Path) -> None:
     """No name, no such file, no such name, not a subject."""
-    assert refused(str(adapter)).hint == f"write {adapter}:subject"
+    assert refused(str(adapter)).hint == f"write {adapter}:subject or {adapter}:plain"
     assert "no such file" in refused(f"{adapter.parent}/my_adaptor.py:subject").message
     assert "my_adapter.py" in str(refused(f"{adapter.parent}/my_adaptor.py:subject").hint)
     assert "subject" in str(refused(f"{adapter}:subjekt").hint)
     assert "cannot be called" in refused(f"{adapter}:number").message
     assert "no module" in refused("nowhere_at_all:subject").message
     assert "no place" in refused(":subject").message
-    assert "cannot be read" in refused(f"{adapter.parent}/:subject").message
+    assert "this is a folder" in refused(f"{adapter.parent}/:subject").message
+    too_long = f"{adapter.parent}/{'a' * 300}.py:subject"
+    assert "cannot be read" in refused(too_long).message
 
 
 def test_a_syntax_error_names_its_line(adapter: Path) -> None:
@@ -199,6 +201,7 @@ def test_a_missing_import_names_what_to_install(adapter: Path) -> None:
         ("raise ValueError('as planned')", "raised ValueError: as planned"),
         ("import sys; sys.exit(3)", "raised SystemExit: 3"),
         ("1 / 0", "raised ZeroDivisionError"),
+        ("{}['MY_KEY']", "raised KeyError: 'MY_KEY'"),
     ],
 )
 def test_what_a_file_raises_is_one_message(adapter: Path, text: str, says: str) -> None:
@@ -208,9 +211,16 @@ def test_what_a_file_raises_is_one_message(adapter: Path, text: str, says: str) 
     assert says in error.message
 
 
+def test_a_variable_that_is_not_set_is_named(adapter: Path) -> None:
+    """Much code reads its key when it is imported."""
+    error = broken(adapter, "import os\nKEY = os.environ['MY_OWN_KEY']\n")
+    assert "raised KeyError: 'MY_OWN_KEY'" in error.message
+    assert error.hint == "it reads the variable MY_OWN_KEY, which is not set here: any text will do"
+
+
 def test_a_binding_fault_in_a_file_names_the_file(adapter: Path) -> None:
     """What the decorator refuses is told with its place."""
-    text = "from harness import provider_adapter\n@provider_adapter\ndef subject(): ...\n"
+    text = "from faultclock import provider_adapter\n@provider_adapter\ndef subject(): ...\n"
     error = broken(adapter, text)
     assert error.message.startswith(f"{adapter}: ")
     assert error.hint

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.retry_after import http_date_ns, retry_after_s
+from faultclock.subjects.retry_after import http_date_ns, retry_after_s
 
 #: Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110.
 _RFC_DATE_NS = 784_111_777 * 10**9

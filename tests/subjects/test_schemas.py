@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import SubjectError
-from harness.subjects.schemas import check_schema, misfit, misfitting
+from faultclock.errors import SubjectError
+from faultclock.subjects.schemas import check_schema, misfit, misfitting
 
 CITY = {
     "type": "object",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.model.finding import SourcePlace
-from harness.subjects.registry import load_subject
-from harness.subjects.source import line_of, place_in
+from faultclock.model.finding import SourcePlace
+from faultclock.subjects.registry import load_subject
+from faultclock.subjects.source import line_of, place_in
 
 SOURCE = b'''"""An adapter."""
 from elsewhere import imported, other as renamed

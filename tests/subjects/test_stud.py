@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.ports import ProviderRequest, TypedError
-from harness.subjects.stud import AttemptError, StudCall, UnmappedProviderError, classify
+from faultclock.subjects.ports import ProviderRequest, TypedError
+from faultclock.subjects.stud import AttemptError, StudCall, UnmappedProviderError, classify
 
 RATE = ("ProviderTransient", "RateLimited")
 SERVER = ("ProviderTransient", "Provider5xx")

@@ -13,9 +13,9 @@ import subprocess
 import time
 from typing import Any
 
-from harness.bench.client import Bench
-from harness.bench.process import main
-from harness.run.isolate import fork_process
+from faultclock.bench.client import Bench
+from faultclock.bench.process import main
+from faultclock.run.isolate import fork_process
 
 __all__ = ["forked"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from harness.load.scenario import LoadedScenario, find_scenarios
+from faultclock.load.scenario import LoadedScenario, find_scenarios
 
 __all__ = ["all_scenarios"]
 

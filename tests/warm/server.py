@@ -23,36 +23,36 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
-import harness.cli
-from harness.load.error_model import load_error_model, model_ids
-from harness.subjects.registry import catalog
+import faultclock.cli
+from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.subjects.registry import catalog
 
 __all__ = ["main"]
 
 #: What the commands import: all of them, and what takes long of the libraries below.
 _WARM = (
     *(
-        f"harness.cli.{module.name}"
-        for module in iter_modules(harness.cli.__path__)
+        f"faultclock.cli.{module.name}"
+        for module in iter_modules(faultclock.cli.__path__)
         if not module.name.startswith("_")
     ),
-    "harness.certify.making",
-    "harness.certify.rejudging",
-    "harness.certify.rerunning",
-    "harness.certify.verifying",
-    "harness.conformance.again",
-    "harness.conformance.appraisal",
-    "harness.conformance.evidence",
-    "harness.conformance.hardened",
-    "harness.bench.judging",
-    "harness.explore.engine",
-    "harness.fakes.dialects.openai_chat",
-    "harness.infer.profile",
-    "harness.load.scenario",
-    "harness.pytest_plugin.playing",
-    "harness.render",
-    "harness.run.prepare",
-    "harness.run.suite",
+    "faultclock.certify.making",
+    "faultclock.certify.rejudging",
+    "faultclock.certify.rerunning",
+    "faultclock.certify.verifying",
+    "faultclock.conformance.again",
+    "faultclock.conformance.appraisal",
+    "faultclock.conformance.evidence",
+    "faultclock.conformance.hardened",
+    "faultclock.bench.judging",
+    "faultclock.explore.engine",
+    "faultclock.fakes.dialects.openai_chat",
+    "faultclock.infer.profile",
+    "faultclock.load.scenario",
+    "faultclock.pytest_plugin.playing",
+    "faultclock.render",
+    "faultclock.run.prepare",
+    "faultclock.run.suite",
     "openai",
     "openai.resources.chat.completions",
     "pytest",
@@ -150,18 +150,18 @@ def _run(words: list[str]) -> object:
     name, arguments = words[0], words[1:]
     sys.argv = list(words)
     if name == "faultclock":
-        from harness.cli.app import app
+        from faultclock.cli.app import app
 
         return app(arguments)
     if name == "pytest":
         import pytest
 
-        from harness.bench.client import Bench
+        from faultclock.bench.client import Bench
         from tests.warm.benches import forked
 
         # No plugins but ours, of which each would import its libraries: that an installation finds
         # ours by its entry point is shown by `test_it_can_be_switched_off…`.
-        loaded = ["--disable-plugin-autoload", "-p", "harness.pytest_plugin"]
+        loaded = ["--disable-plugin-autoload", "-p", "faultclock.pytest_plugin"]
         # What is warm was imported before pytest could rewrite its assertions.
         ignored = "ignore::pytest.PytestAssertRewriteWarning"
         Bench._spawned = forked  # type: ignore[assignment, method-assign]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.fakes.answer import Answer, ErrorFacts
-from harness.fakes.dialect import Asked, Dialect, Exchange, Meter, RateStanding
-from harness.fakes.event_stream import read_events
-from harness.fakes.http_server import HttpRequest
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript, ToolCallReply
+from faultclock.fakes.answer import Answer, ErrorFacts
+from faultclock.fakes.chat_messages import message_facts
+from faultclock.fakes.dialect import Asked, Dialect, Exchange, Meter, RateStanding
+from faultclock.fakes.event_stream import read_events
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript, ToolCallReply
 
 __all__ = [
     "EXCHANGE",
@@ -19,6 +20,7 @@ __all__ = [
     "answered",
     "broken_off",
     "events_of",
+    "facts_of",
     "headers_of",
     "request",
 ]
@@ -83,3 +85,8 @@ def events_of(answer: Answer) -> list[dict[str, Any]]:
 def headers_of(answer: Answer) -> dict[str, Any]:
     """Return the headers by name."""
     return dict(answer.headers)
+
+
+def facts_of(dialect: Dialect, asked: Asked) -> list[dict[str, Any]]:
+    """Return what a trace has of the messages of a request."""
+    return message_facts({"messages": dialect.chat(asked)})

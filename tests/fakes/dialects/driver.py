@@ -18,8 +18,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from harness.fakes.answer import Answer
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.model.payload import ErrorPayload
 
 __all__ = ["Ask", "Expected", "Place", "Reply", "Sdk", "Way", "lost_members", "unknown_members"]
 
@@ -51,11 +51,13 @@ class Reply:
         text: empty where there is none.
         tool_calls: name and arguments (as JSON value) of each.
         finish_reason: in the provider's own word, as the SDK tells it.
+        refusal: what the model says in place of an answer; empty where it does not refuse.
     """
 
     text: str = ""
     tool_calls: tuple[tuple[str, Any], ...] = ()
     finish_reason: str | None = None
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,8 @@ class Sdk(Protocol):
         ways: those that it has.
         places: where errors are put; `stream` and `answer` for nearly all.
         finish_words: the provider's word for each finish reason that is asked for here
-            (`stop`, `tool_calls`).
+            (`stop`, `tool_calls`, and those of the ways in which its answers can end: `length`,
+            `content_filter`).
 
     Where good answers of the provider are not what the SDK's own types say, it has `remarks`, too:
     texts that tell it with the source, and are printed in the table.

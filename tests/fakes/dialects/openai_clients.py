@@ -8,17 +8,18 @@ documentation and source, and stands here as a table.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import read_events
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import read_events
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 __all__ = ["CLASSES", "KEY", "MESSAGES", "OpenAIChatSdk", "class_of", "in_stream"]
@@ -76,7 +77,9 @@ class OpenAIChatSdk:
     client_name = "OpenAI"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream")
-    finish_words = {"stop": "stop", "tool_calls": "tool_calls"}  # noqa: RUF012 - never changed
+    finish_words: Mapping[str, str] = MappingProxyType(
+        {name: name for name in ("stop", "tool_calls", "length", "content_filter")}
+    )
     remarks: tuple[str, ...] = ()
     #: Members that a provider adds to OpenAI's, by its own documentation.
     added: frozenset[str] = frozenset()
@@ -121,10 +124,15 @@ class OpenAIChatSdk:
         return cast("int | None", getattr(error, "status_code", None))
 
     def problems(self, answer: Answer, ask: Ask) -> list[str]:
-        """Return what the types of completions and chunks object to."""
+        """Return what the types of completions and chunks object to.
+
+        A provider's own word for an answer that failed is none of OpenAI's.
+        """
+        word = f'"finish_reason":"{self.finish_words.get("error")}"'.encode()
+        chunks = [chunk.replace(word, b'"finish_reason":"stop"') for chunk in answer.chunks]
         if ask.stream:
-            return self.problems_of(*answer.chunks, answer.end_marker)
-        body = b"".join(answer.chunks)
+            return self.problems_of(*chunks, answer.end_marker)
+        body = b"".join(chunks)
         return self._unknown([ChatCompletion.model_validate_json(body, strict=True)])
 
     def problems_of(self, *pieces: bytes) -> list[str]:
@@ -151,6 +159,7 @@ def reply_of(completion: Any) -> Reply:
             for call in choice.message.tool_calls or ()
         ),
         finish_reason=choice.finish_reason,
+        refusal=choice.message.refusal or "",
     )
 
 
@@ -166,4 +175,5 @@ def reply_of_chunks(chunks: list[Any]) -> Reply:
         text="".join(choice.delta.content or "" for choice in choices),
         tool_calls=tuple((name, json.loads(arguments)) for name, arguments in calls.values()),
         finish_reason=next((c.finish_reason for c in choices if c.finish_reason), None),
+        refusal="".join(choice.delta.refusal or "" for choice in choices),
     )

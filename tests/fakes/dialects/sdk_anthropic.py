@@ -9,9 +9,9 @@ import anthropic
 from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import TypeAdapter
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import read_events
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import read_events
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 __all__ = ["SDKS", "TOOL", "AnthropicSdk"]
@@ -59,7 +59,13 @@ class AnthropicSdk:
     client_name = "Anthropic"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream")
-    finish_words = {"stop": "end_turn", "tool_calls": "tool_use"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "refusal",
+        "pause_turn": "pause_turn",
+    }
 
     def client(self, base_url: str) -> AbstractContextManager[Any]:
         """Return a blocking client with retries off."""
@@ -136,6 +142,7 @@ def _reply(message: Message) -> Reply:
             (block.name, block.input) for block in message.content if block.type == "tool_use"
         ),
         finish_reason=message.stop_reason,
+        refusal=(message.stop_details.explanation or "") if message.stop_details else "",
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import boto3
 from botocore.config import Config
 
-from harness.fakes.answer import Answer
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.bedrock_model import message_problems, output_problems, stream_of
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way
 
@@ -55,7 +55,13 @@ class BedrockSdk:
     client_name = "boto3"
     ways: tuple[Way, ...] = ("sync",)
     places: tuple[Place, ...] = ("answer", "stream")
-    finish_words = {"stop": "end_turn", "tool_calls": "tool_use"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "content_filtered",
+        "error": "malformed_model_output",
+    }
 
     def client(self, base_url: str) -> AbstractContextManager[Any]:
         """Return a client with retries off, which is given keys of nobody."""

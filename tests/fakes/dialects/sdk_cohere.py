@@ -15,9 +15,9 @@ from cohere.v2.types.v2chat_response import V2ChatResponse
 from cohere.v2.types.v2chat_stream_response import V2ChatStreamResponse
 from pydantic import TypeAdapter
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import read_events
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import read_events
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 __all__ = ["SDKS"]
@@ -71,7 +71,12 @@ class CohereSdk:
     client_name = "cohere.ClientV2"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream", "ok_body")
-    finish_words = {"stop": "COMPLETE", "tool_calls": "TOOL_CALL"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "COMPLETE",
+        "tool_calls": "TOOL_CALL",
+        "length": "MAX_TOKENS",
+        "error": "ERROR",
+    }
     remarks = (
         "the message of the first event has empty members of which the types do not know "
         "[events recorded in github.com/M-Lai-ai/LLM-Provider-reference, Cohere/streaming.md]",

@@ -13,8 +13,8 @@ from typing import Any, cast
 from google import genai
 from google.genai import types
 
-from harness.fakes.answer import Answer
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 __all__ = ["SDKS"]
@@ -53,7 +53,13 @@ class GeminiSdk:
     client_name = "genai.Client"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream", "ok_body")
-    finish_words = {"stop": "STOP", "tool_calls": "STOP"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "STOP",
+        "tool_calls": "STOP",
+        "length": "MAX_TOKENS",
+        "content_filter": "SAFETY",
+        "error": "OTHER",
+    }
 
     @contextmanager
     def client(self, base_url: str) -> Iterator[Any]:
@@ -127,7 +133,8 @@ def _given(ask: Ask) -> dict[str, Any]:
 def _reply_of(answers: list[Any]) -> Reply:
     """Return what an answer says, or the chunks of one together."""
     candidates = [candidate for answer in answers for candidate in answer.candidates or ()]
-    parts = [part for item in candidates for part in item.content.parts or ()]
+    contents = [item.content for item in candidates if item.content is not None]
+    parts = [part for content in contents for part in content.parts or ()]
     calls = [part.function_call for part in parts if part.function_call is not None]
     reasons = [item.finish_reason for item in candidates if item.finish_reason is not None]
     return Reply(

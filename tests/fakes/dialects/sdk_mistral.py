@@ -9,9 +9,9 @@ from typing import Any, cast
 from mistralai.client import Mistral
 from mistralai.client.models import ChatCompletionResponse, CompletionChunk
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import read_events
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import read_events
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, lost_members
 from tests.fakes.dialects.openai_clients import KEY, MESSAGES, TOOL
 
@@ -28,7 +28,9 @@ class _MistralSdk:
     client_name = "Mistral"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream")
-    finish_words = {"stop": "stop", "tool_calls": "tool_calls"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        name: name for name in ("stop", "tool_calls", "length", "error")
+    }
     remarks: tuple[str, ...] = ()
 
     def client(self, base_url: str) -> AbstractContextManager[Any]:

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import ollama
 
-from harness.fakes.answer import Answer
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 __all__ = ["SDKS"]
@@ -42,7 +42,11 @@ class OllamaSdk:
     client_name = "ollama.Client"
     ways: tuple[Way, ...] = ("async", "sync")
     places: tuple[Place, ...] = ("answer", "stream", "ok_body")
-    finish_words = {"stop": "stop", "tool_calls": "stop"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "stop",
+        "tool_calls": "stop",
+        "length": "length",
+    }
     remarks = (
         "tool calls have an `id` and a function an `index`, of which the types do not know "
         "[github.com/ollama/ollama, server/routes.go, `toolCallId`]",

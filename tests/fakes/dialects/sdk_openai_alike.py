@@ -6,14 +6,15 @@ What each adds to OpenAI's answers, which the SDK's types do not know, is named 
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import json_object, read_events, write_event
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import json_object, read_events, write_event
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place
 from tests.fakes.dialects.openai_clients import KEY, OpenAIChatSdk
 
@@ -74,7 +75,10 @@ class _OpenRouter(OpenAIChatSdk):
     """The ordinary client; OpenRouter also puts errors into bodies of status 200."""
 
     places = ("answer", "stream", "ok_body")
-    added = frozenset({"provider", "native_finish_reason", "reasoning", "cost", "is_byok"})
+    added = frozenset({"provider", "native_finish_reason", "reasoning", "cost", "is_byok", "error"})
+    finish_words = MappingProxyType({**OpenAIChatSdk.finish_words, "error": "error"})
+    #: An error beside the choices of a chunk ends the stream: openai 3.54, _streaming.py.
+    raises = MappingProxyType({"good:stream:failed": "openai.APIError"})
 
     def expected(self, name: str, payload: ErrorPayload, place: Place) -> Expected:
         """Return what the tables say; an error in a good answer is not seen."""
@@ -91,6 +95,9 @@ class _DeepSeek(OpenAIChatSdk):
     """The ordinary client."""
 
     added = frozenset({"prompt_cache_hit_tokens", "prompt_cache_miss_tokens"})
+    finish_words = MappingProxyType(
+        {**OpenAIChatSdk.finish_words, "error": "insufficient_system_resource"}
+    )
 
 
 class _Compatible(OpenAIChatSdk):

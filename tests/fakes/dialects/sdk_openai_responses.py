@@ -8,9 +8,9 @@ from typing import Any
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from harness.fakes.answer import Answer
-from harness.fakes.event_stream import read_events
-from harness.model.payload import ErrorPayload
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.event_stream import read_events
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, unknown_members
 from tests.fakes.dialects.openai_clients import TOOL, OpenAIChatSdk, in_stream
 
@@ -23,7 +23,13 @@ class _ResponsesSdk(OpenAIChatSdk):
     """The method `responses.create`; clients and classes are those of chat completions."""
 
     client_name = "OpenAI.responses"
-    finish_words = {"stop": "completed", "tool_calls": "completed"}  # noqa: RUF012 - never changed
+    finish_words = {  # noqa: RUF012 - never changed
+        "stop": "completed",
+        "tool_calls": "completed",
+        "length": "incomplete",
+        "content_filter": "incomplete",
+        "error": "failed",
+    }
 
     def ask(self, client: Any, ask: Ask) -> Reply:
         """Ask, blocking."""
@@ -76,6 +82,13 @@ def _reply_of(response: Any) -> Reply:
         text=response.output_text,
         tool_calls=_calls(item for item in response.output if item.type == "function_call"),
         finish_reason=response.status,
+        refusal="".join(
+            part.refusal
+            for item in response.output
+            if item.type == "message"
+            for part in item.content
+            if part.type == "refusal"
+        ),
     )
 
 
@@ -88,6 +101,7 @@ def _reply_of_events(events: list[Any]) -> Reply:
         text=text,
         tool_calls=_calls(item for item in done if item.type == "function_call"),
         finish_reason=last.response.status if hasattr(last, "response") else last.type,
+        refusal="".join(event.delta for event in events if event.type == "response.refusal.delta"),
     )
 
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Dialect, Exchange
-from harness.fakes.dialects import dialect_named, dialect_names
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_dialect
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.dialect import Dialect, Exchange
+from faultclock.fakes.dialects import dialect_named, dialect_names
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_dialect
+from tests.fakes.dialects.asking import facts_of
 from tests.fakes.dialects.driver import Sdk
 from tests.fakes.dialects.truth import REPLY, TOOLS, Case, Seen, sdks, seen_by
 
@@ -49,10 +50,15 @@ def test_a_good_answer_is_heard_as_it_was_meant(sdk: Sdk) -> None:
         if case.payload is not None:
             continue
         heard = dialect.heard(body_of(answer), content_type_of(answer))
-        assert heard.text == (None if case.tools else REPLY), case.id
+        said = answer.text or None if case.ends else REPLY
+        assert heard.text == (None if case.tools else said), case.id
+        if case.ends == "failed":
+            assert answer.error is not None, case.id
+            assert heard.error is not None or heard.finish_reason == "error", case.id
+            continue
         assert heard.error is None
         assert heard.finish_reason == answer.finish_reason, case.id
-        assert answer.finish_reason == ("tool_calls" if case.tools else "stop")
+        assert case.ends or answer.finish_reason == ("tool_calls" if case.tools else "stop")
         assert [(call.name, json.loads(call.arguments)) for call in heard.tool_calls] == [
             (call.name, json.loads(call.arguments)) for call in (TOOLS if case.tools else ())
         ]
@@ -99,7 +105,7 @@ def test_no_bytes_raise_anything(name: str, body: bytes, kind: str) -> None:
     dialect.heard(body, kind)
     dialect.heard(b"data: " + body + b"\n\n", "text/event-stream")
     asked = dialect.read(HttpRequest(method="POST", target="/v1/x", headers={}, body=body))
-    dialect.messages(asked)
+    facts_of(dialect, asked)
 
 
 #: Members that answers and requests of some provider have.
@@ -126,7 +132,7 @@ def test_no_json_raises_anything(name: str, value: Any) -> None:
     dialect.heard(text, "application/json")
     dialect.heard(b"data: " + text + b"\n\n", "text/event-stream")
     asked = dialect.read(HttpRequest(method="POST", target="/v1/x", headers={}, body=text))
-    dialect.messages(asked)
+    facts_of(dialect, asked)
 
 
 @pytest.mark.parametrize("name", _NAMES)

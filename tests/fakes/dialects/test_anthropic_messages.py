@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Asked, Exchange, Meter, RateStanding
-from harness.fakes.dialects.anthropic_messages import AnthropicMessages
-from harness.fakes.event_stream import read_events
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript, ToolCallReply
-from tests.fakes.dialects.asking import broken_off
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.dialect import Asked, Exchange, Meter, RateStanding
+from faultclock.fakes.dialects.anthropic_messages import AnthropicMessages
+from faultclock.fakes.event_stream import read_events
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = AnthropicMessages()
 PAYLOADS: Mapping[str, ErrorPayload] = load_payloads(DIALECT.name)
@@ -359,7 +359,7 @@ def test_what_tools_answered_is_told_as_messages_of_tools() -> None:
             ],
         },
     ]
-    facts = DIALECT.messages(asked(system="Be brief.", messages=messages))
+    facts = facts_of(DIALECT, asked(system="Be brief.", messages=messages))
     assert [it["role"] for it in facts] == ["system", "user", "assistant", "tool", "user"]
     assert facts[2]["tool_calls"] == [{"id": "toolu_1", "name": "weather"}]
     assert (facts[3]["tool_call_id"], facts[3]["content"]) == ("toolu_1", "sunny")
@@ -371,7 +371,7 @@ def test_odd_messages_do_not_trouble_it() -> None:
     given_ = asked(messages=odd, system=[1])
     answer = DIALECT.good_answer(ProviderScript(), given_, EXCHANGE)
     Message.model_validate_json(answer.chunks[0], strict=True)
-    assert isinstance(DIALECT.messages(given_), list)
+    assert isinstance(facts_of(DIALECT, given_), list)
 
 
 def test_a_proxys_page_has_no_error_object() -> None:

@@ -7,9 +7,9 @@ import uuid
 
 import pytest
 
-from harness.fakes.dialects.azure_openai import AzureOpenAI
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
+from faultclock.fakes.dialects.azure_openai import AzureOpenAI
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, events_of, headers_of, request
 
 DIALECT = AzureOpenAI()

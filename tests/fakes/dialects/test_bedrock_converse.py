@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fakes.answer import Answer
-from harness.fakes.aws_event_stream import write_message
-from harness.fakes.dialect import Asked, Exchange, RateStanding
-from harness.fakes.dialects.bedrock_converse import BedrockConverse
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript, ToolCallReply
-from tests.fakes.dialects.asking import broken_off
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.aws_event_stream import write_message
+from faultclock.fakes.dialect import Asked, Exchange, RateStanding
+from faultclock.fakes.dialects.bedrock_converse import BedrockConverse
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off, facts_of
 from tests.fakes.dialects.bedrock_model import (
     message_problems,
     output_problems,
@@ -352,7 +352,7 @@ def test_what_tools_answered_is_told_as_messages_of_tools() -> None:
         {"role": "assistant", "content": [{"text": "Looking."}, use]},
         {"role": "user", "content": [result, {"text": "Go on."}]},
     ]
-    facts = DIALECT.messages(asked(system=[{"text": "Be brief."}], messages=messages))
+    facts = facts_of(DIALECT, asked(system=[{"text": "Be brief."}], messages=messages))
     assert [it["role"] for it in facts] == ["system", "user", "assistant", "tool", "user"]
     assert facts[2]["tool_calls"] == [{"id": "tooluse_1", "name": "weather"}]
     assert (facts[3]["tool_call_id"], facts[3]["content"]) == ("tooluse_1", "sunny")
@@ -364,7 +364,7 @@ def test_odd_messages_do_not_trouble_it() -> None:
     given_ = asked(messages=odd, system=[1])
     answer = DIALECT.good_answer(ProviderScript(), given_, EXCHANGE)
     assert output_problems("Converse", answer.chunks[0]) == []
-    assert isinstance(DIALECT.messages(given_), list)
+    assert isinstance(facts_of(DIALECT, given_), list)
 
 
 def test_a_proxys_page_has_no_error_object() -> None:

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
-from harness.fakes.dialects.cohere import Cohere
-from harness.fakes.event_stream import read_events
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
-from tests.fakes.dialects.asking import broken_off
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
+from faultclock.fakes.dialects.cohere import Cohere
+from faultclock.fakes.event_stream import read_events
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = Cohere()
 PAYLOADS = load_payloads("cohere")
@@ -102,7 +102,7 @@ def test_a_tools_answer_may_be_documents() -> None:
         {"type": "document", "document": {"data": {"degrees": 20}}},
     ]
     tool = {"role": "tool", "tool_call_id": "weather_1", "content": documents}
-    fact = DIALECT.messages(asked(messages=[*HELLO, tool]))[1]
+    fact = facts_of(DIALECT, asked(messages=[*HELLO, tool]))[1]
     assert (fact["tool_call_id"], fact["content"]) == ("weather_1", 'Sun, {"degrees": 20}')
 
 

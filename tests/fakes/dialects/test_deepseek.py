@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from harness.fakes.dialects.deepseek import DeepSeek
-from harness.load.payloads import load_payloads
+from faultclock.fakes.dialects.deepseek import DeepSeek
+from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import LIMITED, TOOLS, answered, headers_of, request
 
 DIALECT = DeepSeek()

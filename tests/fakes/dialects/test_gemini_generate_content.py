@@ -13,17 +13,17 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError
-from harness.fakes.answer import Answer
-from harness.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
-from harness.fakes.dialects.gemini_generate_content import (
+from faultclock.errors import InputError
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
+from faultclock.fakes.dialects.gemini_generate_content import (
     GeminiGenerateContent,
     protobuf_duration,
 )
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
-from tests.fakes.dialects.asking import broken_off
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = GeminiGenerateContent()
 PAYLOADS = load_payloads("gemini-generate-content")
@@ -116,7 +116,8 @@ def test_a_key_may_stand_in_the_query(version: str) -> None:
 def test_messages_are_told_as_those_of_any_chat() -> None:
     """What the model asks for and what a tool answers are found by id, or else by name."""
     call = {"name": "weather", "args": {"city": "Bern"}}
-    facts = DIALECT.messages(
+    facts = facts_of(
+        DIALECT,
         asked(
             systemInstruction={"parts": [{"text": "Be brief."}]},
             contents=[
@@ -131,7 +132,7 @@ def test_messages_are_told_as_those_of_any_chat() -> None:
                 },
                 {"parts": [{"text": "And now?"}]},
             ],
-        )
+        ),
     )
     assert [fact["role"] for fact in facts] == [
         *("system", "user", "assistant", "tool", "tool", "user")
@@ -240,10 +241,13 @@ def test_an_error_breaks_into_a_stream_as_bare_lines() -> None:
 @pytest.mark.parametrize(
     ("body", "heard"),
     [
-        ({"promptFeedback": {"blockReason": "SAFETY"}}, Heard(finish_reason="content_filter")),
+        (
+            {"promptFeedback": {"blockReason": "SAFETY"}},
+            Heard(finish_reason="content_filter", blocked=True),
+        ),
         (
             {"candidates": [{"finishReason": "SAFETY", "index": 0}]},
-            Heard(finish_reason="content_filter"),
+            Heard(finish_reason="content_filter", blocked=False),
         ),
         (
             {"candidates": [{"content": {"parts": [{"text": "A"}]}, "finishReason": "MAX_TOKENS"}]},

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InternalError
-from harness.fakes.dialect import Exchange
-from harness.fakes.dialects.http_json import HttpJson
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.scenario import ProviderScript
+from faultclock.errors import InternalError
+from faultclock.fakes.dialect import Exchange
+from faultclock.fakes.dialects.http_json import HttpJson
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.scenario import ProviderScript
 from tests.fakes.dialects.asking import broken_off
 
 DIALECT = HttpJson()

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import InternalError
-from harness.fakes.dialects.mistral import Mistral
-from harness.load.payloads import load_payloads
-from harness.model.payload import ErrorPayload
+from faultclock.errors import InternalError
+from faultclock.fakes.dialects.mistral import Mistral
+from faultclock.load.payloads import load_payloads
+from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.asking import (
     EXCHANGE,
     LIMITED,

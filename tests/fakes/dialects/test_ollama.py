@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ollama import ChatResponse
 
-from harness.errors import InputError
-from harness.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
-from harness.fakes.dialects.ollama import Ollama
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.scenario import ProviderReply, ProviderScript, ToolCallReply
-from tests.fakes.dialects.asking import broken_off
+from faultclock.errors import InputError
+from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
+from faultclock.fakes.dialects.ollama import Ollama
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = Ollama()
 PAYLOADS = load_payloads("ollama")
@@ -90,7 +90,7 @@ def test_a_tools_answer_is_told_by_its_id_or_its_name() -> None:
         {"role": "tool", "content": "Sun.", "tool_name": "weather"},
         {"role": "tool", "content": "Rain.", "tool_name": "weather", "tool_call_id": "call_1"},
     ]
-    facts = DIALECT.messages(asked(messages=[*HELLO, *answers]))
+    facts = facts_of(DIALECT, asked(messages=[*HELLO, *answers]))
     assert [fact.get("tool_call_id") for fact in facts] == [None, "weather", "call_1"]
     assert [fact.get("content") for fact in facts] == [None, "Sun.", "Rain."]
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from harness.fakes.dialect import Asked, Exchange
-from harness.fakes.dialects.openai_chat import OpenAIChat
-from harness.fakes.http_server import HttpRequest
-from harness.fakes.said import split_text
-from harness.model.scenario import ProviderScript, ToolCallReply
+from faultclock.fakes.dialect import Asked, Exchange
+from faultclock.fakes.dialects.openai_chat import OpenAIChat
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.said import split_text
+from faultclock.model.scenario import ProviderScript, ToolCallReply
 from tests.fakes.dialects.driver import unknown_members
 
 DIALECT = OpenAIChat()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from harness.fakes.dialects.openai_compatible import OpenAICompatible
-from harness.load.payloads import load_payloads
+from faultclock.fakes.dialects.openai_compatible import OpenAICompatible
+from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, broken_off, headers_of, request
 
 DIALECT = OpenAICompatible()

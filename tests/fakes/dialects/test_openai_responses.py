@@ -9,13 +9,13 @@ import pytest
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from harness.errors import InternalError
-from harness.fakes.dialects.openai_responses import OpenAIResponses
-from harness.fakes.event_stream import read_events
-from harness.fakes.http_server import HttpRequest
-from harness.load.payloads import load_payloads
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderReply, ToolCallReply
+from faultclock.errors import InternalError
+from faultclock.fakes.dialects.openai_responses import OpenAIResponses
+from faultclock.fakes.event_stream import read_events
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.load.payloads import load_payloads
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderReply, ToolCallReply
 from tests.fakes.dialects import asking
 from tests.fakes.dialects.asking import (
     EXCHANGE,
@@ -24,6 +24,7 @@ from tests.fakes.dialects.asking import (
     answered,
     broken_off,
     events_of,
+    facts_of,
     headers_of,
 )
 
@@ -65,13 +66,13 @@ def test_what_a_request_tells_is_told_as_messages() -> None:
     """Instructions, texts, parts, tool calls and what tools answered."""
     parts = [{"type": "input_text", "text": "Hi."}]
     items = [{"role": "user", "content": parts}, ASKED, TOLD, {"type": "reasoning"}, "odd"]
-    facts = DIALECT.messages(DIALECT.read(request(input=items, instructions="Be brief.")))
+    facts = facts_of(DIALECT, DIALECT.read(request(input=items, instructions="Be brief.")))
     assert [fact["role"] for fact in facts] == ["system", "user", "assistant", "tool"]
     assert facts[2]["tool_calls"] == [{"id": "call_1", "name": "time"}]
     assert (facts[3]["content"], facts[3]["tool_call_id"]) == ("noon", "call_1")
-    plain = DIALECT.messages(DIALECT.read(request()))
-    assert plain == DIALECT.messages(
-        DIALECT.read(request(input=[{"role": "user", "content": "Hi."}]))
+    plain = facts_of(DIALECT, DIALECT.read(request()))
+    assert plain == facts_of(
+        DIALECT, DIALECT.read(request(input=[{"role": "user", "content": "Hi."}]))
     )
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.errors import InternalError
-from harness.fakes.dialects.openrouter import OpenRouter
-from harness.load.payloads import load_payloads
+from faultclock.errors import InternalError
+from faultclock.fakes.dialects.openrouter import OpenRouter
+from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import (
     EXCHANGE,
     LIMITED,

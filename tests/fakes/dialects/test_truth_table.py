@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.fakes.dialects import dialect_names
+from faultclock.fakes.dialects import dialect_names
 from tests.architecture.source_tree import PROJECT
 from tests.fakes.dialects.driver import Sdk, Way
 from tests.fakes.dialects.truth import cases_of, complaint, sdks, seen_by

@@ -18,19 +18,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from harness.fakes.answer import Answer
-from harness.fakes.delivery import Start
-from harness.fakes.dialects import dialect_named
-from harness.fakes.http_server import HttpRequest
-from harness.fakes.provider import FakeProvider, PlannedExchange
-from harness.load.payloads import load_dialect
-from harness.model.fault import FaultRule
-from harness.model.payload import ErrorPayload
-from harness.model.scenario import ProviderScript, ToolCallReply
-from harness.sim.context import CALL_ID
-from harness.sim.kernel import Limits
-from harness.sim.patches import installed
-from harness.sim.world import World
+from faultclock.fakes.answer import Answer
+from faultclock.fakes.delivery import Start
+from faultclock.fakes.dialects import dialect_named
+from faultclock.fakes.history import EXAMPLES
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.refusal_words import filled
+from faultclock.load.payloads import load_dialect
+from faultclock.model.fault import AnswerEnd, FaultRule
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel import Limits
+from faultclock.sim.patches import installed
+from faultclock.sim.world import World
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Sdk, Way
 
 __all__ = [
@@ -66,19 +68,24 @@ class Case:
 
     Attributes:
         payload: its name; None for a good answer.
+        ends: how a good answer is not a whole one.
+        null: whether nothing at all stands in the place of an empty text.
     """
 
     payload: str | None = None
     place: Place = "answer"
     stream: bool = False
     tools: bool = False
+    ends: AnswerEnd | None = None
+    null: bool = False
 
     @property
     def id(self) -> str:
         """What the call is named after."""
         if self.payload is not None:
             return f"{self.place}:{self.payload}"
-        return f"good{':stream' * self.stream}{':tools' * self.tools}"
+        ends = "" if self.ends is None else f":{self.ends}{':null' * self.null}"
+        return f"good{':stream' * self.stream}{':tools' * self.tools}{ends}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,7 +141,13 @@ def cases_of(sdk: Sdk) -> tuple[Case, ...]:
         for name, payload in load_dialect(sdk.dialect).payloads.items()
         if place == "answer" or _has_error_object(sdk.dialect, payload)
     ]
-    return (*good, *errors)
+    ways = [(end, False) for end in sorted(dialect_named(sdk.dialect).ends)]
+    ends = [
+        Case(stream=stream, ends=end, null=null)
+        for end, null in (*ways, ("empty", True))
+        for stream in (False, True)
+    ]
+    return (*good, *ends, *errors)
 
 
 def _has_error_object(dialect: str, payload: ErrorPayload) -> bool:
@@ -173,6 +186,10 @@ def _played(sdk: Sdk, way: Way, cases: list[Case], says: dict[str, Any]) -> dict
 
 def _rules(cases: list[Case], payloads: Any) -> Iterator[FaultRule]:
     for number, case in enumerate(cases):
+        if case.ends is not None:
+            ending = {"kind": "answer_ends", "how": case.ends, "null": case.null}
+            rule = {"id": f"case-{number}", "when": {"task": case.id}, "then": ending}
+            yield FaultRule.model_validate(rule)
         if case.payload is None:
             continue
         then: dict[str, Any] = {"kind": _KINDS[case.place], "error": case.payload}
@@ -233,11 +250,15 @@ def complaint(sdk: Sdk, way: Way, case: Case, seen: Seen) -> str:
 
 
 def _bad_answer(sdk: Sdk, case: Case, seen: Seen) -> Iterator[str]:
+    raised = getattr(sdk, "raises", {}).get(case.id)
+    if raised is not None and seen.error_name == raised:
+        return
     if seen.reply is None:
         yield f"it raised {seen.error_name}: {seen.error}"
         return
     reply = seen.reply
-    text = "" if case.tools else REPLY
+    (said,) = seen.answers[:1]
+    text = "" if case.tools else said.text or "" if case.ends else REPLY
     calls = [(call.name, call.arguments) for call in TOOLS] if case.tools else []
     if reply.text != text:
         yield f"the text is {reply.text!r}, not {text!r}"
@@ -246,9 +267,13 @@ def _bad_answer(sdk: Sdk, case: Case, seen: Seen) -> Iterator[str]:
         for (_, value), (_, arguments) in zip(reply.tool_calls, calls, strict=True)
     ):
         yield f"the tool calls are {reply.tool_calls}"
-    word = sdk.finish_words["tool_calls" if case.tools else "stop"]
+    word = sdk.finish_words[said.finish_reason or "none"]
     if reply.finish_reason != word:
         yield f"the finish reason is {reply.finish_reason!r}, not {word!r}"
+    if bool(reply.refusal) != (case.ends == "refused"):
+        yield f"the refusal is {reply.refusal!r}"
+    if said.ends != case.ends:
+        yield f"it was to end so: {case.ends}, and was meant so: {said.ends}"
     ask = Ask(model=load_dialect(sdk.dialect).model, stream=case.stream, tools=case.tools)
     for answer in seen.answers:
         yield from sdk.problems(answer, ask)
@@ -279,7 +304,7 @@ def _bad_error(sdk: Sdk, case: Case, seen: Seen) -> Iterator[str]:
 
 def _expected(sdk: Sdk, case: Case) -> tuple[Expected, ErrorPayload]:
     assert case.payload is not None
-    payload = load_dialect(sdk.dialect).payloads[case.payload]
+    payload = filled(load_dialect(sdk.dialect).payloads[case.payload], EXAMPLES)
     return sdk.expected(case.payload, payload, case.place), payload
 
 

@@ -13,7 +13,7 @@ import httpx2  # noqa: F401  # isort: skip
 import openai  # noqa: F401  # isort: skip
 import requests  # noqa: F401  # isort: skip
 
-from harness.sim.patches import installed
+from faultclock.sim.patches import installed
 
 
 @pytest.fixture(autouse=True, scope="package")

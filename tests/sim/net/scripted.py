@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import h11
 
 if TYPE_CHECKING:
-    from harness.sim.kernel import Kernel
-    from harness.sim.net.network import Endpoint
+    from faultclock.sim.kernel import Kernel
+    from faultclock.sim.net.network import Endpoint
 
 __all__ = [
     "FIN",

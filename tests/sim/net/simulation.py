@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.sim.kernel import Limits
-from harness.sim.net.fates import (
+from faultclock.sim.kernel import Limits
+from faultclock.sim.net.fates import (
     Accept,
     ConnectFate,
     Resolve,
     ResolveFate,
 )
-from harness.sim.world import World
+from faultclock.sim.world import World
 from tests.sim.net.scripted import Reply, SimService
 
 __all__ = ["MILLISECOND", "SECOND", "FixedPolicy", "Run", "simulate"]

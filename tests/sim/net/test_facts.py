@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.sim.context import CALL_ID
-from harness.sim.net.fates import Refuse, Resolve
-from harness.sim.net.network import Endpoint, Network
-from harness.sim.world import World
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.net.fates import Refuse, Resolve
+from faultclock.sim.net.network import Endpoint, Network
+from faultclock.sim.world import World
 from tests.sim.net.scripted import FIN, RESET, THINK, Send, Wait, chat_completion, json_reply
 from tests.sim.net.simulation import SECOND, FixedPolicy, simulate
 

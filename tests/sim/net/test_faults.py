@@ -14,7 +14,7 @@ import httpx
 import pytest
 import requests
 
-from harness.sim.net.fates import Blackhole, Refuse, Resolve, ResolveFails, Unreachable
+from faultclock.sim.net.fates import Blackhole, Refuse, Resolve, ResolveFails, Unreachable
 from tests.sim.net.scripted import (
     FIN,
     RESET,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harness.sim.net.fates import Blackhole, Refuse
+from faultclock.sim.net.fates import Blackhole, Refuse
 from tests.sim.net.scripted import FIN, RESET, THINK, Reply, Send, Wait
 from tests.sim.net.simulation import SECOND, FixedPolicy, simulate
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.sim.net.tls import PlainSSLObject, certificate_for
+from faultclock.sim.net.tls import PlainSSLObject, certificate_for
 from tests.sim.net.scripted import FIN, THINK, Send
 from tests.sim.net.simulation import simulate
 

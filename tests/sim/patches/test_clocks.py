@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.sim.patches.clocks import READ_COST_NS, READS_FREE
+from faultclock.sim.patches.clocks import READ_COST_NS, READS_FREE
 from tests.sim.running import facts, run, value_of
 
 EPOCH = 1_767_225_600

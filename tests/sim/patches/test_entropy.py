@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.sim.patches import install, uninstall
+from faultclock.sim.patches import install, uninstall
 from tests.sim.running import facts, run, value_of
 
 _SOURCES: dict[str, Callable[[], Any]] = {

@@ -7,7 +7,7 @@ import asyncio
 import anyio
 from botocore.useragent import UserAgentString
 
-from harness.sim.patches.in_order import SetInOrder
+from faultclock.sim.patches.in_order import SetInOrder
 from tests.sim.running import value_of
 
 

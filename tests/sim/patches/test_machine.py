@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-from harness.sim.patches.machine import PROCESSORS
+from faultclock.sim.patches.machine import PROCESSORS
 from tests.sim.running import run, value_of
 
 

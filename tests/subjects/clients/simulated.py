@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace, TraceEvent
-from harness.run.prepare import prepare
-from harness.run.suite import run_one
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
 
 __all__ = ["Done", "error", "play", "recorded"]
 

@@ -12,9 +12,9 @@ import httpx2
 import openai
 import pytest
 
-from harness.subjects.clients.openai_stud import openai_stud
-from harness.subjects.ports import ProviderRequest, Reply, ToolCall, TypedError
-from harness.subjects.stud import UnmappedProviderError
+from faultclock.subjects.clients.openai_stud import openai_stud
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall, TypedError
+from faultclock.subjects.stud import UnmappedProviderError
 
 Answer = httpx2.Response | Exception
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.clients.plain_chat import (
+from faultclock.subjects.clients.plain_chat import (
     StreamedText,
     body_of,
     headers_of,
     reply_of,
     url_of,
 )
-from harness.subjects.ports import ProviderRequest, Reply, ToolCall
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 
 
 def chunk(**delta: Any) -> str:

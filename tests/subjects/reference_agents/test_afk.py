@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.ports import Surroundings
-from harness.subjects.reference_agents.afk import AfkAgent
-from harness.subjects.reference_agents.afk_breaker import Breaker
-from harness.subjects.reference_agents.afk_kinds import LIMITS, WORDS, of_attempt, of_call
-from harness.subjects.reference_agents.calls import Call, Kind, Outcome
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.reference_agents.afk import AfkAgent
+from faultclock.subjects.reference_agents.afk_breaker import Breaker
+from faultclock.subjects.reference_agents.afk_kinds import LIMITS, WORDS, of_attempt, of_call
+from faultclock.subjects.reference_agents.calls import Call, Kind, Outcome
+from faultclock.subjects.stud import AttemptError
 
 
 def opened() -> Breaker:
@@ -125,6 +125,17 @@ def test_a_status_has_the_category_of_its_row(status: int, pair: tuple[str, str]
     assert of_attempt(AttemptError("http_error", "", status=status)) == pair
 
 
+def test_a_missing_model_is_an_invalid_request_though_its_status_has_no_row() -> None:
+    """It is the example of that row; another error with a 404, or the code alone, is not."""
+
+    def pair_of(status: int, code: str) -> tuple[str, str] | None:
+        return of_attempt(AttemptError("http_error", "", status=status, provider_code=code))
+
+    assert pair_of(404, "model_not_found") == ("Terminal", "InvalidRequest")
+    assert pair_of(404, "not_found") is None
+    assert pair_of(529, "model_not_found") is None
+
+
 @pytest.mark.parametrize(
     ("code", "type_", "pair"),
     [
@@ -132,7 +143,8 @@ def test_a_status_has_the_category_of_its_row(status: int, pair: tuple[str, str]
         (429, None, ("Retryable", "RateLimit")),
         ("529", None, None),
         (None, "api_error", ("Retryable", "ServerError")),
-        ("model_not_found", "invalid_request_error", None),
+        ("model_not_found", None, ("Terminal", "InvalidRequest")),
+        ("overloaded_error", "invalid_request_error", None),
         ("something_new", "invalid_request_error", ("Terminal", "InvalidRequest")),
         (None, None, None),
     ],

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from harness.subjects.ports import (
+from faultclock.subjects.ports import (
     InteractionAnswer,
     InteractionRequest,
     ProviderTarget,
@@ -17,8 +17,8 @@ from harness.subjects.ports import (
     Surroundings,
     ToolCall,
 )
-from harness.subjects.reference_agents.calls import Call, Outcome, together
-from harness.subjects.reference_agents.core import (
+from faultclock.subjects.reference_agents.calls import Call, Outcome, together
+from faultclock.subjects.reference_agents.core import (
     Agent,
     Ended,
     FailedAttempt,
@@ -27,9 +27,9 @@ from harness.subjects.reference_agents.core import (
     Pair,
     Turn,
 )
-from harness.subjects.reference_agents.person import approval_of, first_answer
-from harness.subjects.reference_agents.wire import AttemptFailed, assistant_message, tool_message
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.reference_agents.person import approval_of, first_answer
+from faultclock.subjects.reference_agents.wire import AttemptFailed, assistant_message, tool_message
+from faultclock.subjects.stud import AttemptError
 
 BUSY = ("provider", "busy")
 

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.load.error_model import load_error_model
-from harness.load.scenario import find_scenarios
-from harness.model.error_model import ErrorModel
-from harness.model.finding import Finding, Verdict
-from harness.model.scenario import Scenario
-from harness.model.secrets import SECRET_SHAPE
-from harness.oracle.judge import judge
-from harness.run.execute import execute
-from harness.sim.patches import installed
-from harness.subjects.agent_miniatures import AGENT_MINIATURES
-from harness.subjects.binding import Binding
-from harness.subjects.ports import Surroundings
-from harness.subjects.reference_agents.kode import reference_kode
-from harness.subjects.reference_agents.kode_events import (
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.model.scenario import Scenario
+from faultclock.model.secrets import SECRET_SHAPE
+from faultclock.oracle.judge import judge
+from faultclock.run.execute import execute
+from faultclock.sim.patches import installed
+from faultclock.subjects.agent_miniatures import AGENT_MINIATURES
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.reference_agents.kode import reference_kode
+from faultclock.subjects.reference_agents.kode_events import (
     CallRecord,
     ErrorType,
     Timeline,
@@ -33,7 +33,7 @@ from harness.subjects.reference_agents.kode_events import (
     cleaned,
     denied_content,
 )
-from harness.subjects.reference_agents.kode_memory import Memory
+from faultclock.subjects.reference_agents.kode_memory import Memory
 
 MINIATURES = {id_: item for id_, item in AGENT_MINIATURES.items() if item.model == "kode-sdk"}
 BAD = (Verdict.FAIL, Verdict.WARN)

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.ports import Node, Surroundings
-from harness.subjects.reference_agents.matrix import MatrixAgent, reference_matrix
-from harness.subjects.reference_agents.matrix_reading import (
+from faultclock.subjects.ports import Node, Surroundings
+from faultclock.subjects.reference_agents.matrix import MatrixAgent, reference_matrix
+from faultclock.subjects.reference_agents.matrix_reading import (
     ProgramRun,
     Trouble,
     answer_of,
     is_denial,
     trouble_of,
 )
-from harness.subjects.reference_agents.matrix_wire import wire_pair
-from harness.subjects.reference_agents.matrix_words import Failure, notice_of
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.reference_agents.matrix_wire import wire_pair
+from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of
+from faultclock.subjects.stud import AttemptError
 
 NETWORK = ("provider", "provider_network_error")
 TIMEOUT = ("provider", "provider_timeout")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.subjects.ports import NodeRetryRule
-from harness.subjects.reference_agents.relavium_errors import (
+from faultclock.subjects.ports import NodeRetryRule
+from faultclock.subjects.reference_agents.relavium_errors import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
     RunError,
@@ -16,7 +16,7 @@ from harness.subjects.reference_agents.relavium_errors import (
     node_wait_s,
     told,
 )
-from harness.subjects.stud import AttemptError
+from faultclock.subjects.stud import AttemptError
 
 CODES = (
     "validation",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from harness.subjects.ports import (
+from faultclock.subjects.ports import (
     InteractionAnswer,
     InteractionKind,
     InteractionRequest,
     Surroundings,
     TypedError,
 )
-from harness.subjects.reference_runtime.cancellation import Scope
-from harness.subjects.reference_runtime.session import Session
-from harness.subjects.reference_runtime.telling import Telling
+from faultclock.subjects.reference_runtime.cancellation import Scope
+from faultclock.subjects.reference_runtime.session import Session
+from faultclock.subjects.reference_runtime.telling import Telling
 
 __all__ = ["FakeHost", "FakeInteractor", "FakeStore", "made_session"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.model.scenario import Scenario
-from harness.model.trace import Trace, TraceEvent
-from harness.run.execute import execute
-from harness.subjects.binding import Binding
-from harness.subjects.reference_runtime.bound import reference_runtime
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.run.execute import execute
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.reference_runtime.bound import reference_runtime
 
 __all__ = ["Played", "calling", "manifest", "play", "saying", "scenario"]
 

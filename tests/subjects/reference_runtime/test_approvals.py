@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.bind_runtime import runtime
-from harness.subjects.reference_runtime.approvals import Approvals
-from harness.subjects.reference_runtime.bound import DECLARES
-from harness.subjects.reference_runtime.runtime import ReferenceRuntime
-from harness.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.reference_runtime.approvals import Approvals
+from faultclock.subjects.reference_runtime.bound import DECLARES
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 from tests.subjects.reference_runtime.play import LOOK, PAY, TURN, calling, play, saying
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.reference_runtime.cancellation import Scope
+from faultclock.subjects.reference_runtime.cancellation import Scope
 from tests.subjects.reference_runtime.play import LOOK, PAY, TURN, Played, calling, play, saying
 from tests.subjects.reference_runtime.test_approvals import person
 

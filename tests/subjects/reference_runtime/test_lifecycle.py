@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.subjects.ports import TypedError
-from harness.subjects.reference_runtime.lifecycle import load_order
+from faultclock.subjects.ports import TypedError
+from faultclock.subjects.reference_runtime.lifecycle import load_order
 from tests.subjects.reference_runtime.play import Played, play
 
 

@@ -1,7 +1,0 @@
-"""The reference error models, as YAML data: one file for each source document.
-
-A file holds what its document asks for (classes, signal rules, retry policies, audience and
-ordering rules), each normative sentence as a requirement, and a switch wherever the document
-contradicts itself or is silent. There is no code here: `harness.load` reads the files, and
-`harness.oracle` judges by what they say without knowing any of them by name.
-"""

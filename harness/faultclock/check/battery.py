@@ -1,0 +1,154 @@
+"""The battery: which scenarios fit a target, in which order, and what is left out by name.
+
+What a target cannot do in a healthy world it is not asked to do in a bad one: a scenario about
+streams shows nothing about a client that never asks for one. Such scenarios are left out by name
+before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from faultclock.errors import InputError
+from faultclock.load.scenario import LoadedScenario, find_scenarios, shipped_scenarios
+from faultclock.model.checkup import LeftOut
+from faultclock.model.fault import (
+    ConnectRefused,
+    CorruptBody,
+    DnsFailure,
+    Fault,
+    HttpError,
+    OkWithErrorBody,
+    StreamError,
+    Truncate,
+)
+from faultclock.model.scenario import Role, Scenario
+from faultclock.run.fitting import why_left_out
+from faultclock.run.suite import of_role
+from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Battery", "battery_for"]
+
+#: The families about a role that any error model can judge; of any other role, all of its
+#: scenarios are read.
+_FAMILIES: dict[Role, tuple[str, ...]] = {
+    "provider_adapter": ("common", "rate-limits", "provider-transient", "provider-limits"),
+}
+#: Written for `explore`, which makes many runs of each.
+_EXPLORED = "exploration"
+#: Statuses that waiting cannot mend: clients ask again all the same.
+_HOPELESS = frozenset({400, 401, 403, 404, 413, 422})
+_HINTS = ("retry-after", "retry-after-ms")
+#: A run of more clients takes its time.
+_CLIENTS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Battery:
+    """What is run for a target.
+
+    Attributes:
+        scenarios: the likely bad ones first, crowds last.
+        left_out: what the others are about, and why they do not fit.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def battery_for(
+    binding: Binding, model_id: str, abilities: Abilities, only: Sequence[str] = ()
+) -> Battery:
+    """Return the scenarios for `binding` that this error model can judge.
+
+    Args:
+        only: families, ids and patterns of those that are wanted; empty: all.
+
+    Raises:
+        InputError: the installation is incomplete, or none of those that are wanted fits.
+    """
+    fits: list[Scenario] = []
+    left_out: Counter[tuple[str, str]] = Counter()
+    for item in _of(binding, model_id):
+        if only and not any(_is_selected(item.scenario, word) for word in only):
+            continue
+        for scenario in item.runnable:
+            reason = why_left_out(scenario, binding, abilities)
+            if reason is None:
+                fits.append(scenario)
+            else:
+                left_out[reason] += 1
+    if not fits:
+        raise InputError(
+            f"no situation fits this target, which is a {binding.role.replace('_', ' ')}",
+            hint="`faultclock list scenarios --long` shows all",
+        )
+    return Battery(
+        scenarios=tuple(sorted(fits, key=_order)),
+        left_out=tuple(
+            LeftOut(what=what, why=why, scenarios=count)
+            for (what, why), count in sorted(left_out.items())
+        ),
+    )
+
+
+def _of(binding: Binding, model_id: str) -> Iterator[LoadedScenario]:
+    families = {id_.split("/", 1)[0] for id_ in shipped_scenarios()}
+    wanted = [name for name in _FAMILIES.get(binding.role, sorted(families)) if name in families]
+    for item in find_scenarios(tuple(wanted)):
+        scenario = item.scenario
+        of_model = not scenario.models or model_id in scenario.models
+        if of_role(scenario, binding) and of_model and scenario.family != _EXPLORED:
+            yield item
+
+
+def _is_selected(scenario: Scenario, word: str) -> bool:
+    return word == scenario.family or fnmatchcase(scenario.id, word)
+
+
+def _order(scenario: Scenario) -> tuple[int, str, str]:
+    """Sort the likely bad and quick ones first: a person waits for the first problem."""
+    clients = sum(task.copies for task in scenario.tasks)
+    if clients > _CLIENTS_MAX or scenario.seeds > 1 or scenario.crash_everywhere:
+        rank = len(_LIKELY)
+    else:
+        ranks = (
+            rank
+            for rule in scenario.provider.faults
+            for rank, is_likely in enumerate(_LIKELY)
+            if is_likely(rule.then)
+        )
+        rank = min(ranks, default=len(_LIKELY) - 1)
+    return (rank, scenario.id, scenario.variant or "")
+
+
+def _is_hostile_hint(fault: Fault) -> bool:
+    headers = getattr(fault, "headers", {})
+    return any(
+        name.lower() in _HINTS and not (isinstance(value, str) and value.isdigit())
+        for name, value in headers.items()
+    )
+
+
+def _is_cut(fault: Fault) -> bool:
+    return isinstance(fault, (Truncate, CorruptBody, OkWithErrorBody, StreamError))
+
+
+def _is_hopeless(fault: Fault) -> bool:
+    return isinstance(fault, HttpError) and fault.status in _HOPELESS
+
+
+def _is_refused(fault: Fault) -> bool:
+    return isinstance(fault, (ConnectRefused, DnsFailure))
+
+
+def _is_any(_: Fault) -> bool:
+    return True
+
+
+#: From the likeliest to show a problem; the last one is any other fault.
+_LIKELY = (_is_hostile_hint, _is_cut, _is_hopeless, _is_refused, _is_any)

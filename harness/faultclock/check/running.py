@@ -1,0 +1,149 @@
+"""Makes the runs of a check: the scenarios that fit, then the inference, all judged by one model.
+
+What is inferred is read from ordinary traces, so a run of the inference counts like any other, but
+for those in which the provider itself asks for something that the error model forbids.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+from faultclock.check.battery import Battery
+from faultclock.infer.probes import Probe, trace_file_name
+from faultclock.infer.profile import infer_profile
+from faultclock.infer.running import Bench
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Report, RunReport, Verdict
+from faultclock.model.inferred import RetryProfile
+from faultclock.oracle.judge import judge_seeds
+from faultclock.run.report import assemble, over_seeds, run_report
+from faultclock.run.suite import SuiteRequest, run_suite
+from faultclock.run.twice import Done
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Runs", "make_runs"]
+
+#: Roles that ask a model's provider, so there are retries to infer.
+_ASKING = ("provider_adapter", "runtime")
+#: By this header a provider asks for what no rule knows of, such as a retry after a 400.
+_OVERRIDES = "x-should-retry"
+#: Where the traces of the inference are kept by the command that shows one of them again.
+_FOLDER = "faultclock-traces"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Everything that was run.
+
+    Attributes:
+        profile: what was inferred; None where the target asks no model.
+    """
+
+    report: Report
+    profile: RetryProfile | None = None
+
+
+def make_runs(
+    binding: Binding,
+    battery: Battery,
+    model: ErrorModel,
+    *,
+    spec: str,
+    streams: bool,
+    infer: bool = True,
+    jobs: int,
+    seed: int | None = None,
+    on_run: Callable[[RunReport], None],
+) -> Runs:
+    """Run and judge everything.
+
+    Args:
+        model: the one that commands take which are given none, so none of ours names it.
+        spec: how the target was named, for the commands that show a run again.
+        streams: whether it asks for streams; else what the inference asks about them is not judged.
+        infer: find out what the target does, too, where it asks a model.
+        seed: first seed of each scenario; None takes its own.
+        on_run: called after each run that was judged.
+    """
+    request = SuiteRequest(
+        scenarios=battery.scenarios,
+        binding=binding,
+        subject_spec=spec,
+        model=model,
+        seed=seed,
+        jobs=jobs,
+    )
+    report = run_suite(request, on_run=on_run)
+    if not infer or binding.role not in _ASKING:
+        return Runs(report=_for_reading(report))
+    judged: list[tuple[Done[Probe], RunReport]] = []
+
+    def keep(done: Done[Probe]) -> None:
+        in_vain = not streams and any(task.stream for task in done.case.scenario.tasks)
+        if not in_vain and not _overrides(done.case):
+            judged.append((done, _reported(done, spec)))
+            on_run(judged[-1][1])
+
+    with Bench(binding, jobs=jobs, model=model, on_judged=keep) as bench:
+        inferred = infer_profile(binding, bench.run)
+    seeds = (*report.seeds_findings, *_over_seeds([done for done, _ in judged], model))
+    whole = assemble(
+        model=model,
+        readings=report.readings,
+        subject=report.subject,
+        runs=(*report.runs, *(run for _, run in judged)),
+        seeds_findings=seeds,
+        crossings=report.crossings,
+        source=report.source,
+    )
+    return Runs(report=_for_reading(whole), profile=inferred.profile)
+
+
+def _overrides(probe: Probe) -> bool:
+    return any(
+        name.lower() == _OVERRIDES
+        for rule in probe.scenario.provider.faults
+        for name in getattr(rule.then, "headers", {})
+    )
+
+
+def _reported(done: Done[Probe], spec: str) -> RunReport:
+    file = f"{_FOLDER}/traces/{trace_file_name(done.case.name)}"
+    infer = shlex.join(["faultclock", "infer", spec, "--quiet", "--output", _FOLDER])
+    judge = shlex.join(["faultclock", "judge", file])
+    return run_report(done.trace, done.judgement, replay=f"{infer} && {judge}", trace_file=None)
+
+
+def _over_seeds(judged: list[Done[Probe]], model: ErrorModel) -> tuple[Finding, ...]:
+    """Return the verdicts on the probes that were made under many seeds."""
+    found: list[Finding] = []
+
+    def question(done: Done[Probe]) -> str:
+        return done.case.name.rpartition("/seed-")[0] or done.case.name
+
+    for _, group in groupby(sorted(judged, key=question), key=question):
+        traces = tuple(done.trace for done in group if done.unsteady is None)
+        if len(traces) > 1:
+            found += over_seeds(judge_seeds(model, traces), traces[0])
+    return tuple(found)
+
+
+def _for_reading(report: Report) -> Report:
+    """Return `report` without what nobody reads.
+
+    That is the events of what did not fail, in hundreds of runs, and the model in commands that
+    take it anyway.
+    """
+    return report.model_copy(update={"runs": tuple(_shorter(run, report) for run in report.runs)})
+
+
+def _shorter(run: RunReport, report: Report) -> RunReport:
+    changed: dict[str, object] = {
+        "replay": run.replay.replace(f" --model {report.model} ", " ", 1),
+    }
+    if run.verdict not in (Verdict.FAIL, Verdict.WARN):
+        changed |= {"timeline": (), "timeline_cut": run.timeline_cut + len(run.timeline)}
+    return run.model_copy(update=changed)

@@ -1,0 +1,67 @@
+"""The target: what it was taken for, and what it does when nothing goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from faultclock.errors import SubjectError
+from faultclock.model.checkup import TakenFor
+from faultclock.run.abilities import abilities_of
+from faultclock.run.probe import probe
+from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.adopt import Adopted, said_of
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Target", "take"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A target that can be called.
+
+    Attributes:
+        spec: names it in every command, with what was said of it.
+        is_bound: whether a decorator has bound it.
+        given_requests: whether its function takes the request.
+    """
+
+    spec: str
+    binding: Binding
+    taken_for: TakenFor
+    abilities: Abilities
+    is_bound: bool = False
+    given_requests: bool = True
+
+    @property
+    def settled_spec(self) -> str:
+        """Names it with all that a healthy run showed, so that no later run has to find out.
+
+        What a decorator says is not repeated. No healthy run offers tools, so a function that is
+        given them in its request may well use them.
+        """
+        lacks = self.abilities.words(self.binding.role)
+        if self.binding.role == "provider_adapter" and self.given_requests:
+            lacks = tuple(word for word in lacks if word != "no-tools")
+        if self.is_bound:
+            said = self.binding.abilities.words(self.binding.role)
+            return said_of(self.spec, lacks=[word for word in lacks if word not in said])
+        return said_of(self.spec, dialect=self.binding.dialect, lacks=lacks)
+
+
+def take(adopted: Adopted) -> Target:
+    """Call a target that was loaded in a healthy world.
+
+    Raises:
+        SubjectError: it does not work when nothing goes wrong.
+    """
+    probed = probe(adopted.binding)
+    if not probed.healthy:
+        raise SubjectError(f"{adopted.spec}: {probed.why_not}", hint=probed.what_to_do)
+    return Target(
+        spec=adopted.spec,
+        binding=probed.binding,
+        taken_for=adopted.taken_for.model_copy(update={"dialect": probed.dialect or ""}),
+        abilities=abilities_of(probed),
+        is_bound=adopted.is_bound,
+        given_requests=adopted.given_requests,
+    )

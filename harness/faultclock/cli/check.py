@@ -1,0 +1,298 @@
+"""`faultclock check`: is this error handling any good, and what is to be mended first?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from faultclock.cli.exits import exit_code_of_checkup
+from faultclock.cli.gating import gate_of, today_option
+from faultclock.cli.options import jobs_option
+from faultclock.cli.say import Span, machine, say
+from faultclock.cli.target_options import as_option, dialect_option
+from faultclock.errors import InputError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from faultclock.cli.gating import Gate
+    from faultclock.model.checkup import CheckUp
+    from faultclock.model.error_model import ErrorModel
+    from faultclock.model.finding import RunReport
+
+__all__ = ["command"]
+
+_STDOUT = "-"
+_FOUND = "  found: "
+#: Parameters that belong to a command that asks the same again, and their flags.
+_REPEATED = {
+    "as_": "--as",
+    "dialect": "--dialect",
+    "only": "--only",
+    "known": "--baseline",
+    "fail_on": "--fail-on",
+    "seed": "--seed",
+}
+#: The error model that holds only what any provider and any user would demand.
+_MODEL = "common"
+_STYLES = {
+    "heading": "bold",
+    "serious": "red bold",
+    "minor": "yellow",
+    "good": "green",
+    "dim": "dim",
+}
+_EPILOG = """\
+TARGET is your own code, as it is: a function that makes one call to a model, an SDK client object,
+an agent, or anything that you have bound with a decorator of faultclock. Write file.py:name,
+package.module:name, or the id of a shipped subject.
+
+\b
+Examples:
+  faultclock check client.py:ask
+  faultclock check my_package.llm:client
+  faultclock check client.py:ask --dialect anthropic-messages
+  faultclock check client.py:ask --html check.html
+  faultclock check client.py:ask --fail-on any
+  faultclock check openai-async
+
+The target runs unmodified against a simulated provider that fails on purpose, on a simulated clock,
+so hours of waiting take milliseconds and nothing reaches the network. What it does is shown first,
+then its problems, the most harmful first. Each has a command that shows it again.
+
+\b
+Exit codes: 0 no serious problem, 1 a serious problem (see --fail-on), 2 wrong
+usage, or a target that does not work when nothing goes wrong, 3 nothing could
+be shown.
+"""
+
+
+@click.command(name="check", epilog=_EPILOG)
+@click.argument("subject", required=False, metavar="[TARGET]")
+@as_option
+@dialect_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(["serious", "any", "never"]),
+    default="serious",
+    show_default=True,
+    help="Which problems make the exit code 1: those that break a MUST, all, or none.",
+)
+@click.option(
+    "--baseline",
+    "known",
+    metavar="FILE",
+    help="Known deviations: a problem all of whose findings are in it changes no exit code.",
+)
+@today_option
+@click.option("--html", metavar="FILE", help="Write the answer and its runs as one page.")
+@click.option("--json", metavar="FILE", help="Write the answer as JSON; - is standard output.")
+@click.option("--all", "in_full", is_flag=True, help="Show every problem in full.")
+@click.option(
+    "--brief",
+    is_flag=True,
+    help="Show the first problem in full, count the others, and leave the rest out.",
+)
+@click.option("--show-output", is_flag=True, help="Show what the target printed and logged.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ID|FAMILY|PATTERN",
+    help="Only these situations, and not what it does: a quick look after a change.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="N",
+    help="First seed of each situation. The default is its own.",
+)
+@jobs_option("Runs at a time.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def command(
+    subject: str | None,
+    as_: str | None,
+    dialect: str | None,
+    fail_on: str,
+    known: str | None,
+    today: date | None,
+    html: str | None,
+    json: str | None,
+    in_full: bool,
+    brief: bool,
+    show_output: bool,
+    only: tuple[str, ...],
+    seed: int | None,
+    jobs: int,
+    quiet: bool,
+) -> int:
+    """Check how your code handles errors, and what to mend first.
+
+    No scenario, no configuration and no error model is needed.
+    """
+    if not subject:
+        raise InputError(
+            "no target: name the code to check",
+            hint="faultclock check path/to/client.py:function",
+        )
+    if brief and in_full:
+        raise InputError(
+            "--brief and --all cannot be given together",
+            hint="--brief shows one problem in full, --all every one",
+        )
+    places = _places(json, html)
+    gate = gate_of(known, today)
+    started_s = time.perf_counter()
+    out = sys.stderr if _STDOUT in places.values() else sys.stdout
+    checkup = _checkup(subject, as_, dialect, gate, only=only, jobs=jobs, seed=seed, quiet=quiet)
+    _write(checkup, places)
+    from faultclock.render.checkup_text import checkup_lines
+
+    lines = checkup_lines(
+        checkup,
+        wall_s=time.perf_counter() - started_s,
+        jobs=jobs,
+        again=_again(click.get_current_context()),
+        in_full=in_full,
+        show_output=show_output,
+        brief=brief,
+    )
+    for line in lines:
+        say(Span(text=line.text, style=_STYLES.get(line.style, "")), out=out)
+    from faultclock.render.gate import gate_lines
+
+    for text in gate_lines(checkup.report, known=False):
+        say(text, out=out)
+    for place in places.values():
+        if place != _STDOUT:
+            say(f"written: {place}", out=out)
+    return exit_code_of_checkup(checkup, fail_on)
+
+
+def _places(json: str | None, html: str | None) -> dict[str, str]:
+    """Return where each form goes, checked before anything runs."""
+    from faultclock.load.files import check_output_file
+
+    places = {form: place for form, place in (("json", json), ("html", html)) if place}
+    if len(set(places.values())) < len(places):
+        raise InputError("JSON and HTML would be written to one place: give each its own")
+    for place in places.values():
+        if place != _STDOUT:
+            check_output_file(place)
+    return places
+
+
+def _checkup(
+    spec: str,
+    as_: str | None,
+    dialect: str | None,
+    gate: Gate | None,
+    *,
+    only: tuple[str, ...],
+    jobs: int,
+    seed: int | None,
+    quiet: bool,
+) -> CheckUp:
+    from dataclasses import replace
+
+    from faultclock.check.battery import battery_for
+    from faultclock.check.checkup import checkup_of
+    from faultclock.check.running import make_runs
+    from faultclock.check.target import take
+    from faultclock.cli.preparing import prepared
+    from faultclock.cli.selection import without_root
+    from faultclock.load.error_model import load_error_model
+
+    model = load_error_model(_MODEL)
+    target = take(prepared(spec, as_=as_, dialect=dialect))
+    if gate is not None:
+        gate.check(target.binding.id, model.id)
+    battery = battery_for(target.binding, model.id, target.abilities, only)
+    with _progress(model, quiet=quiet) as told:
+        runs = make_runs(
+            target.binding,
+            battery,
+            model,
+            spec=without_root(target.spec),
+            streams=target.abilities.streams != "never",
+            infer=not only,
+            jobs=jobs,
+            seed=seed,
+            on_run=told,
+        )
+    if gate is not None:
+        runs = replace(runs, report=gate.held(runs.report))
+    return checkup_of(
+        runs,
+        taken_for=target.taken_for,
+        left_out=battery.left_out,
+        streams=target.abilities.streams != "never",
+    )
+
+
+@dataclass(slots=True)
+class _Told:
+    """Says each new problem once, as soon as a run shows it.
+
+    Attributes:
+        advance: moves the bar.
+        told: ids of the problems that were said.
+    """
+
+    model: ErrorModel
+    advance: Callable[[str], None]
+    quiet: bool
+    told: set[str] = field(default_factory=set)
+
+    def __call__(self, run: RunReport) -> None:
+        """Look at one run that was judged."""
+        from faultclock.model.problems import problems_of
+        from faultclock.render.checkup_text import problem_line
+
+        self.advance(run.title)
+        if self.quiet:
+            return
+        for problem in problems_of((run,), (), self.model.requirements):
+            if problem.serious and problem.id not in self.told:
+                self.told.add(problem.id)
+                line = problem_line(problem, margin=len(_FOUND), counted=False)
+                say(f"{_FOUND}{line}", err=True)
+
+
+@contextmanager
+def _progress(model: ErrorModel, *, quiet: bool) -> Iterator[_Told]:
+    from faultclock.cli.progress import bar
+
+    with bar(None, quiet=quiet) as advance:
+        yield _Told(model=model, advance=advance, quiet=quiet)
+
+
+def _write(checkup: CheckUp, places: dict[str, str]) -> None:
+    from faultclock.load.files import write_text_atomically
+    from faultclock.render.checkup_html import checkup_page
+    from faultclock.render.json_text import canonical_json
+
+    forms: dict[str, Callable[[CheckUp], str]] = {"json": canonical_json, "html": checkup_page}
+    for form, place in places.items():
+        if place == _STDOUT:
+            machine(forms[form](checkup))
+        else:
+            write_text_atomically(place, forms[form](checkup))
+
+
+def _again(context: click.Context) -> str:
+    """Return the command without what only says where the answer goes."""
+    words = ["faultclock", "check", str(context.params["subject"])]
+    for name, flag in _REPEATED.items():
+        value = context.params[name]
+        given = value if isinstance(value, tuple) else (value,) if value else ()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += [word for item in given for word in (flag, str(item))]
+    return shlex.join(words)

@@ -1,0 +1,40 @@
+"""A history as JSON: the same facts as the text, all of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from faultclock.history.findings import FlakySubject, History
+from faultclock.model.token import token_of
+
+__all__ = ["history_json"]
+
+_FORMAT = 1
+
+
+def history_json(history: History) -> str:
+    """Return the JSON text, newline included."""
+    content = {
+        "format": _FORMAT,
+        "sessions": [asdict(item) for item in history.sessions],
+        "determinism_bugs": [asdict(item) for item in history.bugs],
+        "flaky": [_flaky(item) for item in history.flaky],
+        "flips": [asdict(item) for item in history.flips],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _flaky(item: FlakySubject) -> dict[str, Any]:
+    fields = {
+        name: value
+        for name, value in asdict(item).items()
+        if name not in ("coordinates", "is_current")
+    }
+    return {
+        **fields,
+        "current": item.is_current,
+        "coordinates": item.coordinates.model_dump(mode="json"),
+        "token": token_of(item.coordinates),
+    }

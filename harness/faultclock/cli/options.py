@@ -1,0 +1,170 @@
+"""Options that several commands share, and the checks of what was given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from faultclock.errors import InputError
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "inline_option",
+    "jobs_option",
+    "memory_limit_bytes",
+    "memory_limit_option",
+    "model_option",
+    "parse_readings",
+    "parse_seconds",
+    "readings_option",
+    "require_subject",
+    "wall_limit_option",
+]
+
+#: The neutral one: the documents that are carried beside it are chosen by name.
+DEFAULT_MODEL = "common"
+
+#: What a run may take where a person says nothing: far more than any agent needs for one turn.
+_MEMORY_LIMIT_MIB = 2_048
+#: Under this name a command keeps what was said.
+_MEMORY_LIMIT = "faultclock.memory_limit_mib"
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+def model_option(function: FunctionT) -> FunctionT:
+    """Add `--model`."""
+    return click.option(
+        "--model",
+        default=DEFAULT_MODEL,
+        show_default=True,
+        metavar="ID|FILE",
+        help="Error model to judge by.",
+    )(function)
+
+
+def readings_option(function: FunctionT) -> FunctionT:
+    """Add `--reading`, for `parse_readings`."""
+    return click.option(
+        "--reading",
+        "readings",
+        multiple=True,
+        metavar="SWITCH=OPTION",
+        help="Choose a reading where the model's document is silent or contradicts itself, such as "
+        "cut-answers=unmapped. `faultclock list models MODEL` shows them. May be given again.",
+    )(function)
+
+
+def jobs_option(what: str, *, flag: str = "--jobs") -> Callable[[FunctionT], FunctionT]:
+    """Add `--jobs`; the command gets the number of usable cores where none is given.
+
+    Args:
+        what: there are so many of, as a sentence.
+    """
+    return click.option(
+        flag,
+        type=click.IntRange(1, 256),
+        callback=lambda _context, _parameter, value: value or len(os.sched_getaffinity(0)),
+        metavar="N",
+        help=f"{what} The default is one for each usable core.",
+    )
+
+
+def inline_option(function: FunctionT) -> FunctionT:
+    """Add `--inline`."""
+    return click.option(
+        "--inline",
+        is_flag=True,
+        help="Make all runs in one process instead of a forked child for each: for a debugger, and "
+        "for subjects that keep no process-wide state. Such runs certify nothing.",
+    )(function)
+
+
+def wall_limit_option(function: FunctionT) -> FunctionT:
+    """Add `--wall-limit`."""
+    return click.option(
+        "--wall-limit",
+        callback=parse_seconds,
+        metavar="DURATION",
+        help="End a run that really hangs after this much real time, such as 30s. The default is "
+        "the scenario's own limit.",
+    )(function)
+
+
+def memory_limit_option(function: FunctionT) -> FunctionT:
+    """Add `--memory-limit`."""
+    return click.option(
+        "--memory-limit",
+        type=click.IntRange(16, 1 << 20),
+        metavar="MIB",
+        default=_MEMORY_LIMIT_MIB,
+        show_default=True,
+        expose_value=False,
+        callback=_keep_memory_limit,
+        help="End a run that takes more memory than this, in MiB, beside what its subject took "
+        "when it was loaded.",
+    )(function)
+
+
+def _keep_memory_limit(context: click.Context, _: click.Parameter, value: int) -> None:
+    context.meta[_MEMORY_LIMIT] = value
+
+
+def memory_limit_bytes() -> int:
+    """Return what a run of this command may take; commands without the option have its default."""
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.meta.get(_MEMORY_LIMIT)
+    return (given or _MEMORY_LIMIT_MIB) << 20
+
+
+def parse_readings(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return `SWITCH=OPTION` texts as a mapping.
+
+    Raises:
+        InputError: one is no such text, or a switch is given twice.
+    """
+    readings: dict[str, str] = {}
+    for text in texts:
+        switch, sign, option = text.partition("=")
+        if not (sign and switch and option):
+            raise InputError(
+                f"--reading {text!r} is not SWITCH=OPTION",
+                hint="`faultclock list models MODEL` shows the switches and their options",
+            )
+        if readings.get(switch, option) != option:
+            raise InputError(f"--reading gives {switch!r} twice: choose one option")
+        readings[switch] = option
+    return readings
+
+
+def require_subject(spec: str | None) -> str:
+    """Return the subject, which has no sensible default.
+
+    Raises:
+        InputError: none was named.
+    """
+    if not spec:
+        raise InputError(
+            "no subject: name the code whose error handling is tested",
+            hint="--subject openai-async, or --subject path/to/my_adapter.py:subject "
+            "(`faultclock list subjects` shows the shipped ones)",
+        )
+    return spec
+
+
+def parse_seconds(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Return a text such as `30s` as seconds, for the real clock."""
+    if value is None:
+        return None
+    from faultclock.model.duration import SECOND_NS, parse_duration
+
+    try:
+        duration_ns = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if duration_ns == 0:
+        raise click.BadParameter("it has to be longer than nothing")
+    return duration_ns / SECOND_NS

@@ -1,0 +1,53 @@
+"""`faultclock schema`: JSON Schemas, for editors and for programs that read what we write."""
+
+from __future__ import annotations
+
+import click
+
+from faultclock.cli.say import machine
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Example:
+  faultclock schema scenario > scenarios/scenario.schema.json
+
+\b
+Then the first line of a scenario names it (relative to the file):
+  # yaml-language-server: $schema=../scenario.schema.json
+
+\b
+What `--json` writes can be checked by any validator:
+  faultclock schema report > report.schema.json
+"""
+
+
+#: What there is a schema of, to the function of `faultclock.load.schema` that makes it.
+_SCHEMAS = {
+    "scenario": "scenario_schema",
+    "model": "error_model_schema",
+    "map": "foreign_map_schema",
+    "baseline": "baseline_schema",
+    "config": "config_schema",
+    "checkup": "checkup_schema",
+    "report": "report_schema",
+    "exploration": "exploration_schema",
+    "census": "census_schema",
+    "profile": "profile_schema",
+    "trace": "trace_schema",
+}
+
+
+@click.command(name="schema", epilog=_EPILOG)
+@click.argument("what", type=click.Choice(list(_SCHEMAS)), metavar="WHAT")
+def command(what: str) -> None:
+    """Print the JSON Schema of a format.
+
+    Of files that people write: scenario, model (an error model), map (of a foreign log), baseline,
+    config (the table [tool.faultclock]). Of what --json writes: checkup (of `check`), report,
+    exploration, census, profile (of `infer`). Of each line of a trace: trace.
+    """
+    from faultclock.load import schema
+
+    machine(getattr(schema, _SCHEMAS[what])())

@@ -1,0 +1,138 @@
+"""A JSON service over HTTP, as tools and extensions ask one: any method, any path, no streams.
+
+What it answers is the script's `reply`:
+
+    a text that is no JSON              {"path": …, "query": …, "body": …, "text": the reply}
+    {"/items/1": …, "/items/2": …}      what stands under the path, or the longest end of it; 404
+    any other JSON                      that, for every request
+
+So a tool under test finds its service here without one being written for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from faultclock.errors import InternalError
+from faultclock.fakes.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.dialect import Asked, Exchange, Heard
+from faultclock.fakes.event_stream import json_object
+from faultclock.fakes.http_server import HttpRequest
+from faultclock.model.fault import AnswerEnd, HttpDate
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import ProviderScript
+
+__all__ = ["DIALECT", "HttpJson"]
+
+_JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+_NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
+_PATH, _QUERY, _BODY = "path", "query", "body"
+
+
+class HttpJson:
+    """The dialect `http-json`. It has no state."""
+
+    name = "http-json"
+    #: A path that the service has not is no fault of the plan, so it needs no payload.
+    own_payloads = ()
+    #: A service has no model that could end early.
+    ends: frozenset[AnswerEnd] = frozenset()
+    roles: frozenset[str] = frozenset()
+    answers_anywhere = False
+
+    def read(self, request: HttpRequest) -> Asked:
+        """Return what `request` asks for; it is never refused here."""
+        parts = urlsplit(request.target)
+        body = {
+            _PATH: parts.path,
+            _QUERY: {name: values[-1] for name, values in parse_qs(parts.query).items()},
+            _BODY: _parsed(request.body),
+        }
+        return Asked(model=None, stream=False, refusal=None, body=body)
+
+    def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
+        """Return what the service answers when all is well; a path that it has not is a 404."""
+        del exchange
+        found, value = _looked_up(script, asked)
+        if not found:
+            # A service that has no such thing is well: this is an answer and no fault.
+            value = {"error": {"code": "not_found", "message": "There is nothing at this path."}}
+        return Answer(
+            status=200 if found else 404,
+            headers=_headers("application/json"),
+            chunks=(_JSON.encode(value).encode(),),
+            error=None if found else self.error_facts(value),
+        )
+
+    def error_answer(
+        self, payload: ErrorPayload, status: int, exchange: Exchange, values: Mapping[str, str]
+    ) -> Answer:
+        """Return `payload` as the body of an answer of `status`."""
+        del exchange, values
+        headers = dict(_headers(payload.content_type))
+        headers.update((name.lower(), value) for name, value in payload.headers.items())
+        text = payload.text if payload.text is not None else _JSON.encode(payload.body)
+        return Answer(
+            status=status,
+            headers=tuple(headers.items()),
+            chunks=(text.encode(),),
+            error=None if payload.body is None else self.error_facts(payload.body),
+        )
+
+    def chat(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return nothing: a service is asked, and no model."""
+        del asked
+        return []
+
+    def error_facts(self, body: Mapping[str, Any]) -> ErrorFacts | None:
+        """Return code, type and message of the error object in `body`, None where there is none."""
+        error = body.get("error")
+        if not isinstance(error, dict):
+            return None
+        return {name: error.get(name) for name in ("code", "type", "message")}
+
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
+        """Refuse: it has no streams, so no fault inside a stream is ever met."""
+        del asked, exchange, chunks_before
+        raise InternalError(f"{self.name} has no streams to put {payload.status} into")
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return the body as the text that it is, or its error object."""
+        del content_type
+        error = self.error_facts(json_object(body) or {})
+        return Heard(text=body.decode("utf-8", "replace") if error is None else None, error=error)
+
+
+def _looked_up(script: ProviderScript, asked: Asked) -> tuple[bool, Any]:
+    try:
+        reply = json.loads(script.reply)
+    except ValueError:
+        return True, {**asked.body, "text": script.reply}
+    if not _is_table(reply):
+        return True, reply
+    path = str(asked.body[_PATH])
+    ends = [end for end in reply if path.endswith(end)]
+    return (True, reply[max(ends, key=len)]) if ends else (False, None)
+
+
+def _is_table(reply: Any) -> bool:
+    return isinstance(reply, dict) and bool(reply) and all(key.startswith("/") for key in reply)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _headers(content_type: str) -> Headers:
+    return (("date", _NOW), ("content-type", content_type), ("server", "simulated"))
+
+
+DIALECT = HttpJson()

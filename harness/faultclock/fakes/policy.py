@@ -1,0 +1,51 @@
+"""The fake policy engine: it allows or denies each call of a tool as the tool's script says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from faultclock.fakes.plain import plain
+from faultclock.model.tool_script import ToolScript
+from faultclock.sim.context import current_call
+from faultclock.sim.flood import make_room
+from faultclock.sim.kernel import Kernel
+
+__all__ = ["FakePolicy"]
+
+
+class FakePolicy:
+    """The policy engine of one life; it implements the port `Policy`.
+
+    It answers at once, in every style of the subject. A tool without a policy, and one that
+    it does not know, is allowed.
+
+    Args:
+        life: 1-based.
+    """
+
+    def __init__(self, tools: Iterable[ToolScript], kernel: Kernel, life: int = 1) -> None:
+        self._denied = frozenset(tool.name for tool in tools if tool.policy == "deny")
+        self._kernel = kernel
+        self._life = life
+
+    def decide(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],  # noqa: ARG002 - the port's
+        *,
+        call_id: str,
+    ) -> Literal["allow", "deny"]:
+        """Return whether this call is allowed."""
+        make_room(self._kernel)
+        decision: Literal["allow", "deny"] = "deny" if tool in self._denied else "allow"
+        self._kernel.record(
+            "policy",
+            "policy.decided",
+            tool=plain(tool),
+            tool_call=plain(call_id),
+            decision=decision,
+            call=current_call(),
+            life=self._life,
+        )
+        return decision

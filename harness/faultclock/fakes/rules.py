@@ -1,0 +1,104 @@
+"""Numbered rules of the fakes: which one is for this occasion, which were met, which never were.
+
+A tool, an interactor and a store each have rules for the nth execution, request or operation.
+The first rule whose number and conditions fit decides; it is met when it *fires*, that is when
+it first makes a difference, and a rule that was never met spoils the run.
+
+It knows no fake: what is counted, and what else a rule asks for, comes from the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from faultclock.model.fault import AttemptRange
+
+__all__ = ["NumberedRule", "Records", "RulesMet", "first_for", "seal"]
+
+
+class NumberedRule(Protocol):
+    """What ToolRule, InteractorRule and StoreRule have in common."""
+
+    @property
+    def id(self) -> str:
+        """Unique in its scenario."""
+        ...
+
+    @property
+    def optional(self) -> bool:
+        """Whether a run that never met it is still a valid run."""
+        ...
+
+
+class Records(Protocol):
+    """Where facts go: a kernel."""
+
+    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
+        """Record a fact and return its number."""
+        ...
+
+
+_Rule = TypeVar("_Rule", bound=NumberedRule)
+
+
+@dataclass(slots=True)
+class RulesMet:
+    """Which rules have fired so far, over all lives of the subject. Plain data: it is pickled.
+
+    Attributes:
+        ids: of the rules, in the order in which each fired first.
+    """
+
+    ids: dict[str, None] = field(default_factory=dict)
+
+    def fire(
+        self, kernel: Records, rule: NumberedRule, fault_kind: str, *, actor: str, **payload: Any
+    ) -> None:
+        """Note that `rule` makes its difference now, and record `fault.fired`.
+
+        Args:
+            fault_kind: what it does, such as `hang`.
+            actor: of the fact: tool, interactor, store or harness.
+            payload: the rest of the fact: `of`, `call`, `life` and what marks the occasion.
+        """
+        self.ids[rule.id] = None
+        kernel.record(actor, "fault.fired", fault=rule.id, fault_kind=fault_kind, **payload)
+
+
+def first_for(
+    rules: Iterable[_Rule],
+    numbered: Callable[[_Rule], tuple[AttemptRange, int]],
+    holds: Callable[[_Rule], bool] = lambda _: True,
+) -> _Rule | None:
+    """Return the first rule that is for this occasion, None if there is none.
+
+    Args:
+        numbered: returns the range that a rule is for, and the 1-based number that this occasion
+            has in the rule's own way of counting.
+        holds: says whether the rule's other conditions hold.
+
+    Example:
+        >>> first_for((), lambda rule: (AttemptRange(first=1), 1)) is None
+        True
+    """
+    for rule in rules:
+        numbers, number = numbered(rule)
+        if number in numbers and holds(rule):
+            return rule
+    return None
+
+
+def seal(
+    kernel: Records, rules: Iterable[NumberedRule], met: RulesMet, *, actor: str, **payload: Any
+) -> None:
+    """Record `fault.unmet` for each rule that never fired. Call it once, after the last life.
+
+    Args:
+        actor: of the facts: tool, interactor, store or harness.
+        payload: the rest of each fact: `of`, `call`, `life`.
+    """
+    for rule in rules:
+        if rule.id not in met.ids:
+            kernel.record(actor, "fault.unmet", fault=rule.id, optional=rule.optional, **payload)

@@ -1,0 +1,213 @@
+"""Error models: a shipped one by id or any file, under the readings that a person chose.
+
+A reading changes the plain data before it is validated, so that a model under any reading is
+held to the same rules as one without switches.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from faultclock.errors import Problem, SourceError, UnknownNameError
+from faultclock.load.known_keys import Location
+from faultclock.load.resources import error_models_root
+from faultclock.load.wording import did_you_mean
+from faultclock.load.yaml_file import Document, read_document
+from faultclock.model.error_model import ErrorModel, Switch
+from faultclock.model.events import DERIVED_KINDS, EVENT_KINDS
+
+__all__ = ["check_error_model", "effective_readings", "load_error_model", "model_ids"]
+
+_SUFFIXES = (".yaml", ".yml")
+_SWITCHES = TypeAdapter(tuple[Switch, ...])
+
+
+def model_ids() -> tuple[str, ...]:
+    """Return the ids of the shipped error models, sorted."""
+    return tuple(sorted(path.stem for path in error_models_root().glob("*.yaml")))
+
+
+def load_error_model(id_or_path: str, readings: Mapping[str, str] | None = None) -> ErrorModel:
+    """Return an error model under the chosen readings.
+
+    Args:
+        id_or_path: id of a shipped model, or a YAML file.
+        readings: switch id to option id; a switch that is not named has its default reading.
+
+    Raises:
+        UnknownNameError: there is no such model, switch or option.
+        InputError: the file cannot be read.
+        SourceError: it is not an error model, or a reading sets what does not exist.
+    """
+    chosen = readings or {}
+    if id_or_path in model_ids():
+        return _shipped(id_or_path, tuple(sorted(chosen.items())))
+    return _loaded(read_document(_path_of(id_or_path)), chosen)
+
+
+@cache
+def _shipped(id_: str, readings: tuple[tuple[str, str], ...]) -> ErrorModel:
+    """Return a model that comes with Faultclock: what is installed stays as it is."""
+    return _loaded(read_document(_path_of(id_)), dict(readings))
+
+
+def _loaded(document: Document, readings: Mapping[str, str]) -> ErrorModel:
+    switches = _switches(document)
+    if switches is None:
+        # The switches themselves are malformed: the validation says where.
+        return document.validate(ErrorModel)
+    chosen = _chosen_options(switches, readings)
+    return document.validate(ErrorModel, _with_readings(document, switches, chosen))
+
+
+def effective_readings(
+    model: ErrorModel, readings: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the option of every switch: the chosen one, or the default.
+
+    Raises:
+        UnknownNameError: there is no such switch or option.
+    """
+    return _chosen_options(model.switches, readings or {})
+
+
+def check_error_model(id_or_path: str) -> ErrorModel:
+    """Load a model under its default readings and under each other option; return the former.
+
+    Raises:
+        HarnessError: as `load_error_model` does; or an option changes nothing, or a rule speaks of
+            events that there are not.
+    """
+    document = read_document(_path_of(id_or_path))
+    model = _loaded(document, {})
+    problems = [*_unknown_kinds(document, ("events",)), *_unknown_kinds(document, ("ordering",))]
+    for switch_index, switch in enumerate(model.switches):
+        for option_index, option in enumerate(switch.options):
+            if option.id == switch.default:
+                continue
+            at: Location = ("switches", switch_index, "options", option_index)
+            told = f"with {switch.id}={option.id}: "
+            try:
+                if _loaded(document, {switch.id: option.id}) == model:
+                    message = f"{told}nothing differs from {switch.id}={switch.default}"
+                    problems.append(document.problem((*at, "id"), message))
+            except SourceError as error:
+                # What the option sets is no part of the file's rules: its own line is the place.
+                place: Location = (*at, "set", next(iter(option.set), ""))
+                problems += [
+                    document.problem(place, told + item.message, item.hint)
+                    for item in error.problems
+                ]
+    if problems:
+        raise SourceError(tuple(problems))
+    return model
+
+
+def _unknown_kinds(document: Document, location: Location) -> Iterator[Problem]:
+    """Yield a Problem for each kind of event below `location` that no trace can have."""
+    found: Any = document.data
+    for element in location:
+        found = found.get(element, ()) if isinstance(found, dict) else found[element]
+    if isinstance(found, dict):
+        for key, value in found.items():
+            if key != "kinds" or not isinstance(value, list):
+                yield from _unknown_kinds(document, (*location, key))
+                continue
+            for index, kind in enumerate(value):
+                if kind not in EVENT_KINDS and kind not in DERIVED_KINDS:
+                    yield document.problem(
+                        (*location, key, index),
+                        f"there are no events of the kind {kind!r}",
+                        did_you_mean(str(kind), sorted(EVENT_KINDS)),
+                    )
+    elif isinstance(found, list):
+        for index in range(len(found)):
+            yield from _unknown_kinds(document, (*location, index))
+
+
+def _path_of(id_or_path: str) -> str | os.PathLike[str]:
+    shipped = model_ids()
+    if id_or_path in shipped:
+        return error_models_root() / f"{id_or_path}.yaml"
+    if id_or_path.endswith(_SUFFIXES) or Path(id_or_path).is_file():
+        return id_or_path
+    raise UnknownNameError("error model", id_or_path, shipped)
+
+
+def _switches(document: Document) -> tuple[Switch, ...] | None:
+    try:
+        return _SWITCHES.validate_python(document.data.get("switches", ()))
+    except ValidationError:
+        return None
+
+
+def _chosen_options(switches: tuple[Switch, ...], readings: Mapping[str, str]) -> dict[str, str]:
+    known = {switch.id: switch for switch in switches}
+    for name, option in readings.items():
+        if name not in known:
+            raise UnknownNameError("switch", name, tuple(known))
+        options = tuple(item.id for item in known[name].options)
+        if option not in options:
+            raise UnknownNameError(f"reading of {name}", option, options)
+    return {switch.id: readings.get(switch.id, switch.default) for switch in switches}
+
+
+def _with_readings(
+    document: Document, switches: tuple[Switch, ...], chosen: Mapping[str, str]
+) -> dict[str, Any]:
+    data = copy.deepcopy(document.data)
+    for switch_index, switch in enumerate(switches):
+        for option_index, option in enumerate(switch.options):
+            if option.id != chosen[switch.id]:
+                continue
+            for path, value in option.set.items():
+                reason = _set(data, path, copy.deepcopy(value))
+                if reason is not None:
+                    location: Location = (
+                        *("switches", switch_index),
+                        *("options", option_index),
+                        *("set", path),
+                    )
+                    raise SourceError(
+                        (document.problem(location, f"`{path}` cannot be set: {reason}"),)
+                    )
+    return data
+
+
+def _set(data: dict[str, Any], path: str, value: object) -> str | None:
+    """Set what the dotted `path` names; return why it cannot be, or None.
+
+    An element of a list is named by its `id`; null as its new value takes it out of the list.
+    A mapping that the file leaves out is made.
+    """
+    *parents, last = path.split(".")
+    owner: Any = data
+    for name in parents:
+        if isinstance(owner, list):
+            owner = next((item for item in owner if _id_of(item) == name), None)
+        elif isinstance(owner, dict):
+            owner = owner.setdefault(name, {})
+        if not isinstance(owner, (dict, list)):
+            return f"there is no `{name}`"
+    if isinstance(owner, dict):
+        owner[last] = value
+        return None
+    index = next((number for number, item in enumerate(owner) if _id_of(item) == last), None)
+    if index is None:
+        return f"there is no `{last}`"
+    if value is None:
+        del owner[index]
+    else:
+        owner[index] = value
+    return None
+
+
+def _id_of(item: object) -> object:
+    return item.get("id") if isinstance(item, dict) else None

@@ -1,0 +1,148 @@
+"""A YAML file to a validated model, or every problem in it with path, line and column.
+
+The path appears in messages as it was given. Nothing but an InputError leaves this module,
+for any bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from faultclock.errors import Problem, SourceError
+from faultclock.load import files
+from faultclock.load.known_keys import Location
+from faultclock.load.wording import problems_of, spot_at
+from faultclock.load.yaml_tree import Mapping, parse_tree, to_data
+
+__all__ = ["BYTES_MAX", "Document", "load_yaml", "parse_document", "read_bytes", "read_document"]
+
+#: The largest file of ours is a tenth of this; a larger one is not meant for us.
+BYTES_MAX = 1_000_000
+
+# YAML 1.2.2, section 5.1: what a stream may hold. A byte order mark is allowed at the start only.
+_NOT_PRINTABLE = re.compile(
+    r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One file as plain data, which still knows where each value stands.
+
+    Attributes:
+        path: the file, as it was given.
+        data: its content as dicts, lists and scalars.
+        tree: the same with positions.
+    """
+
+    path: str
+    data: dict[str, Any]
+    tree: Mapping
+
+    def problem(self, location: Location, message: str, hint: str | None = None) -> Problem:
+        """Return a Problem at the value that `location` (keys and 0-based indexes) names.
+
+        A location that the file does not have lands on its nearest parent.
+        """
+        place = spot_at(self.tree, location).node.place
+        return Problem(
+            path=self.path, line=place.line, column=place.column, message=message, hint=hint
+        )
+
+    def validate(self, model: type[ModelT], data: dict[str, Any] | None = None) -> ModelT:
+        """Return the document, or `data` made from it, as a `model`.
+
+        Raises:
+            SourceError: with every problem that the model finds.
+        """
+        text = json.dumps(self.data if data is None else data)
+        try:
+            # Strict, and as JSON: "3" is no number and 1 is not true, but lists make tuples.
+            return model.model_validate_json(text, strict=True)
+        except ValidationError as error:
+            raise SourceError(problems_of(error, model, self.tree, self.path)) from None
+
+
+def load_yaml(
+    path: str | os.PathLike[str],
+    model: type[ModelT],
+    *,
+    transform: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> ModelT:
+    """Return the file at `path` as a `model`.
+
+    Args:
+        path: shown in messages as given.
+        model: the pydantic model of the whole file.
+        transform: changes the plain data before it is validated.
+
+    Raises:
+        InputError: the file cannot be read.
+        SourceError: what it holds is not such a model; every problem is in it.
+    """
+    document = read_document(path)
+    return document.validate(model, transform(document.data) if transform else None)
+
+
+def read_document(path: str | os.PathLike[str]) -> Document:
+    """Return the plain data of the file at `path`, with positions.
+
+    Raises:
+        InputError: the file cannot be read.
+        SourceError: it is not one YAML mapping.
+    """
+    shown = os.fspath(path)
+    return parse_document(read_bytes(path), shown)
+
+
+def parse_document(content: bytes, path: str) -> Document:
+    """Return the plain data of `content`, with positions; `path` is for messages.
+
+    Raises:
+        SourceError: it is not one YAML mapping.
+    """
+    tree = parse_tree(_decoded(content, path), path)
+    data = to_data(tree)
+    assert isinstance(data, dict)
+    return Document(path=path, data=data, tree=tree)
+
+
+def read_bytes(path: str | os.PathLike[str], *, bytes_max: int = BYTES_MAX) -> bytes:
+    """Return the content of a file of at most `bytes_max` bytes.
+
+    Raises:
+        InputError: as `files.read_bytes` does.
+    """
+    return files.read_bytes(path, bytes_max=bytes_max)
+
+
+def _decoded(content: bytes, path: str) -> str:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        raise SourceError(
+            (_problem_after(before, path, "this byte is not UTF-8", "save the file as UTF-8"),)
+        ) from None
+    text = text.removeprefix("\ufeff")
+    found = _NOT_PRINTABLE.search(text)
+    if found is not None:
+        message = f"the character U+{ord(found.group()):04X} is not allowed in a file"
+        hint = 'in a quoted text write it as an escape, such as "\\x1b"'
+        raise SourceError((_problem_after(text[: found.start()], path, message, hint),))
+    return text
+
+
+def _problem_after(before: str, path: str, message: str, hint: str) -> Problem:
+    line = before.count("\n") + 1
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    return Problem(path=path, line=line, column=column, message=message, hint=hint)

@@ -1,0 +1,42 @@
+"""The pydantic base classes of all file-backed values: frozen, and closed against typos."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+__all__ = ["Sha256", "SparseValue", "Value"]
+
+#: A SHA-256: 64 hexadecimal digits.
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Value(BaseModel):
+    """An immutable value that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def in_full(self) -> Value:
+        """Return the value with all its fields in memory."""
+        return self
+
+
+class SparseValue(Value):
+    """A value that is written without the fields that few use, where they have their default.
+
+    So a scenario that knows no tools looks in a trace as it did before there were tools. The
+    defaults of these fields are part of the trace format: they must never change.
+    """
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        full = self.in_full()
+        written: dict[str, Any] = serialize(full)
+        for name in self.SPARSE:
+            if getattr(full, name) == fields[name].get_default(call_default_factory=True):
+                written.pop(name, None)
+        return written

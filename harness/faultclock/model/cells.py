@@ -1,0 +1,16 @@
+"""Cells: which combination of a matrix a run belongs to, by the name of its variant."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["cell_of"]
+
+_CRASH = re.compile(r"(^|, )crash after event \d+$")
+
+
+def cell_of(variant: str | None) -> str | None:
+    """Return the cell of a matrix that a run's variant belongs to, with or without a sweep."""
+    if variant is None:
+        return None
+    return _CRASH.sub("", variant) or None

@@ -1,0 +1,28 @@
+"""Harm: what a failure that is handled badly does to the people who run the software.
+
+A small ordered scale, the worst first. Problems are shown in this order.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Harm"]
+
+
+class Harm(StrEnum):
+    """One step of the scale. The order of the members is that of the scale, the worst first."""
+
+    EFFECT = "effect done twice or without consent"
+    DATA_LOST = "data lost"
+    HANG = "hang"
+    CRASH = "crash in the handler"
+    WRONG_ANSWER = "wrong answer passed as right"
+    STORM = "storm on the provider"
+    WAITING = "user kept waiting for nothing"
+    DIAGNOSIS = "diagnosis lost"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst harm; larger numbers are less harmful."""
+        return list(Harm).index(self)

@@ -1,0 +1,258 @@
+"""The ordering language: which events, in which stretch of a trace, in which order, how far apart.
+
+Pure data; `oracle.patterns` evaluates it, and `docs/ordering.md` explains it with examples.
+A source document's own names for events live in the error model's `events`; a rule names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from faultclock.model._base import Value
+from faultclock.model.duration import DurationNs
+from faultclock.model.scenario import Role
+
+__all__ = [
+    "EventPattern",
+    "EventRef",
+    "Events",
+    "OrderingRule",
+    "Pattern",
+    "Scope",
+    "event_refs",
+    "kinds_of",
+    "resolved",
+    "unknown_event",
+]
+
+Fact = str | int | bool | None
+Pattern = Literal[
+    "absence",
+    "existence",
+    "universality",
+    "precedence",
+    "response",
+    "exactly_one",
+    "last",
+    "sequence",
+    "increasing",
+]
+
+#: Patterns that speak of a second set of events, and those that speak of a wider one.
+_WITH_OTHER = frozenset({"precedence", "response"})
+_WITH_AMONG = frozenset({"universality", "last"})
+
+
+class EventPattern(Value):
+    """A set of trace events: by kind (or by one of the model's own names), and by payload fields.
+
+    Give exactly one of `kinds` and `event`.
+    """
+
+    kinds: tuple[str, ...] = ()
+    """Canonical kinds, such as `tool.called`."""
+    event: str | None = None
+    """A name of the model's `events`; what stands beside it narrows it."""
+    where: dict[str, Fact | tuple[Fact, ...]] = {}
+    """Payload field (dotted where it is nested; a number picks from a list) to the value that it
+    must have, or to a list of which it must have one."""
+    like: dict[str, str] = {}
+    """Payload field to a text in which `*` stands for anything."""
+    has: tuple[str, ...] = ()
+    """Payload fields that must be there, and be neither null nor an empty text."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EventPattern:
+        if bool(self.kinds) == (self.event is not None):
+            raise ValueError("give exactly one of kinds and event")
+        return self
+
+
+#: One set of events, or several that count as one: by name, by pattern, or a list of both.
+EventRef = str | EventPattern | tuple[str | EventPattern, ...]
+#: A source document's names for events.
+Events = Mapping[str, EventPattern]
+
+
+class Scope(Value):
+    """The stretches of a trace in which a rule holds; neither bound means all of it.
+
+    `after` alone: from its first event to the end. `before` alone: up to its first event. Both:
+    each stretch between them. The bounds themselves lie outside.
+    """
+
+    after: EventRef | None = None
+    before: EventRef | None = None
+    until_end: bool = False
+    """Whether a stretch that `before` never closes counts, up to the end of the trace."""
+    lives: Literal["each", "all", "later"] = "each"
+    """`each`: every life of the subject's process is looked at by itself, and what was still due
+    when it was killed is forgiven. `all`: a crash and a restart change nothing. `later`: a stretch
+    that `after` begins is looked at from the next life on."""
+
+    @model_validator(mode="after")
+    def _later_than_something(self) -> Scope:
+        if self.lives == "later" and self.after is None:
+            raise ValueError("lives: later needs `after`: it says what has happened before")
+        return self
+
+
+class OrderingRule(Value):
+    """A property pattern over the events of a trace, judged per correlation key.
+
+    absence: `event` never occurs · existence: it occurs · exactly_one: it occurs once ·
+    universality: every event of the scope that `among` matches also matches `event` ·
+    precedence: before each `event` there was an `other` · response: after each `event`
+    there is an `other` · last: of the events that `among` matches, `event` is the last ·
+    sequence: no event of one of the `steps` comes after one of a later step ·
+    increasing: the number in the field `by` of each `event` is greater than that of the one before
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    pattern: Pattern
+    event: EventRef | None = None
+    other: EventRef | None = None
+    among: EventRef | None = None
+    steps: tuple[EventRef, ...] = ()
+    """For `sequence`, the sets of events in their order; any of them may be left out."""
+    by: str | None = None
+    """For `increasing`: the payload field (dotted) that holds a number."""
+    gap_free: bool = False
+    """For `increasing`: whether each number is the one before plus one."""
+    scope: Scope = Scope()
+    per: str | tuple[str, ...] | None = "call"
+    """Payload field that correlates events, or several of which the first that is there counts;
+    an event without any of them is passed over. None judges the whole trace as one."""
+    within: DurationNs | None = None
+    """precedence, response: how far apart the two events may be."""
+    no_sooner: DurationNs | None = None
+    """precedence, response: how far apart they have to be at least."""
+    roles: tuple[Role, ...] = ()
+    """The roles of subjects that it is for; empty: all."""
+    needs: str | tuple[str, ...] = ()
+    """What a subject's binding must declare for the rule to apply, such as `audit`."""
+    when: EventRef | None = None
+    """The rule applies only to a trace in which this occurs."""
+    unless: EventRef | None = None
+    """The rule does not apply to a trace in which this occurs."""
+    says: str
+    """The rule in one sentence."""
+    hint: str = ""
+    """What usually breaks it."""
+    requirement: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The correlation fields, in the order in which they are tried; empty: none."""
+        if self.per is None:
+            return ()
+        return (self.per,) if isinstance(self.per, str) else self.per
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """What the binding must declare."""
+        return (self.needs,) if isinstance(self.needs, str) else self.needs
+
+    @model_validator(mode="after")
+    def _complete(self) -> OrderingRule:
+        wanted = {
+            "event": self.pattern != "sequence",
+            "other": self.pattern in _WITH_OTHER,
+            "among": self.pattern in _WITH_AMONG,
+            "steps": self.pattern == "sequence",
+        }
+        for name, needed in wanted.items():
+            given = getattr(self, name) not in (None, ())
+            if needed and not given:
+                raise ValueError(f"{self.id}: {self.pattern} needs `{name}`")
+            if given and not needed:
+                raise ValueError(f"{self.id}: {self.pattern} knows no `{name}`")
+        if len(self.steps) == 1:
+            raise ValueError(f"{self.id}: one step has no order")
+        if (self.pattern == "increasing") != (self.by is not None):
+            raise ValueError(f"{self.id}: `by` goes with increasing, and increasing with `by`")
+        if self.gap_free and self.by is None:
+            raise ValueError(f"{self.id}: gap_free goes with increasing")
+        if self.pattern not in _WITH_OTHER and (self.within, self.no_sooner) != (None, None):
+            raise ValueError(f"{self.id}: within and no_sooner go with precedence and response")
+        if None not in (self.within, self.no_sooner) and self.no_sooner > self.within:  # type: ignore[operator]
+            raise ValueError(f"{self.id}: no_sooner is longer than within")
+        if self.per is not None and not self.keys:
+            raise ValueError(f"{self.id}: per is empty: write null to judge the trace as one")
+        return self
+
+
+def event_refs(rule: OrderingRule) -> Iterator[EventRef]:
+    """Yield every set of events that `rule` speaks of, its guards included."""
+    refs = (rule.event, rule.other, rule.among, *rule.steps)
+    for ref in (*refs, rule.scope.after, rule.scope.before, rule.when, rule.unless):
+        if ref is not None:
+            yield ref
+
+
+def kinds_of(rule: OrderingRule, events: Events) -> frozenset[str]:
+    """Return every canonical kind that `rule` speaks of; its names are all in `events`."""
+    return frozenset(
+        kind
+        for ref in event_refs(rule)
+        for _, pattern in resolved(ref, events)
+        for kind in pattern.kinds
+    )
+
+
+def unknown_event(rule: OrderingRule, events: Events) -> str | None:
+    """Return a sentence about the first name in `rule` that is none of `events`, or None."""
+    for ref in event_refs(rule):
+        for item in ref if isinstance(ref, tuple) else (ref,):
+            name = item if isinstance(item, str) else item.event
+            if name is not None and name not in events:
+                near = get_close_matches(name, events, n=1)
+                hint = f"; did you mean `{near[0]}`?" if near else ""
+                return f"{rule.id}: there is no event '{name}': write a name of `events`{hint}"
+    return None
+
+
+def resolved(ref: EventRef | None, events: Events) -> tuple[tuple[str, EventPattern], ...]:
+    """Return the sets that `ref` stands for, each as its name and a pattern with kinds.
+
+    The name is the source document's own, or else the kinds. An absent `ref` is no set.
+    """
+    if ref is None:
+        return ()
+    items = ref if isinstance(ref, tuple) else (ref,)
+    return tuple(_resolved(item, events) for item in items)
+
+
+def _resolved(item: str | EventPattern, events: Events) -> tuple[str, EventPattern]:
+    if isinstance(item, str):
+        return item, events[item]
+    details = _details(item)
+    if item.event is None:
+        return f"{' or '.join(item.kinds)}{details}", item
+    named = events[item.event]
+    narrowed = EventPattern(
+        kinds=named.kinds,
+        where={**named.where, **item.where},
+        like={**named.like, **item.like},
+        has=(*named.has, *item.has),
+    )
+    return f"{item.event}{details}", narrowed
+
+
+def _details(pattern: EventPattern) -> str:
+    """Return the conditions on fields, in words, such as ` {answer: approved}`."""
+    wanted = {**pattern.where, **pattern.like}
+    parts = [f"{path.removeprefix('fields.')}: {_shown(value)}" for path, value in wanted.items()]
+    return f" {{{', '.join(parts)}}}" if parts else ""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return " or ".join(map(_shown, value))
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else str(value).lower()
+    return str(value)

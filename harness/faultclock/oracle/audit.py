@@ -1,0 +1,168 @@
+"""The audit trail of a turn: each failed try with its number, each exchange on an error path.
+
+What is retried is audited so that operators see when tools and stores become flaky. The attempts
+at the provider are the business of the ordering rules and of the audience `audit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.redo import Series
+from faultclock.oracle.stages import series_of_stages
+from faultclock.oracle.store_redo import store_series
+from faultclock.oracle.tool_redo import series_of_tools
+
+__all__ = ["CHECKS"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failure:
+    """One try that failed, and what its record has to say.
+
+    Attributes:
+        pair: class and code; None where any is right.
+        until: the end of the call; the record has to be there by then.
+    """
+
+    what: str
+    call: str
+    number: int
+    pair: tuple[str, str] | None
+    ended: TraceEvent
+    until: TraceEvent
+
+
+def _attempts(case: Case) -> Outcome:
+    requirements = also(case.model, "audit.attempts")
+    outcome = Outcome(reason="no tool, store or stage failed")
+    if "audit" not in case.trace.header.subject.declares:
+        outcome.reason = "the subject's binding does not declare 'audit'"
+        return outcome
+    records = list(case.trace.of_kind("declared.audit"))
+    for failure in sorted(_failures(case), key=lambda item: item.ended.seq):
+        outcome.looked_at(*requirements)
+        own = next((item for item in records if _is_about(item, failure)), None)
+        if own is not None:
+            # One record is about one failure.
+            records.remove(own)
+            continue
+        said = "/".join(failure.pair) if failure.pair else "a class and a code"
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=failure.call,
+                expected=f"a record of attempt {failure.number} of {failure.what}, with {said}",
+                observed=_observed(case, failure),
+                events=(failure.ended.seq, failure.until.seq),
+                hint="Call `host.audit(…, attempt=n)` for each attempt that fails, also the last.",
+            )
+        )
+    return outcome
+
+
+def _failures(case: Case) -> Iterator[_Failure]:
+    for series in (*series_of_tools(case, ()), *store_series(case, ())):
+        yield from _failures_of(case, series)
+    for series in series_of_stages(case, ()):
+        yield from _failures_of(case, series)
+
+
+def _failures_of(case: Case, series: Series) -> Iterator[_Failure]:
+    call = case.call(series.call)
+    if call is None or call.end is None:
+        return
+    for number, own, _ in series.steps():
+        if own.outcome != "failed" or own.ended is None or own.ended.seq > call.end.seq:
+            continue
+        class_name, slash, code = own.failure.partition("/")
+        yield _Failure(
+            what=series.what,
+            call=call.id,
+            number=number,
+            pair=(class_name, code) if slash else None,
+            ended=own.ended,
+            until=call.end,
+        )
+
+
+def _is_about(event: TraceEvent, failure: _Failure) -> bool:
+    if not failure.ended.seq < event.seq < failure.until.seq:
+        return False
+    record = _record(event)
+    if event.payload.get("call") not in (failure.call, None):
+        return False
+    if record.get("attempt") != failure.number:
+        return False
+    return failure.pair in (None, (record.get("class"), record.get("code")))
+
+
+def _record(event: TraceEvent) -> Mapping[str, Any]:
+    record = event.payload.get("record")
+    return record if isinstance(record, Mapping) else {}
+
+
+def _observed(case: Case, failure: _Failure) -> str:
+    near = [
+        _record(event).get("attempt")
+        for event in case.trace.of_kind("declared.audit")
+        if failure.ended.seq < event.seq < failure.until.seq
+        and (_record(event).get("class"), _record(event).get("code")) == failure.pair
+    ]
+    if not near:
+        return "there is none"
+    numbers = ", ".join("none" if item is None else str(item) for item in near)
+    return f"the records after it have the attempt numbers: {numbers}"
+
+
+def _interactions(case: Case) -> Outcome:
+    requirements = also(case.model, "audit.interactions")
+    outcome = Outcome(reason="no request to a person came to a bad end")
+    if "audit" not in case.trace.header.subject.declares:
+        outcome.reason = "the subject's binding does not declare 'audit'"
+        return outcome
+    audited = {
+        (event.payload.get("life", 1), (event.payload.get("fields") or {}).get("request"))
+        for event in case.trace.of_kind("declared.audit_event")
+        if event.payload.get("name") == "InteractionExchange"
+    }
+    for prompt in case.prompts:
+        call = case.call(prompt.call)
+        if prompt.said in ("approved", "given") or call is None or call.end is None:
+            continue
+        outcome.looked_at(*requirements)
+        if {(prompt.life, prompt.id), (1, prompt.id)} & audited:
+            continue
+        settled = () if prompt.settled is None else (prompt.settled.seq,)
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=prompt.call,
+                expected=f"a record InteractionExchange of {prompt.kind} {prompt.id}, which"
+                f" {'was ' + prompt.said if prompt.said else 'was not answered'}",
+                observed="there is none",
+                events=(prompt.shown.seq, *settled, call.end.seq),
+                hint="Every exchange on an error path is audited, with its request and status.",
+            )
+        )
+    return outcome
+
+
+CHECKS = (
+    Check(
+        id="audit.attempts",
+        title="Failed attempts are audited",
+        says="Each failed attempt of a tool, a store or a stage has a record with its number.",
+        run=_attempts,
+    ),
+    Check(
+        id="audit.interactions",
+        title="Exchanges on error paths are audited",
+        says="Each request to a person that was refused or ran out has a record of the exchange.",
+        run=_interactions,
+    ),
+)

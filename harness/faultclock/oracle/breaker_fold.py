@@ -1,0 +1,263 @@
+"""The state of each circuit breaker, folded over what was observed at its provider.
+
+    closed --`failures` counted failures in a row--> open --`open_for`--> half open
+    half open --a probe is good--> closed      half open --a probe fails and counts--> open
+
+A failure that does not count, and a cancelled attempt, change nothing but that a probe is over.
+What was under way when a breaker opened or closed no longer counts for it. A fresh process
+begins anew.
+
+Judges nothing: it says of each attempt what it met, and of each instant whether one is let by.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.failure_rules import BreakerRules, covers
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.requests import Attempt
+from faultclock.oracle.signals import classify
+
+__all__ = ["BreakerFold", "Breakers", "Gate", "Met", "Passage", "Result", "Snapshot", "breakers_of"]
+
+#: What an attempt meets: it is let by, it is the probe of a half-open breaker, it comes while the
+#: breaker is open, or beside as many probes as there may be.
+Met = Literal["free", "probe", "open", "crowded"]
+#: How an attempt ends, for the breaker.
+Result = Literal["good", "counted", "other", "cancelled"]
+#: Whether an attempt is let by; `either` at the very instant at which that changes.
+Gate = Literal["free", "shut", "either"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The state from one event on.
+
+    Attributes:
+        opened: how often it has opened so far, and `closed` how often a good probe closed it.
+        reopened: whether a probe that failed was the last to open it.
+        until_low_ns: earliest end of the open time; `until_high_ns` the latest. They differ where
+            a failure could be known from its status, before its body.
+        probes: probes under way.
+        by: `seq` of the events of the attempt that brought the state about.
+    """
+
+    state: Literal["closed", "open", "half_open"] = "closed"
+    opened: int = 0
+    closed: int = 0
+    reopened: bool = False
+    until_low_ns: int = 0
+    until_high_ns: int = 0
+    probes: int = 0
+    by: tuple[int, ...] = ()
+
+    def gate(self, at_ns: int, probes_max: int) -> Gate:
+        """Return whether an attempt at `at_ns` is let by."""
+        if self.state == "closed":
+            return "free"
+        if self.state == "open":
+            if at_ns < self.until_low_ns - SLACK_NS:
+                return "shut"
+            return "either" if at_ns <= self.until_high_ns + SLACK_NS else "free"
+        return "free" if self.probes < probes_max else "shut"
+
+
+class BreakerFold:
+    """One breaker. It gets its attempts in the order in which they begin and end."""
+
+    def __init__(self, rules: BreakerRules) -> None:
+        self.now = Snapshot()
+        self._rules = rules
+        self._failures = 0
+        self._under_way: dict[int, tuple[tuple[int, int], bool]] = {}
+
+    def begins(self, attempt: int, at_ns: int) -> Met:
+        """Take in that an attempt begins, and return what it meets."""
+        now = self.now
+        if now.gate(at_ns, self._rules.half_open_probes) == "shut":
+            # It should not be there; what becomes of it is not the breaker's affair.
+            return "open" if now.state == "open" else "crowded"
+        probe = now.state != "closed"
+        if probe:
+            self._becomes("half_open", probes=now.probes + 1)
+        self._under_way[attempt] = ((now.opened, now.closed), probe)
+        return "probe" if probe else "free"
+
+    def ends(
+        self,
+        attempt: int,
+        result: Result,
+        knowable_ns: int,
+        known_ns: int,
+        by: tuple[int, ...] = (),
+    ) -> None:
+        """Take in how an attempt ends, and from when to when that could be known."""
+        era, probe = self._under_way.pop(attempt, ((-1, -1), False))
+        if era != (self.now.opened, self.now.closed):
+            return
+        if probe:
+            self._becomes("half_open", probes=self.now.probes - 1)
+        if result == "good":
+            self._failures = 0
+            if probe:
+                self._becomes("closed", closed=self.now.closed + 1, by=by)
+        elif result == "counted":
+            self._failures += 1
+            if probe or self._failures >= self._rules.failures:
+                self._failures = 0
+                self.now = Snapshot(
+                    state="open",
+                    opened=self.now.opened + 1,
+                    closed=self.now.closed,
+                    reopened=probe,
+                    until_low_ns=knowable_ns + self._rules.open_for,
+                    until_high_ns=known_ns + self._rules.open_for,
+                    by=by,
+                )
+
+    def _becomes(
+        self,
+        state: Literal["closed", "half_open"],
+        *,
+        probes: int = 0,
+        closed: int | None = None,
+        by: tuple[int, ...] | None = None,
+    ) -> None:
+        now = self.now
+        self.now = Snapshot(
+            state=state,
+            opened=now.opened,
+            closed=now.closed if closed is None else closed,
+            probes=probes,
+            by=now.by if by is None else by,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """An attempt at a breaker: what it met, the state before it, and how it ended."""
+
+    attempt: Attempt
+    life: int
+    met: Met
+    before: Snapshot
+    result: Result | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Breakers:
+    """All breakers of a trace, by provider and life."""
+
+    rules: BreakerRules
+    passages: list[Passage] = field(default_factory=list)
+    _seqs: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    _states: dict[tuple[str, int], list[Snapshot]] = field(default_factory=dict)
+
+    def at(self, provider: str, life: int, seq: int) -> Snapshot:
+        """Return the state of a provider's breaker right before the event `seq`."""
+        place = bisect_left(self._seqs.get((provider, life), ()), seq)
+        return self._states[provider, life][place - 1] if place else Snapshot()
+
+    def gate(self, provider: str, life: int, seq: int, at_ns: int) -> Gate:
+        """Return whether an attempt at `at_ns` is let by, as things stood at the event `seq`."""
+        return self.at(provider, life, seq).gate(at_ns, self.rules.half_open_probes)
+
+    def shut_within(self, provider: str, life: int, since: tuple[int, int], until: int) -> bool:
+        """Return whether it was shut at some time from one event on, until another one.
+
+        Args:
+            since: `seq` and time of the first one; `until` is the `seq` of the other.
+        """
+        most = self.rules.half_open_probes
+        if self.at(provider, life, since[0]).gate(since[1], most) != "free":
+            return True
+        seqs = self._seqs.get((provider, life), [])
+        states = self._states.get((provider, life), [])
+        return any(
+            state.state == "open" or (state.state == "half_open" and state.probes >= most)
+            for seq, state in zip(seqs, states, strict=True)
+            if since[0] <= seq < until
+        )
+
+    def fold(self, provider: str, life: int, moments: Iterable[_Moment]) -> None:
+        """Take in all that happened at one provider in one life, in order."""
+        fold = BreakerFold(self.rules)
+        seqs = self._seqs[provider, life] = []
+        states = self._states[provider, life] = []
+        for moment in moments:
+            attempt = moment.attempt
+            key = attempt.start.seq
+            if moment.ends is None:
+                before = fold.now
+                met = fold.begins(key, attempt.start.at_ns)
+                self.passages.append(
+                    Passage(
+                        attempt=attempt, life=life, met=met, before=before, result=moment.result
+                    )
+                )
+            else:
+                fold.ends(key, moment.ends, moment.knowable_ns, moment.at_ns, attempt.events)
+            seqs.append(moment.seq)
+            states.append(fold.now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """The begin of an attempt, or its end where `ends` is given."""
+
+    seq: int
+    at_ns: int
+    attempt: Attempt
+    knowable_ns: int = 0
+    ends: Result | None = None
+    result: Result | None = None
+
+
+def breakers_of(model: ErrorModel, rules: BreakerRules, calls: Iterable[Call]) -> Breakers:
+    """Return the breakers that `rules` put before the providers of a trace."""
+    moments: dict[tuple[str, int], list[_Moment]] = {}
+    for call in calls:
+        for index, attempt in enumerate(call.attempts):
+            following = call.attempts[index + 1] if index + 1 < len(call.attempts) else None
+            own = moments.setdefault((attempt.provider, call.life), [])
+            own += _moments(model, rules, call, attempt, following)
+    breakers = Breakers(rules=rules)
+    for (provider, life), own in moments.items():
+        breakers.fold(provider, life, sorted(own, key=lambda moment: moment.seq))
+    breakers.passages.sort(key=lambda passage: passage.attempt.start.seq)
+    return breakers
+
+
+def _moments(
+    model: ErrorModel, rules: BreakerRules, call: Call, attempt: Attempt, following: Attempt | None
+) -> Iterator[_Moment]:
+    result = _result(model, rules, call, attempt)
+    start = attempt.start
+    yield _Moment(seq=start.seq, at_ns=start.at_ns, attempt=attempt, result=result)
+    if result is None:
+        return
+    seq, at_ns = max(attempt.events), attempt.known_ns
+    if at_ns is None or result == "cancelled":
+        # Its end is not known: at the latest it was over when the subject went on.
+        last = following.start if following is not None else call.stop or call.end
+        if last is None:
+            return
+        seq, at_ns = last.seq, last.at_ns
+    knowable_ns = at_ns if attempt.knowable_ns is None else attempt.knowable_ns
+    yield _Moment(
+        seq=max(seq, start.seq), at_ns=at_ns, attempt=attempt, knowable_ns=knowable_ns, ends=result
+    )
+
+
+def _result(model: ErrorModel, rules: BreakerRules, call: Call, attempt: Attempt) -> Result | None:
+    if attempt.outcome == "ok":
+        return "good"
+    if attempt.signal is None:
+        return "cancelled" if call.stop is not None or call.end is not None else None
+    return "counted" if covers(rules.counts, classify(model, attempt.signal).pair) else "other"

@@ -1,0 +1,76 @@
+"""The chain of a raised error: which of its links are the same error, wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from faultclock.model.trace import TraceEvent
+
+__all__ = ["Link", "chain_of", "ended_well", "is_degraded", "origin", "typed", "wrapped"]
+
+#: One error of a chain: type, message, class, code, and how the one before leads to it.
+Link = Mapping[str, Any]
+
+
+def ended_well(end: TraceEvent) -> bool:
+    """Return whether a call came to a reply: it raised nothing, and names no bad end.
+
+    A turn whose RunResult says that it failed has not returned an answer, however it says so. A
+    degraded one has.
+    """
+    if end.kind != "call.returned":
+        return False
+    return _state(end) in (None, "completed", "degraded")
+
+
+def is_degraded(end: TraceEvent) -> bool:
+    """Return whether a turn says of its reply that it is less than it should be."""
+    return _state(end) == "degraded"
+
+
+def chain_of(end: TraceEvent | None) -> list[Link]:
+    """Return the errors that a call ended with, outermost first; none where it ended well."""
+    if end is None or ended_well(end):
+        return []
+    if end.kind == "call.returned":
+        result = end.payload["result"]
+        said = {"class": result.get("class"), "code": result.get("code")}
+        return [{"type": f"RunResult, {_state(end)}", "message": "", "link": "outer", **said}]
+    return list(end.payload.get("chain") or [])
+
+
+def _state(end: TraceEvent) -> object:
+    result = end.payload.get("result")
+    return result.get("state") if isinstance(result, Mapping) else None
+
+
+def typed(link: Link | None) -> tuple[str, str] | None:
+    """Return class and code of a link that declares both."""
+    if link is None or link.get("class") is None or link.get("code") is None:
+        return None
+    return str(link["class"]), str(link["code"])
+
+
+def wrapped(chain: Sequence[Link]) -> tuple[Link, ...]:
+    """Return the links that wrap one and the same failure, outermost first.
+
+    `raise … from` says so, and so does hiding the cause with `from None`. A mere context does
+    only where the error outside is untyped: a typed error that is raised while an earlier one
+    is handled stands for a failure of its own, such as that of the next attempt.
+    """
+    links: list[Link] = []
+    for link in chain:
+        if links and link.get("link") == "context" and _partly_typed(links[-1]):
+            break
+        links.append(link)
+    return tuple(links)
+
+
+def origin(chain: Sequence[Link]) -> Link | None:
+    """Return the innermost link that declares a class or code; None when none does."""
+    return next((link for link in reversed(wrapped(chain)) if _partly_typed(link)), None)
+
+
+def _partly_typed(link: Link) -> bool:
+    return link.get("class") is not None or link.get("code") is not None

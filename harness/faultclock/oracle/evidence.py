@@ -1,0 +1,316 @@
+"""Evidence: whether a run shows anything at all. Nothing here is ever the subject's fault.
+
+A trace that is not whole, or into which something real leaked, makes every other finding
+inconclusive; a planned fault that was not met, or a call without a request, leaves them judged and
+spoils the pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from faultclock.model.scenario import Scenario
+from faultclock.model.trace import Trace, TraceEvent, trace_digest
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.lacks import contradicted
+from faultclock.oracle.unserved import unserved
+from faultclock.oracle.untouched import untouched
+
+__all__ = ["CHECKS", "SPOILING"]
+
+#: Endings by force or by our own fault: what the subject would have done next is not known.
+_CUT_SHORT = {
+    "watchdog": "the watchdog ended the run in real time",
+    "harness_error": "the run came to no result",
+    "escape": "the subject left the simulation",
+    "event_limit": "the run was ended at its limit of events",
+    "log_cut": "the log may have been cut: --complete was not given",
+}
+#: Endings that are the subject's own doing, when a call is what did not end.
+_HANGS = ("deadlock", "livelock", "virtual_time_limit")
+#: Roles whose calls are there to ask the provider.
+_ASKING_ROLES = ("provider_adapter", "runtime")
+#: Roles whose process may be killed and started again.
+_ROLES_WITH_LIVES = ("runtime", "session_store")
+#: What the nodes of a workflow do, beside asking the model.
+_NODES_ACT = ("node.called", "program.started", "program.missing", "tool.called")
+#: Checks whose violation makes all other findings of the run inconclusive.
+SPOILING = ("evidence.whole", "evidence.no-leaks")
+
+
+def _whole(case: Case) -> Outcome:
+    outcome = Outcome()
+    outcome.looked_at(None)
+    for observed, events in _gaps(case):
+        outcome.violate(
+            Violation(
+                requirement=None,
+                expected="a whole trace, with every act attributed to a call",
+                observed=observed,
+                events=events,
+                inconclusive=True,
+            )
+        )
+    return outcome
+
+
+def _gaps(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
+    trace = case.trace
+    footer = trace.footer
+    if footer.ending in _CUT_SHORT:
+        detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
+        yield f"{_CUT_SHORT[footer.ending]}{detail}", ()
+    yield from ((problem, ()) for problem in _inconsistencies(case.recorded))
+    if footer.ending == "completed" and trace.header.foreign is None:
+        yield from ((gap, ()) for gap in _unasked(case))
+    if case.observation.problems:
+        yield "; ".join(case.observation.problems), case.observation.problem_events
+
+
+def _unasked(case: Case) -> Iterator[str]:
+    """Yield in words what was asked for less, or more, than the scenario says."""
+    tasks = case.trace.header.scenario.tasks
+    if case.trace.header.scenario.role not in _ROLES_WITH_LIVES:
+        started, wanted = len(case.calls), sum(task.copies for task in tasks)
+        if started != wanted:
+            yield f"{started} calls were started, the scenario has {wanted}"
+        return
+    # A crash may have a task asked again; one that could not be asked says so.
+    asked = Counter(call.task for call in case.calls)
+    asked.update(str(event.payload.get("task")) for event in case.trace.of_kind("call.skipped"))
+    for task in tasks:
+        if asked[task.id] < task.copies:
+            yield f"the task {task.id} was asked {asked[task.id]} times, not {task.copies}"
+    begun = {call.life for call in case.calls if call.do == "start"}
+    for life in case.lives:
+        # One that is killed at its first instant is asked for nothing.
+        if life.number not in begun and life.crash is None:
+            yield f"process {life.number} was not asked to start"
+
+
+def _inconsistencies(trace: Trace) -> Iterator[str]:
+    if trace.footer.events != len(trace.events):
+        yield f"the footer counts {trace.footer.events} events, there are {len(trace.events)}"
+    if trace.footer.digest != trace_digest(trace.header, trace.events):
+        yield "the digest in the footer is not that of the trace"
+    seq, at_ns = 0, 0
+    for event in trace.events:
+        if event.seq != seq + 1:
+            yield f"event {event.seq} follows event {seq}"
+            return
+        if event.at_ns < at_ns:
+            yield f"event {event.seq} is earlier than the one before it"
+            return
+        seq, at_ns = event.seq, event.at_ns
+
+
+def _faults_met(case: Case) -> Outcome:
+    outcome = Outcome(reason="the scenario plans no fault")
+    # A subject that cannot be given what the scenario is about leaves that unmet, too.
+    unmet = any(case.trace.of_kind("fault.unmet"))
+    if not unmet and not _plans_faults(case.trace.header.scenario):
+        return outcome
+    outcome.looked_at(None)
+    for event in case.trace.of_kind("cancel.unsupported"):
+        outcome.violate(
+            Violation(
+                requirement=None,
+                expected=f"the cancel {event.payload.get('cancel')!r} reaches the subject",
+                observed="the runtime has no method `cancel`, so it was never asked",
+                events=(event.seq,),
+                hint="Give the runtime `cancel(scope, target)`.",
+                inconclusive=True,
+            )
+        )
+    hint = "Did the subject stop earlier than the fault, or does its trigger never fit?"
+    if _ignores_stream(case.trace):
+        hint = "The task asks for a stream, and no request does: pass on `request.stream`."
+    for event in case.trace.of_kind("fault.unmet"):
+        if event.payload.get("optional"):
+            continue
+        outcome.violate(
+            Violation(
+                requirement=None,
+                expected=f"the fault {event.payload.get('fault')!r} is met",
+                observed=_unmet(event),
+                events=(event.seq,),
+                hint=hint,
+                inconclusive=True,
+            )
+        )
+    return outcome
+
+
+def _plans_faults(scenario: Scenario) -> bool:
+    return any(
+        (
+            scenario.provider.faults,
+            scenario.provider.refusals,
+            scenario.cancels,
+            scenario.crashes,
+            scenario.store is not None and scenario.store.rules,
+            scenario.disk is not None and scenario.disk.rules,
+            any(tool.rules for tool in scenario.tools),
+            any(interactor.rules for interactor in scenario.interactors),
+            any(provider.faults or provider.refusals for provider in scenario.fallbacks),
+            any(program.rules for program in scenario.programs),
+            any(hook.rules for hook in scenario.hooks),
+            scenario.telemetry is not None and scenario.telemetry.rules,
+            scenario.queue is not None and scenario.queue.rules,
+            scenario.workflow is not None and any(node.rules for node in scenario.workflow.nodes),
+        )
+    )
+
+
+def _unmet(event: TraceEvent) -> str:
+    match str(event.payload.get("of") or "provider").partition(" ")[0]:
+        case "crash":
+            return "its moment never came, so nothing was killed"
+        case "contract":
+            return "the subject's contract has no such fixture, so the situation never came about"
+        case "cancel":
+            return "its moment never came, so nothing was cancelled"
+        case "tool":
+            return f"no execution of {event.payload['of']} met it"
+        case "interactor":
+            return f"no request to the {event.payload['of']} met it"
+        case "store":
+            return "no operation of the store met it"
+        case "node" | "program":
+            return f"no execution of {event.payload['of']} met it"
+        case "hook":
+            return f"no call of {event.payload['of']} met it"
+        case "telemetry" | "queue" as of:
+            return f"nothing that was given to the {of} met it"
+        case "disk":
+            return "no act on the disk met it"
+    return "no request met it, so the situation never came about"
+
+
+def _ignores_stream(trace: Trace) -> bool:
+    wanted = any(task.stream for task in trace.header.scenario.tasks)
+    requests = list(trace.of_kind("http.request"))
+    return wanted and bool(requests) and not any(event.payload["stream"] for event in requests)
+
+
+def _exercised(case: Case) -> Outcome:
+    outcome = Outcome(reason="no call has ended")
+    if case.trace.footer.ending in _HANGS:
+        _judge_cut(case, outcome)
+    role = case.trace.header.scenario.role
+    for call in case.calls:
+        if call.over is None:
+            continue
+        outcome.looked_at(None)
+        if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(case, call):
+            outcome.violate(
+                Violation(
+                    requirement=None,
+                    call=call.id,
+                    expected="the call asks the provider",
+                    observed="it ended without a single attempt, so nothing was shown",
+                    events=(call.start.seq, call.over.seq),
+                    hint="Is the client pointed at another host, or the answer cached?",
+                    inconclusive=True,
+                )
+            )
+    if case.is_runtime:
+        for violation in untouched(case):
+            outcome.violate(violation)
+    for violation in (*unserved(case), *contradicted(case)):
+        outcome.violate(violation)
+    return outcome
+
+
+def _has_a_reason(case: Case, call: Call) -> bool:
+    """Return whether a runtime's call may well have asked the provider for nothing."""
+    if not case.is_runtime or call.end is None:
+        return False
+    if not call.is_turn or call.stop is not None:
+        return True
+    if any(event.payload.get("call") == call.id for event in case.trace.of_kind(*_NODES_ACT)):
+        # A workflow need not have a node that asks the model.
+        return True
+    # The state machine may end a turn before anything acts, and a typed error says why.
+    staged = any(visit.call == call.id for visit in case.stage_visits)
+    return staged or (call.raised and typed(origin(chain_of(call.end))) is not None)
+
+
+def _judge_cut(case: Case, outcome: Outcome) -> None:
+    """Look for what a run that was ended early leaves unsaid, beside the call that hung."""
+    footer = case.trace.footer
+    tasks = case.trace.header.scenario.tasks
+    names = {task.id for task in tasks}
+    started = sum(call.task in names for call in case.calls)
+    wanted = sum(task.copies for task in tasks)
+    by = footer.ending.replace("_", " ")
+    if started < wanted:
+        observed = f"the run ended by {by} before {wanted - started} of {wanted} calls began"
+        hint = "Is the scenario's limit of virtual time below the start of a task?"
+    elif all(call.end is not None or call.crashed is not None for call in case.calls):
+        observed = f"every call had ended, and the run still ended by {by}"
+        hint = "Something that a call left running spins, or a limit of the scenario is too tight."
+    else:
+        return
+    detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
+    outcome.violate(
+        Violation(
+            requirement=None,
+            expected="all calls begin, and nothing of them runs on",
+            observed=f"{observed}{detail}",
+            hint=hint,
+            inconclusive=True,
+        )
+    )
+
+
+def _no_leaks(case: Case) -> Outcome:
+    outcome = Outcome()
+    outcome.looked_at(None)
+    seen: dict[tuple[str, str], list[int]] = {}
+    for event in case.trace.of_kind("leak"):
+        what, site = str(event.payload.get("what")), str(event.payload.get("site"))
+        seen.setdefault((what, site), []).append(event.seq)
+    for (what, site), events in seen.items():
+        outcome.violate(
+            Violation(
+                requirement=None,
+                expected="time, chance, network and threads come from the simulation alone",
+                observed=f"{what} at {site}",
+                events=tuple(events[:10]),
+                inconclusive=True,
+            )
+        )
+    return outcome
+
+
+CHECKS = (
+    Check(
+        id="evidence.whole",
+        title="The trace is whole",
+        says="The trace is complete and unchanged, and every act belongs to a call.",
+        run=_whole,
+    ),
+    Check(
+        id="evidence.faults-met",
+        title="The planned faults were met",
+        says="Every fault that is not optional was met by a request.",
+        run=_faults_met,
+    ),
+    Check(
+        id="evidence.exercised",
+        title="Every call reached the provider",
+        says="Every call began and made an attempt, what was ready was used, what is attached was"
+        " asked, and nothing was cut short after the last one.",
+        run=_exercised,
+    ),
+    Check(
+        id="evidence.no-leaks",
+        title="Nothing real leaked in",
+        says="The subject reached nothing outside the simulation.",
+        run=_no_leaks,
+    ),
+)

@@ -1,0 +1,237 @@
+"""The executions of a tool under test: what it was given, what it asked its service, how it ended.
+
+A tool may ask its service several things in one call. What it asks again after a failure is told
+by the request line and the body: equal ones are attempts of one Ask. An attempt that never became
+a request belongs to the only ask of its call; where there are several, it is unknown to which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.role_rules import ToolRules
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.attempts import Attempt, Call
+from faultclock.oracle.check import Case, Outcome, Violation, also
+from faultclock.oracle.signals import Classification, Signal, meets
+
+__all__ = [
+    "ACTS",
+    "Ask",
+    "Execution",
+    "classify_for_tool",
+    "contract_of",
+    "executions",
+    "requirement_of",
+    "retry_rule",
+    "rules_of",
+    "said",
+    "violation",
+]
+
+#: What a subject does toward the network.
+ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One thing that a tool asked its service, with all attempts at it."""
+
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def last(self) -> Attempt:
+        """The last attempt."""
+        return self.attempts[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One call of a tool.
+
+    Attributes:
+        reply: what it replied; None where an exception left it, or it has not ended.
+        chain: of the exception that left it, outermost first.
+        pair: class and code of its failure, replied or raised; None where it has none.
+        ok: whether it replied a value, whole or partial.
+        stopped: whether a cancel ended it, with no error of its own.
+        cancel: the first cancel that it got.
+        asks: None where its attempts cannot be separated.
+        deadline_ns: when it had to be over.
+    """
+
+    call: Call
+    reply: TraceEvent | None
+    chain: tuple[Mapping[str, Any], ...]
+    pair: tuple[str, str] | None
+    ok: bool
+    stopped: bool
+    cancel: TraceEvent | None
+    asks: tuple[Ask, ...] | None
+    deadline_ns: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has an end."""
+        return self.call.end is not None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without a value."""
+        return self.ended and not self.ok
+
+    @property
+    def misfit(self) -> str | None:
+        """Why its arguments do not fit the input schema; None: they do."""
+        problem = self.call.start.payload.get("input_problem")
+        return None if problem is None else str(problem)
+
+    @property
+    def errors(self) -> tuple[Mapping[str, Any], ...]:
+        """The entries of its reply's errors."""
+        return () if self.reply is None else tuple(self.reply.payload.get("errors") or ())
+
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """`seq` of its beginning and of its end."""
+        ends = (self.reply, self.call.end)
+        return (self.call.start.seq, *(event.seq for event in ends if event is not None))
+
+
+def contract_of(case: Case) -> Mapping[str, Any]:
+    """Return the contract that the subject declares; empty where it declares none."""
+    declared = next(iter(case.trace.of_kind("contract.declared")), None)
+    return {} if declared is None else declared.payload.get("contract") or {}
+
+
+def retry_rule(case: Case) -> tuple[RetryPolicy, tuple[str, ...]] | None:
+    """Return the retry policy in the tool's contract and its retryable codes; None: it has none."""
+    retry = contract_of(case).get("retry")
+    if not retry:
+        return None
+    percent = int(retry["jitter_percent"])
+    policy = RetryPolicy.model_construct(
+        id="contract",
+        applies_to=("*",),
+        attempts_max=int(retry["attempts_max"]),
+        backoff=Backoff.model_construct(
+            kind=retry["backoff"],
+            base=int(retry["base_ns"]),
+            factor=int(retry["factor"]),
+            cap=retry.get("cap_ns"),
+        ),
+        jitter=Jitter(kind="proportional" if percent else "none", percent=percent),
+    )
+    return policy, tuple(retry["retryable"])
+
+
+def classify_for_tool(model: ErrorModel, signal: Signal) -> Classification | None:
+    """Return what a failure of its service is for a tool; None where no rule matches."""
+    rule = next((rule for rule in model.tool_signals if meets(rule.when, signal)), None)
+    if rule is None:
+        return None
+    mapped = rule.error_class is not None and rule.code is not None
+    return Classification(
+        pair=(str(rule.error_class), str(rule.code)) if mapped else None,
+        disposition=rule.disposition,
+        requirement=rule.requirement,
+        unmapped=rule.unmapped,
+    )
+
+
+def executions(case: Case) -> Iterator[Execution]:
+    """Yield the executions of a tool under test; nothing for any other role."""
+    if case.trace.header.subject.role != "tool":
+        return
+    replies = {str(e.payload.get("call")): e for e in case.trace.of_kind("tool.replied")}
+    stopped = {str(e.payload.get("call")) for e in case.trace.of_kind("tool.stopped")}
+    cancels = list(case.trace.of_kind("cancel.requested"))
+    for call in case.calls:
+        reply = replies.get(call.id)
+        chain = () if call.end is None else tuple(call.end.payload.get("chain") or ())
+        yield Execution(
+            call=call,
+            reply=reply,
+            chain=chain,
+            pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
+            ok=reply is not None and bool(reply.payload.get("ok")),
+            stopped=call.id in stopped,
+            cancel=next((e for e in cancels if call.id in (e.payload.get("calls") or ())), None),
+            asks=_asks(call.attempts),
+            deadline_ns=call.start.at_ns + int(call.start.payload.get("timeout_ns") or 0),
+        )
+
+
+def rules_of(case: Case, outcome: Outcome) -> ToolRules | None:
+    """Return the model's rules for tools; None, with the reason, where none apply."""
+    if case.trace.header.subject.role != "tool":
+        outcome.reason = "the subject is not a tool"
+        return None
+    if case.model.tools is None:
+        outcome.reason = "the error model says nothing of tools"
+    return case.model.tools
+
+
+def requirement_of(case: Case, check: str) -> str | None:
+    """Return the requirement that the model gives a check."""
+    return next(iter(also(case.model, check)), None)
+
+
+def violation(
+    requirement: str | None,
+    execution: Execution,
+    expected: str,
+    observed: str,
+    *,
+    hint: str = "",
+    events: tuple[int, ...] = (),
+) -> Violation:
+    """Return a violation of one execution."""
+    return Violation(
+        requirement=requirement,
+        call=execution.call.id,
+        expected=expected,
+        observed=observed,
+        events=(*events, *execution.seen),
+        hint=hint,
+    )
+
+
+def said(execution: Execution) -> str:
+    """Return in words how an execution ended."""
+    if not execution.ended:
+        return "it never ended"
+    if execution.ok:
+        count = len(execution.errors)
+        return f"it replied a value with {count} errors" if count else "it replied a value"
+    if execution.pair is not None:
+        return f"it failed with {'/'.join(execution.pair)}"
+    if execution.chain:
+        return f"it raised {execution.chain[0].get('type')}"
+    return "it failed without class and code"
+
+
+def _pair(failure: Mapping[str, Any]) -> tuple[str, str] | None:
+    class_name, code = failure.get("class"), failure.get("code")
+    return None if class_name is None or code is None else (str(class_name), str(code))
+
+
+def _asks(attempts: tuple[Attempt, ...]) -> tuple[Ask, ...] | None:
+    groups: dict[tuple[Any, ...], list[Attempt]] = {}
+    loose = []
+    for attempt in attempts:
+        if attempt.asked is None:
+            loose.append(attempt)
+            continue
+        payload = attempt.asked.payload
+        key = tuple(payload.get(name) for name in ("method", "target", "body_sha256"))
+        groups.setdefault(key, []).append(attempt)
+    if loose and len(groups) > 1:
+        return None
+    if len(groups) <= 1:
+        return (Ask(attempts=attempts),) if attempts else ()
+    return tuple(Ask(attempts=tuple(group)) for group in groups.values())

@@ -1,0 +1,255 @@
+"""Failures of programs on the PATH, and of what a node was to answer in a certain form.
+
+What the lines of a program amount to is in the scenario; that it was killed, the world has seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultclock.model.error_model import FailureKind
+from faultclock.model.trace import TraceEvent
+from faultclock.model.workflow_script import NodeScript
+from faultclock.oracle.check import Case
+from faultclock.oracle.failure_nodes import argv_of, node_at
+from faultclock.oracle.failures import Failure, Layer, Target
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.tool_fates import fits
+
+__all__ = ["output_failures", "program_failures"]
+
+#: What the lines of a program mean, to the kind of failure that it is.
+_MEANINGS: Mapping[str, FailureKind] = {
+    "cut": "program_cut",
+    "auth": "program_refused",
+    "quota": "program_refused",
+    "denial_loop": "program_denial_loop",
+}
+#: Traces keep no more characters of what is written at once; then nothing is known of the whole.
+_TEXT_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One execution of a program.
+
+    Attributes:
+        killed: the first signal that the subject sent it.
+        same: all executions of the same in the call, missing programs included.
+    """
+
+    started: TraceEvent
+    wrote: tuple[TraceEvent, ...]
+    killed: TraceEvent | None
+    ended: TraceEvent | None
+    node: NodeScript | None
+    same: tuple[TraceEvent, ...]
+
+    @property
+    def means(self) -> str:
+        for event in (self.ended, self.started):
+            if event is not None and event.payload.get("means"):
+                return str(event.payload["means"])
+        return ""
+
+    @property
+    def how(self) -> str | None:
+        """How it ended badly; None if it ended well."""
+        payload = {} if self.ended is None else self.ended.payload
+        if payload.get("signal"):
+            return "signal"
+        return "status" if payload.get("status") else None
+
+    def said(self, stream: str) -> str:
+        texts = [
+            str(event.payload.get("text"))
+            for event in self.wrote
+            if event.payload.get("stream") == stream
+        ]
+        between = "" if any(text.endswith("\n") for text in texts) else "\n"
+        return between.join(texts)
+
+
+def program_failures(case: Case) -> Iterator[Failure]:
+    """Yield the programs and commands that are missing, or that ended badly."""
+    for event in case.trace.of_kind("program.missing"):
+        node = node_at(case, event)
+        same = _same(case, event, node)
+        yield _failure("program_missing", None, event, event, node, same, "")
+    for run in _runs(case):
+        seen = _of_run(case, run)
+        if seen is not None and run.ended is not None:
+            kind, cause = seen
+            stderr = run.said("stderr").strip()
+            said = (stderr or run.said("stdout").strip()).rpartition("\n")[2]
+            yield _failure(kind, cause, run.started, run.ended, run.node, run.same, said)
+
+
+def _of_run(case: Case, run: _Run) -> tuple[FailureKind, str | None] | None:
+    means, how = run.means, run.how
+    if means in _MEANINGS and not _stopped(case, run):
+        return _MEANINGS[means], means
+    if run.killed is not None:
+        # Killed by the subject: because its time was up, or for a reason that is no failure.
+        timeout_ns = None if run.node is None else run.node.timeout
+        late = timeout_ns is not None and (
+            run.killed.at_ns >= run.started.at_ns + timeout_ns - SLACK_NS
+        )
+        return ("program_timeout", None) if late and not _stopped(case, run) else None
+    if run.node is not None and run.node.do == "command":
+        return None if how is None else ("command_failed", means or how)
+    if means == "schema_invalid" and how is None:
+        # It is the answer that is judged.
+        return None
+    return ("program_exit", means or how) if means or how else None
+
+
+def _stopped(case: Case, run: _Run) -> bool:
+    """Return whether something from outside stopped the work of the call while it ran."""
+    call = case.call(str(run.started.payload.get("call")))
+    if call is None or call.stop is None or run.ended is None:
+        return False
+    return run.started.seq < call.stop.seq and call.stop.at_ns <= run.ended.at_ns
+
+
+def _runs(case: Case) -> Iterator[_Run]:
+    parts: dict[str, list[TraceEvent]] = {}
+    for event in case.trace.of_kind("program.wrote", "program.signalled", "program.ended"):
+        parts.setdefault(str(event.payload.get("run")), []).append(event)
+    for started in case.trace.of_kind("program.started"):
+        own = parts.get(str(started.payload.get("run")), [])
+        node = node_at(case, started)
+        yield _Run(
+            started=started,
+            wrote=tuple(event for event in own if event.kind == "program.wrote"),
+            killed=next((event for event in own if event.kind == "program.signalled"), None),
+            ended=next((event for event in own if event.kind == "program.ended"), None),
+            node=node,
+            same=_same(case, started, node),
+        )
+
+
+def _same(case: Case, event: TraceEvent, node: NodeScript | None) -> tuple[TraceEvent, ...]:
+    """Return all starts of the same node, or of the same command line, in the call."""
+    if node is not None:
+        return tuple(
+            act.event
+            for act in case.node_acts
+            if act.node.id == node.id and act.call == str(event.payload.get("call"))
+        )
+    return tuple(
+        other
+        for other in case.trace.of_kind("program.started", "program.missing")
+        if other.payload.get("call") == event.payload.get("call")
+        and other.payload.get("program") == event.payload.get("program")
+        and argv_of(other) == argv_of(event)
+    )
+
+
+def _failure(
+    kind: FailureKind,
+    cause: str | None,
+    started: TraceEvent,
+    ended: TraceEvent,
+    node: NodeScript | None,
+    same: tuple[TraceEvent, ...],
+    said: str,
+) -> Failure:
+    program = str(started.payload.get("program"))
+    layer: Layer = "command" if node is not None and node.do == "command" else "program"
+    return Failure(
+        kind=kind,
+        cause=cause,
+        call=str(started.payload.get("call")),
+        at_ns=ended.at_ns,
+        seq=ended.seq,
+        events=tuple(dict.fromkeys((started.seq, ended.seq))),
+        target=Target(layer=layer, id=program if node is None else node.id),
+        names=(program,),
+        acts=same,
+        node=node,
+        message=said,
+    )
+
+
+# ---------------------------------------------------------------------- answers in a form
+
+
+def output_failures(case: Case) -> Iterator[Failure]:
+    """Yield the answers of programs and agents that are no JSON, or not as their schema asks."""
+    for run in _runs(case):
+        good = run.ended is not None and run.how is None and run.killed is None
+        if not good or run.ended is None or run.means not in ("", "schema_invalid"):
+            continue
+        text = run.said("stdout")
+        cut = any(len(str(event.payload.get("text"))) >= _TEXT_MAX for event in run.wrote)
+        kind = None if cut or run.node is None else _unfit(run.node, (text, _last(text)))
+        if kind is not None:
+            yield _failure(kind, None, run.started, run.ended, run.node, run.same, text.strip())
+    yield from _of_agents(case)
+
+
+def _of_agents(case: Case) -> Iterator[Failure]:
+    if not case.node_acts:
+        return
+    texts = {hashlib.sha256(text.encode()).hexdigest(): text for text in _replies(case)}
+    for call in case.calls:
+        for attempt in call.attempts:
+            answered = attempt.answered
+            node = node_at(case, attempt.start)
+            if answered is None or attempt.tool_calls or node is None:
+                continue
+            text = texts.get(str(attempt.text_sha256))
+            stopped = answered.payload.get("finish_reason") in ("stop", None)
+            kind = None if text is None or not stopped else _unfit(node, (text,))
+            if kind is None:
+                continue
+            known = attempt.events[-1]
+            yield Failure(
+                kind=kind,
+                call=call.id,
+                at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
+                seq=known,
+                events=attempt.events,
+                target=Target(layer="node", id=node.id),
+                names=(node.role,) if node.role else (),
+                acts=tuple(
+                    act.event
+                    for act in case.node_acts
+                    if act.node.id == node.id and act.call == call.id
+                ),
+                node=node,
+                message=text or "",
+            )
+
+
+def _replies(case: Case) -> Iterator[str]:
+    scenario = case.trace.header.scenario
+    for provider in (scenario.provider, *scenario.fallbacks):
+        yield provider.reply
+        for reply in provider.replies:
+            yield reply.text
+
+
+def _last(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _unfit(node: NodeScript, candidates: tuple[str, ...]) -> FailureKind | None:
+    """Return what is wrong with an answer; None if it is as the node asks, or may be anything."""
+    if node.output_schema is None:
+        return None
+    read: list[Any] = []
+    for candidate in candidates:
+        try:
+            read.append(json.loads(candidate))
+        except (ValueError, RecursionError):
+            continue
+    if not read:
+        return "output_not_json"
+    return None if fits(node.output_schema, read[0]) else "output_schema_invalid"

@@ -1,0 +1,291 @@
+"""Failures of tool calls: those that were never executed, and executions that were not good.
+
+A subagent is called like a tool; what fails of it has kinds of its own. Whether arguments and
+values are fit, and what a cancel hit, `tool_fates` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from faultclock.model.error_model import FailureKind
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Case
+from faultclock.oracle.failure_nodes import node_at
+from faultclock.oracle.failures import Failure, Target
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.tool_fates import arguments_of, fits, is_cancelled, value_is_fit
+from faultclock.oracle.turn_facts import Execution, ToolCall
+
+__all__ = ["execution_failures", "refused_failures"]
+
+#: Failures of a subagent, by what they are for any other tool. The rest keeps its name.
+_OF_AGENTS: Mapping[FailureKind, FailureKind] = {
+    "tool_exception": "subagent_failed",
+    "tool_failed": "subagent_failed",
+    "tool_unavailable": "subagent_failed",
+    "tool_output_malformed": "subagent_failed",
+    "tool_timeout": "subagent_timeout",
+    "tool_denied_by_policy": "subagent_denied",
+    "tool_denied_by_user": "subagent_denied",
+}
+_DENIALS = ("tool_denied_by_policy", "tool_denied_by_user", "approval_timed_out")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What was seen of a tool call.
+
+    Attributes:
+        at_ns: when it could be known; None: as soon as `event` was there.
+        event: what shows it; what comes at `at_ns` comes after it.
+    """
+
+    kind: FailureKind
+    event: TraceEvent
+    cause: str | None = None
+    at_ns: int | None = None
+    message: str = ""
+
+
+# ---------------------------------------------------------------------- never executed
+
+
+def refused_failures(case: Case) -> Iterator[Failure]:
+    """Yield the tool calls of the model that could not, or were not allowed to, be executed.
+
+    The last of as many denials in a row as the session allows is a failure of its own kind,
+    where the error model knows such a one.
+    """
+    looped = any("tool_denial_loop" in rule.when.kinds for rule in case.model.signals)
+    limit = case.session.denials_max if looped else None
+    for call in case.calls:
+        in_a_row = 0
+        for tool_call in case.tool_calls:
+            if tool_call.call != call.id:
+                continue
+            seen = _refused(case, tool_call)
+            denied = seen is not None and seen.kind in _DENIALS
+            in_a_row = in_a_row + 1 if denied else 0
+            if seen is None:
+                continue
+            if limit is not None and in_a_row == limit:
+                seen = replace(seen, kind="tool_denial_loop")
+            yield _of_call(case, tool_call, seen)
+
+
+def _refused(case: Case, tool_call: ToolCall) -> _Seen | None:
+    script = case.tool_scripts.get(tool_call.name)
+    if script is None:
+        return _Seen(kind="tool_unknown", event=tool_call.answer)
+    given = arguments_of(tool_call)
+    if given is None or not fits(script.input_schema, given):
+        return _Seen(kind="tool_input_invalid", event=tool_call.answer)
+    decided = [
+        event for event in case.trace.of_kind("policy.decided") if _is_about(case, event, tool_call)
+    ]
+    for event in decided:
+        if event.payload.get("decision") == "deny":
+            return _Seen(kind="tool_denied_by_policy", event=event)
+    executed = any(item.call == tool_call.call for item in tool_call.executions)
+    if script.policy == "deny" and executed and not decided:
+        # Who does not ask the policy engine is denied all the same.
+        return _Seen(kind="tool_denied_by_policy", event=tool_call.answer)
+    return _not_approved(case, tool_call)
+
+
+def _not_approved(case: Case, tool_call: ToolCall) -> _Seen | None:
+    asked = [prompt for prompt in case.prompts if _is_about(case, prompt.shown, tool_call)]
+    if not asked:
+        return None
+    last = asked[-1]
+    if last.said == "denied" and last.accepted is not None:
+        return _Seen(kind="tool_denied_by_user", event=last.accepted)
+    if last.said is not None or last.deadline_ns is None:
+        return None
+    over_ns = last.shown.at_ns + last.deadline_ns
+    settled = last.settled
+    if settled is not None and settled.at_ns < over_ns - SLACK_NS:
+        return None
+    if settled is None and not _lives_until(case, tool_call.call, over_ns):
+        return None
+    event = _last_before(case, over_ns) if settled is None else settled
+    return _Seen(kind="approval_timed_out", event=event, at_ns=over_ns)
+
+
+def _is_about(case: Case, event: TraceEvent, tool_call: ToolCall) -> bool:
+    """Return whether a fact is about this call, and not a later one with the same id."""
+    payload = event.payload
+    if payload.get("tool_call") != tool_call.id or payload.get("call") != tool_call.call:
+        return False
+    later = (
+        other.answer.seq
+        for other in case.tool_calls
+        if other.id == tool_call.id and other.answer.seq > tool_call.answer.seq
+    )
+    return tool_call.answer.seq < event.seq < min(later, default=len(case.trace.events) + 1)
+
+
+def _of_call(case: Case, tool_call: ToolCall, seen: _Seen) -> Failure:
+    own = [item for item in tool_call.executions if item.call == tool_call.call]
+    asked = next(
+        (
+            answer.attempt.start
+            for answer in case.answers
+            if answer.in_call.id == tool_call.call
+            and any(item.answer.seq == tool_call.answer.seq for item in answer.tool_calls)
+        ),
+        tool_call.answer,
+    )
+    failure = _failure(case, seen, tool_call.name, tool_call.id, tool_call.call, own, asked)
+    events = tuple(dict.fromkeys((tool_call.answer.seq, seen.event.seq)))
+    return replace(failure, events=events)
+
+
+# ---------------------------------------------------------------------- executed
+
+
+def execution_failures(case: Case) -> Iterator[Failure]:
+    """Yield the executions that were not good, those of nodes that are tools included."""
+    asked: dict[int, tuple[TraceEvent, Sequence[Execution]]] = {}
+    for answer in case.answers:
+        for tool_call in answer.tool_calls:
+            for execution in tool_call.executions:
+                same = [item for item in tool_call.executions if item.call == execution.call]
+                asked[execution.called.seq] = (answer.attempt.start, same)
+    for execution in case.executions:
+        seen = None if execution.call is None else _executed(case, execution)
+        if seen is None:
+            continue
+        begun, own = asked.get(execution.called.seq, (execution.called, ()))
+        own = own or [
+            item
+            for item in case.executions
+            if item.called.seq not in asked
+            and (item.call, item.tool, item.tool_call)
+            == (execution.call, execution.tool, execution.tool_call)
+        ]
+        call = str(execution.call)
+        failure = _failure(case, seen, execution.tool, execution.tool_call, call, own, begun)
+        events = tuple(dict.fromkeys((execution.called.seq, seen.event.seq)))
+        yield replace(failure, events=events)
+
+
+def _executed(case: Case, execution: Execution) -> _Seen | None:
+    end = execution.end
+    if end is not None and end.kind == "tool.stopped" and _tool_was_cancelled(case, execution):
+        return _Seen(kind="tool_cancelled", event=end)
+    over_ns = _over_ns(case, execution)
+    if end is None or end.payload.get("seen") is False or end.at_ns > over_ns + SLACK_NS:
+        # It went on for longer than it may, with any result in the end.
+        if not _lives_until(case, str(execution.call), over_ns):
+            return None
+        return _Seen(kind="tool_timeout", event=_last_before(case, over_ns), at_ns=over_ns)
+    if end.kind == "tool.stopped":
+        # What is stopped before its time is up was stopped for a reason that is no failure.
+        in_time = end.at_ns < over_ns - SLACK_NS or is_cancelled(case, execution)
+        return None if in_time else _Seen(kind="tool_timeout", event=end)
+    return _replied(case, execution, end)
+
+
+def _replied(case: Case, execution: Execution, end: TraceEvent) -> _Seen | None:
+    script = case.tool_scripts.get(execution.tool)
+    message = _message(case, execution)
+    if end.kind == "tool.raised":
+        return _Seen(kind="tool_exception", event=end, message=message)
+    if not execution.is_good:
+        code = str(end.payload.get("code"))
+        kinds: Mapping[str, FailureKind] = {
+            "ExecutionTimeout": "tool_timeout",
+            "CapabilityAbsent": "tool_unavailable",
+        }
+        return _Seen(kind=kinds.get(code, "tool_failed"), event=end, cause=code, message=message)
+    if script is not None and not value_is_fit(script, end.payload.get("value_sha256")):
+        return _Seen(kind="tool_output_malformed", event=end)
+    return _Seen(kind="tool_partial", event=end) if end.payload.get("partial") else None
+
+
+def _over_ns(case: Case, execution: Execution) -> int:
+    """Return when the time of an execution is up, by its contract or by that of its node."""
+    script = case.tool_scripts.get(execution.tool)
+    node = node_at(case, execution.called)
+    limits = [script.timeout] if script is not None else []
+    limits += [node.timeout] if node is not None else []
+    return execution.called.at_ns + min(limits, default=2**62)
+
+
+def _tool_was_cancelled(case: Case, execution: Execution) -> bool:
+    """Return whether the cancel of a tool, not that of its turn, stopped it."""
+    end = execution.end
+    return end is not None and any(
+        event.payload.get("scope") == "tool"
+        and event.payload.get("target") in (None, execution.tool, execution.tool_call)
+        and execution.called.seq < event.seq < end.seq
+        for event in case.trace.of_kind("cancel.requested")
+    )
+
+
+def _message(case: Case, execution: Execution) -> str:
+    """Return the text that the tool gave; it is in the script of the fault that it met."""
+    script = case.tool_scripts.get(execution.tool)
+    for event in case.trace.of_kind("fault.fired"):
+        if event.payload.get("execution") != execution.id or script is None:
+            continue
+        for rule in script.rules:
+            if rule.id == event.payload.get("fault"):
+                return str(getattr(rule.then.fault, "message", ""))
+    return ""
+
+
+# ---------------------------------------------------------------------- both
+
+
+def _failure(
+    case: Case,
+    seen: _Seen,
+    tool: str,
+    tool_call: str,
+    call: str,
+    own: Sequence[Execution],
+    begun: TraceEvent,
+) -> Failure:
+    script = case.tool_scripts.get(tool)
+    kind, cause = seen.kind, seen.cause
+    if script is not None and script.agent and kind in _OF_AGENTS:
+        if kind != "tool_failed" and cause is None:
+            cause = kind.removeprefix("tool_")
+        kind = _OF_AGENTS[kind]
+    node = node_at(case, begun)
+    return Failure(
+        kind=kind,
+        cause=cause,
+        call=call,
+        at_ns=seen.event.at_ns if seen.at_ns is None else seen.at_ns,
+        seq=seen.event.seq,
+        events=(),
+        target=Target(layer="tool", id=tool_call),
+        names=(tool,) if node is None else (tool, node.id),
+        acts=tuple(item.called for item in own),
+        node=node,
+        tool=tool,
+        tool_call=tool_call,
+        message=seen.message,
+    )
+
+
+def _lives_until(case: Case, call_id: str, at_ns: int) -> bool:
+    """Return whether a call was still at work at a time, so that it could know of it."""
+    call = case.call(call_id)
+    if call is None or case.trace.footer.ended_at_ns < at_ns:
+        return False
+    over = call.end or call.crashed
+    if call.stop is not None and call.stop.at_ns <= at_ns:
+        return False
+    return over is None or over.at_ns >= at_ns
+
+
+def _last_before(case: Case, at_ns: int) -> TraceEvent:
+    """Return the last fact before a time, after which everything that it caused comes."""
+    before = [event for event in case.trace.events if event.at_ns < at_ns]
+    return max(before, key=lambda event: event.seq, default=case.trace.events[0])

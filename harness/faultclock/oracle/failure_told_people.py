@@ -1,0 +1,103 @@
+"""What people see of a failure: one message, in time, with all that it must have.
+
+The two checks differ in their audience, so only that is in their own modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from faultclock.model.failure_rules import TellingRule
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Case, Outcome, Violation
+from faultclock.oracle.failure_course import end_call, final_failures, is_about
+from faultclock.oracle.failure_fields import excerpt, faults_in, worded
+from faultclock.oracle.failures import Failure
+
+__all__ = ["judge_told"]
+
+
+def judge_told(case: Case, audience: Literal["operator", "user"]) -> Outcome:
+    """Judge that an audience saw each failure that a rule is about."""
+    outcome = Outcome(reason=f"nothing failed for good that the {audience} must see")
+    rules = [rule for rule in case.model.telling if rule.audience == audience]
+    if not rules:
+        outcome.reason = f"the error model does not say what the {audience} sees of a failure"
+    elif audience not in case.trace.header.subject.declares:
+        outcome.reason = f"the subject's binding does not declare {audience!r}"
+        return outcome
+    messages = list(case.trace.of_kind(f"declared.{audience}_message"))
+    for failure in final_failures(case):
+        for rule in rules:
+            if is_about(case, rule, failure):
+                _judge(case, failure, rule, messages, outcome)
+    return outcome
+
+
+def _judge(
+    case: Case,
+    failure: Failure,
+    rule: TellingRule,
+    messages: Sequence[TraceEvent],
+    outcome: Outcome,
+) -> None:
+    call = case.call(failure.call)
+    end = None if call is None else call.end
+    told = [
+        event
+        for event in messages
+        if event.seq > failure.seq
+        and (end is None or event.seq < end.seq)
+        and event.payload.get("call") in (failure.call, None)
+    ]
+    faults = [_faults(rule, failure, event) for event in told]
+    if any(not found for found in faults):
+        outcome.looked_at(rule.requirement)
+        return
+    if end is None or (failure.kind != "cancelled" and end_call(case, failure) is None):
+        # It was kept from telling, or still may.
+        return
+    outcome.looked_at(rule.requirement)
+    nearest = min(range(len(told)), key=lambda index: len(faults[index]), default=None)
+    wanted = _wanted(rule, failure) if nearest is None else faults[nearest]
+    observed = "no message" if nearest is None else excerpt(_shown(told[nearest]))
+    outcome.violate(
+        Violation(
+            requirement=rule.requirement,
+            call=failure.call,
+            expected=f"a message to the {rule.audience} about {failure}: {', '.join(wanted)}",
+            observed=observed,
+            events=(*failure.events, *(event.seq for event in told[:3]), end.seq),
+            hint="Is it chosen by the class and code of the failure, before the call ends?",
+        )
+    )
+
+
+def _wanted(rule: TellingRule, failure: Failure) -> tuple[str, ...]:
+    text = worded(rule, failure)
+    found = ["some message"] if text is None else [f"{text!r} is in the message"]
+    found += [f"the action {action!r}" for action in rule.actions]
+    return (*found, *([] if rule.pill is None else [f"the status {rule.pill!r}"]))
+
+
+def _faults(rule: TellingRule, failure: Failure, event: TraceEvent) -> tuple[str, ...]:
+    message = str(event.payload.get("message") or "")
+    actions = event.payload.get("actions") or ()
+    text = worded(rule, failure)
+    found: list[str] = []
+    if text is None:
+        found += [] if message.strip() else ["some message"]
+    elif text not in message:
+        found.append(f"{text!r} is in the message")
+    found += [f"the action {action!r}" for action in rule.actions if action not in actions]
+    if rule.pill is not None and event.payload.get("pill") != rule.pill:
+        found.append(f"the status {rule.pill!r}")
+    return (*found, *faults_in(rule.fields, event.payload, failure, rule.retryable))
+
+
+def _shown(event: TraceEvent) -> str:
+    payload = event.payload
+    pill = f" [{payload['pill']}]" if payload.get("pill") else ""
+    actions = ", ".join(str(action) for action in payload.get("actions") or ())
+    return f"{payload.get('message')}{pill}" + (f" ({actions})" if actions else "")

@@ -1,0 +1,282 @@
+"""All checks, and the verdicts that they come to. Reading starts here.
+
+`judge` is a pure function: the same model and trace give the same findings, today and in years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Judgement, Verdict
+from faultclock.model.trace import Trace
+from faultclock.oracle import (
+    amplification,
+    answers,
+    audience,
+    backoff,
+    classification,
+    evidence,
+    extension_role,
+    handling,
+    jitter,
+    liveness,
+    ordering,
+    retries,
+    retry_bounds,
+    retry_shapes,
+    store_role,
+    swallow,
+    tool_role,
+    turn_checks,
+    wrapping,
+)
+from faultclock.oracle.check import Case, Check, Outcome, case_of
+from faultclock.oracle.foreign import cannot_judge, with_lines
+from faultclock.oracle.log_checks import LOG_CHECKS
+from faultclock.oracle.marks import call_reports, wait_marks
+from faultclock.oracle.verdicts import findings_of, placed, spoilt
+from faultclock.oracle.wall import as_lower_bound, cannot_tell
+
+__all__ = [
+    "CHECKS",
+    "CheckInfo",
+    "Judge",
+    "SeedsJudge",
+    "check_ids",
+    "check_infos",
+    "checks_of",
+    "judge",
+    "judge_seeds",
+]
+
+#: The checks that every model has. Ordering and audience checks come from the model's own rules.
+#: Findings are read from the top: what a subject does comes before what it says of itself.
+CHECKS: tuple[Check, ...] = (
+    classification.DISPOSITION,
+    *backoff.CHECKS,
+    *jitter.CHECKS,
+    *amplification.CHECKS,
+    *LOG_CHECKS,
+    *swallow.CHECKS,
+    *answers.CHECKS,
+    *retries.CHECKS,
+    *retry_bounds.CHECKS,
+    *retry_shapes.CHECKS,
+    *handling.CHECKS,
+    classification.DECLARED,
+    *wrapping.CHECKS,
+    *turn_checks.CHECKS,
+    *store_role.CHECKS,
+    *tool_role.CHECKS,
+    *extension_role.CHECKS,
+    *liveness.CHECKS,
+    *evidence.CHECKS,
+)
+
+#: First parts of the ids of checks on what is asked of a model provider, and who asks one.
+_OF_A_PROVIDER = (
+    *("amplification", "answers", "backoff", "classification", "retries", "swallow", "wrapping"),
+)
+_ASKING_ROLES = ("provider_adapter", "runtime")
+
+
+class _OverSeeds(Protocol):
+    """What is folded over runs that differ in nothing but the seed, in any number."""
+
+    def add(self, case: Case) -> None:
+        """Take one more run."""
+
+    def outcome(self, model: ErrorModel) -> Outcome:
+        """Return what all of them come to."""
+
+
+#: What is judged over runs that differ in nothing but the seed, by the id of its check.
+_OVER_SEEDS: Mapping[str, Callable[[], _OverSeeds]] = {
+    jitter.CHECKS[0].id: jitter.JitterOverSeeds,
+    **retry_shapes.OVER_SEEDS,
+}
+#: Checks that judge by every model, with any sentences: whether a run proves anything is no
+#: affair of the document, and by when it has to settle is the scenario's.
+_WITHOUT_A_SENTENCE = ("evidence.", liveness.SETTLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckInfo:
+    """A check, for lists: what it says and which requirements of a model it judges."""
+
+    id: str
+    title: str
+    says: str
+    requirements: tuple[str, ...]
+
+
+def checks_of(model: ErrorModel) -> tuple[Check, ...]:
+    """Return the checks that judge by `model`: those that its sentences name, and the others."""
+    named = {name for requirement in model.requirements for name in requirement.checks}
+    return tuple(
+        check
+        for check in (*CHECKS, *ordering.checks(model), *audience.checks(model))
+        if check.id in named or check.id.startswith(_WITHOUT_A_SENTENCE)
+    )
+
+
+def check_ids(model: ErrorModel) -> tuple[str, ...]:
+    """Return the ids of all checks that a sentence of `model` may name."""
+    checks = (*CHECKS, *LOG_CHECKS, *ordering.checks(model), *audience.checks(model))
+    return tuple(dict.fromkeys(check.id for check in checks))
+
+
+def _checks_of_logs(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    return (*checks, *(check for check in LOG_CHECKS if check not in checks))
+
+
+def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
+    """Return all checks that judge by `model`, with the requirements that name them."""
+    return tuple(
+        CheckInfo(
+            id=check.id,
+            title=check.title,
+            says=check.says,
+            requirements=tuple(
+                requirement.id
+                for requirement in model.requirements
+                if check.id in requirement.checks
+            ),
+        )
+        for check in checks_of(model)
+    )
+
+
+class Judge:
+    """Judges any number of traces by one error model, which is read once."""
+
+    def __init__(self, model: ErrorModel) -> None:
+        self.model = model
+        self._checks = checks_of(model)
+        self._checks_of_logs = _checks_of_logs(self._checks)
+
+    def judge(self, trace: Trace) -> Judgement:
+        """Return everything that the model says of `trace`; see `judge`."""
+        return _judged(
+            case_of(self.model, trace),
+            self._checks if trace.header.foreign is None else self._checks_of_logs,
+        )
+
+
+def judge(model: ErrorModel, trace: Trace) -> Judgement:
+    """Return everything that `model` says of `trace`.
+
+    There is at least one finding for each check that the model asks for: FAIL (WARN below a MUST)
+    for each violation, PASS for each requirement that was judged and holds, NOT_APPLICABLE with
+    the reason when there was nothing to judge. A check never passes without having judged
+    something.
+    """
+    return Judge(model).judge(trace)
+
+
+def _judged(case: Case, checks: tuple[Check, ...]) -> Judgement:
+    outcomes = [(check, _run(check, case)) for check in checks]
+    spoiling = "; ".join(
+        f"{check.id}: {violation.observed}"
+        for check, outcome in outcomes
+        if check.id in evidence.SPOILING
+        for violation in outcome.violations
+    )
+    findings = _findings(case, outcomes, spoiling)
+    moot = any(item.moot for _, outcome in outcomes for item in outcome.violations)
+    if moot and any(finding.verdict is Verdict.FAIL for finding in findings):
+        for _, outcome in outcomes:
+            outcome.violations = [item for item in outcome.violations if not item.moot]
+        findings = _findings(case, outcomes, spoiling)
+    return Judgement(
+        findings=tuple(findings),
+        calls=tuple(call_reports(case)),
+        waits=tuple(wait_marks(case)),
+    )
+
+
+def _findings(case: Case, outcomes: list[tuple[Check, Outcome]], spoiling: str) -> list[Finding]:
+    findings: list[Finding] = []
+    for check, outcome in outcomes:
+        of_check = findings_of(case.model, check.id, outcome)
+        of_check = tuple(as_lower_bound(finding, case.trace) for finding in of_check)
+        if spoiling and check.id not in evidence.SPOILING:
+            of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
+        findings.extend(of_check)
+    return findings
+
+
+def _run(check: Check, case: Case) -> Outcome:
+    role = case.trace.header.subject.role
+    log = case.trace.header.foreign
+    if log is not None:
+        reason = cannot_judge(check.id, case.model, log)
+        return Outcome(reason=reason) if reason else with_lines(check.run(case), case.trace)
+    if reason := cannot_tell(check.id, case.model, case.trace):
+        return Outcome(reason=reason)
+    if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
+        return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
+    return check.run(case)
+
+
+class SeedsJudge:
+    """Judges a group of runs that differ in nothing but the seed, run by run: none is kept."""
+
+    def __init__(self, model: ErrorModel) -> None:
+        self._model = model
+        named = {check.id for check in checks_of(model)}
+        self._folds = {id_: make() for id_, make in _OVER_SEEDS.items() if id_ in named}
+        self._scenario = ""
+        self._runs = 0
+        self._unsound = 0
+        self._is_virtual = True
+
+    def add(self, trace: Trace) -> None:
+        """Take one more run."""
+        self._scenario = self._scenario or trace.header.scenario.id
+        self._runs += 1
+        self._is_virtual = self._is_virtual and trace.is_virtual
+        if not self._is_virtual:
+            return
+        case = case_of(self._model, trace)
+        if _spoils(case):
+            self._unsound += 1
+            return
+        for fold in self._folds.values():
+            fold.add(case)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the verdicts on the whole group.
+
+        Traces that are not whole prove nothing and are left out; then the verdict is INCONCLUSIVE.
+        """
+        if self._runs < 2 or not self._is_virtual:
+            # What real time makes of a wait is no distribution of the subject's.
+            return ()
+        findings = tuple(
+            finding
+            for check, fold in self._folds.items()
+            for finding in findings_of(self._model, check, fold.outcome(self._model))
+        )
+        if self._unsound:
+            reason = f"{self._unsound} of {self._runs} runs prove nothing"
+            findings = tuple(spoilt(finding, reason) for finding in findings)
+        where = f"{self._scenario}, {self._runs} seeds"
+        return tuple(placed(finding, where) for finding in findings)
+
+
+def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ...]:
+    """Return the verdicts on a group of runs that differ in nothing but the seed."""
+    judge_ = SeedsJudge(model)
+    for trace in traces:
+        judge_.add(trace)
+    return judge_.findings()
+
+
+def _spoils(case: Case) -> bool:
+    return any(
+        check.run(case).violations for check in evidence.CHECKS if check.id in evidence.SPOILING
+    )

@@ -1,0 +1,158 @@
+"""Marks: calls, attempts and waits as a report draws them. Judges nothing that a check does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultclock.model.duration import format_duration
+from faultclock.model.finding import AttemptMark, CallReport, WaitMark
+from faultclock.oracle.attempts import Attempt, Call, Request
+from faultclock.oracle.chain import chain_of
+from faultclock.oracle.check import Case, also
+from faultclock.oracle.predict import Step, step_legal
+from faultclock.oracle.retries import floor_between, wait_before
+from faultclock.oracle.retry_bounds import LONG_NS
+
+__all__ = ["call_reports", "wait_marks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What was expected of a wait, as `WaitMark` has it."""
+
+    low_ns: int | None = None
+    high_ns: int | None = None
+    at_least: bool = False
+    legal: bool
+    basis: str
+
+
+def call_reports(case: Case) -> Iterator[CallReport]:
+    """Yield each call and how it came out."""
+    ended_at_ns = case.trace.footer.ended_at_ns
+    plans: dict[str, list[Step]] = {call.id: [] for call in case.calls}
+    for request, steps in case.plans:
+        plans[request.id] += steps
+    for call in case.calls:
+        yield CallReport(
+            call=call.id,
+            task=call.task,
+            started_ns=call.start.at_ns,
+            ended_ns=None if call.over is None else call.over.at_ns,
+            outcome=_outcome(call),
+            attempts=tuple(_attempt_mark(call, step, ended_at_ns) for step in plans[call.id]),
+        )
+
+
+def wait_marks(case: Case) -> Iterator[WaitMark]:
+    """Yield each wait between two attempts, with the interval that was legal."""
+    for request, steps in case.plans:
+        for step in steps:
+            mark = _wait_mark(case, request, step)
+            if mark is not None:
+                yield mark
+
+
+def _outcome(call: Call) -> str:
+    if call.left is not None and call.end is None:
+        code = call.left.payload.get("exit_code")
+        return "not watched to its end" if code is None else f"exited with code {code}"
+    if call.end is None:
+        return "never ended" if call.crashed is None else "crashed"
+    if call.returned:
+        return "returned"
+    chain = chain_of(call.end) or [{}]
+    return f"raised {str(chain[0].get('type', 'an error')).rsplit('.', 1)[-1]}"
+
+
+def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
+    attempt = step.attempt
+    known_ns = attempt.known_ns
+    if known_ns is None:
+        # The subject got no sign: at the latest it knew when it went on, or the run ended.
+        later = step.next.start if step.next is not None else call.over
+        known_ns = ended_at_ns if later is None else later.at_ns
+    words = {"ok": "ok", "open": "not ended"}
+    return AttemptMark(
+        call=call.id,
+        number=attempt.number,
+        started_ns=attempt.start.at_ns,
+        known_ns=known_ns,
+        ended=words.get(attempt.outcome, str(attempt.signal)),
+        classification=None if step.classification is None else str(step.classification),
+        events=attempt.events,
+    )
+
+
+def _wait_mark(case: Case, request: Request, step: Step) -> WaitMark | None:
+    attempt, waited_ns = step.attempt, step.waited_ns
+    if waited_ns is None or step.next is None or attempt.known_ns is None:
+        return None
+    judged = _by_schedule(step) or _by_hint(case, attempt, step.next, waited_ns) or _unbounded(step)
+    return WaitMark(
+        call=request.id,
+        retry_number=_retry_number(step),
+        from_ns=attempt.known_ns,
+        observed_ns=waited_ns,
+        low_ns=judged.low_ns,
+        high_ns=judged.high_ns,
+        at_least=judged.at_least,
+        legal=judged.legal,
+        basis=judged.basis,
+        events=(attempt.start.seq, step.next.start.seq),
+    )
+
+
+def _retry_number(step: Step) -> int:
+    if step.wait is not None:
+        return step.wait.retry_number
+    return step.failures or step.attempt.number
+
+
+def _by_schedule(step: Step) -> _Judged | None:
+    """Return the interval of a policy, where one governs the wait."""
+    wait = step.wait
+    if wait is None:
+        return None
+    return _Judged(
+        low_ns=wait.interval.low_ns,
+        high_ns=wait.interval.high_ns,
+        at_least=not wait.timing.exact,
+        legal=step_legal(step),
+        basis=wait.basis,
+    )
+
+
+def _by_hint(case: Case, attempt: Attempt, following: Attempt, waited_ns: int) -> _Judged | None:
+    """Return what the provider asked for, and the ceiling, where the model demands to keep them."""
+    since_ns = wait_before(attempt, following)
+    if since_ns is None:
+        return None
+    asked = floor_between(case, attempt, following)
+    is_endless = waited_ns >= LONG_NS and bool(also(case.model, "retries.long-wait"))
+    if asked is None and not is_endless:
+        return None
+    is_refused = asked is not None and asked.wait_ns >= LONG_NS and is_endless
+    # A hint counts from the instant at which the failure could be known.
+    low_ns = 0 if asked is None else max(0, asked.wait_ns - (since_ns - waited_ns))
+    is_early = waited_ns + case.timing.slack_ns < low_ns
+    bases = [] if asked is None else [asked.basis]
+    if is_endless:
+        bases.append(f"no wait of {format_duration(LONG_NS)} and more")
+    return _Judged(
+        low_ns=None if is_refused else low_ns,
+        high_ns=LONG_NS if is_endless and not is_refused else None,
+        at_least=not is_endless,
+        legal=not is_early and not is_endless,
+        basis="; ".join(bases),
+    )
+
+
+def _unbounded(step: Step) -> _Judged:
+    basis = {
+        "end": f"no retry: {step.classification} ends the call",
+        "exhausted": "no retry: the attempts are used up",
+        "none": "no retry: the attempt was good",
+    }.get(step.act, "the document does not say")
+    return _Judged(legal=step_legal(step), basis=basis)

@@ -1,0 +1,284 @@
+"""The shape of many waits: whether they grow, a crowd spreads, and layers multiply.
+
+One wait shows none of this. Growth and layers are judged over seeds: random jitter can make one run
+look like anything, and not every one of several.
+
+Growth. Only waits for which no answer gave a hint, at least three of them in a request. The mean
+of the last one over all seeds lies above that of the first by a fifth. A schedule that grows at
+all exceeds that; constant waits with any jitter do not, in the mean of four seeds or more.
+
+Layers. A client that numbers its attempts in a header shows a layer above it when the numbers
+begin anew within one call. Else the waits do: they grow, fall back to where they began, and grow
+again, in the same steps in every seed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from faultclock.model.duration import MILLISECOND_NS, format_duration
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.attempts import Attempt
+from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.retries import requests_of, retried_as_it_was, wait_before
+from faultclock.oracle.retry_hints import hints_of
+
+__all__ = ["CHECKS", "OVER_SEEDS"]
+
+#: Seeds from which on a shape is judged.
+SEEDS_MIN = 4
+#: Waits of a request from which on they are expected to grow.
+_WAITS_MIN = 3
+_GROWTH_PERCENT = 120
+#: Calls that fail at one instant from which on they are a crowd.
+_CROWD_MIN = 8
+#: Attempts that begin within this of each other arrive together.
+_TOGETHER_NS = 10 * MILLISECOND_NS
+#: Headers in which clients number their attempts.
+_COUNTERS = ("x-stainless-retry-count",)
+
+
+def _long_waits(case: Case) -> tuple[int, ...]:
+    """Return the first long enough series of waits whose failures all came without a hint."""
+    for request in requests_of(case):
+        pairs = list(pairwise(request.attempts))
+        if any(hints_of(attempt) or not attempt.failed for attempt, _ in pairs):
+            continue
+        if not all(retried_as_it_was(attempt, following) for attempt, following in pairs):
+            continue
+        waits = [wait_before(attempt, following) for attempt, following in pairs]
+        known = tuple(wait for wait in waits if wait is not None)
+        if len(known) >= _WAITS_MIN and len(known) == len(pairs):
+            return known
+    return ()
+
+
+class _OverSeeds:
+    """One long series of waits of each run, of runs that differ in nothing but the seed."""
+
+    NAME = ""
+
+    def __init__(self) -> None:
+        self.series = 0
+
+    def add(self, case: Case) -> None:
+        """Take one more run."""
+        if waits := _long_waits(case):
+            self.take(waits)
+            self.series += 1
+
+    def outcome(self, model: ErrorModel) -> Outcome:
+        """Return what they come to; nothing is judged where seeds are too few."""
+        reason = f"no request waited {_WAITS_MIN} times, in {SEEDS_MIN} seeds or more"
+        outcome = Outcome(reason=reason)
+        if self.series >= SEEDS_MIN:
+            requirements = also(model, self.NAME)
+            outcome.looked_at(*requirements)
+            if (violation := self.violation(next(iter(requirements), None))) is not None:
+                outcome.violate(violation)
+        return outcome
+
+    def take(self, waits: tuple[int, ...]) -> None:
+        """Take the waits of one run, in nanoseconds."""
+        raise NotImplementedError
+
+    def violation(self, requirement: str | None) -> Violation | None:
+        """Return what is wrong with all of them."""
+        raise NotImplementedError
+
+
+class _Growth(_OverSeeds):
+    """Whether waits grow after the first one."""
+
+    NAME = "retries.grow"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sums_ns: list[int] = []
+
+    def take(self, waits: tuple[int, ...]) -> None:
+        """Add them to those of the other runs, as far as all have them."""
+        sums_ns = self._sums_ns or [0] * len(waits)
+        self._sums_ns = [had + wait for had, wait in zip(sums_ns, waits, strict=False)]
+
+    def violation(self, requirement: str | None) -> Violation | None:
+        """Return that the longest of the later waits is hardly longer than the first."""
+        first_ns, *later_ns = (total // self.series for total in self._sums_ns)
+        last_ns = max(later_ns)
+        if last_ns * 100 >= first_ns * _GROWTH_PERCENT:
+            return None
+        return Violation(
+            requirement=requirement,
+            expected="waits that grow from one attempt to the next",
+            observed=f"the first of {len(self._sums_ns)} waits was {format_duration(first_ns)} in"
+            f" the mean of {self.series} seeds, the longest later one {format_duration(last_ns)}",
+            hint="Multiply the wait with each attempt, up to a ceiling.",
+        )
+
+
+class _Layers(_OverSeeds):
+    """Whether the waits begin anew in the same places in every seed."""
+
+    NAME = "retries.layers"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._attempts = 0
+        self._sizes: list[int] = []
+
+    def take(self, waits: tuple[int, ...]) -> None:
+        """Keep the sizes of rounds that all runs so far may come in."""
+        count = len(waits) + 1
+        if not self.series:
+            self._attempts = count
+            self._sizes = [size for size in range(2, count // 2 + 1) if count % size == 0]
+        fits = count == self._attempts
+        self._sizes = [size for size in self._sizes if fits and _restarts(waits, size)]
+
+    def violation(self, requirement: str | None) -> Violation | None:
+        """Return that all of them come in rounds."""
+        if not self._sizes:
+            return None
+        count, inner = self._attempts, self._sizes[0]
+        return Violation(
+            requirement=requirement,
+            expected="one layer retries, so that its number of attempts is the number of requests",
+            observed=f"{count} attempts: {count // inner} rounds of {inner}, whose waits begin"
+            " anew each time",
+            hint="Switch the retries of the lower layer off (often `max_retries=0`).",
+        )
+
+
+def _restarts(values: tuple[int, ...], size: int) -> bool:
+    """Return whether the waits come in rounds of `size` attempts: small ones, then a larger one."""
+    between = values[size - 1 :: size]
+    rounds = [values[start : start + size - 1] for start in range(0, len(values), size)]
+    if len(rounds) < 2 or (size == 2 and len(rounds) < 3):
+        return False
+    steps = range(size - 1)
+    if not all(_alike(rounds[0][step], inner[step]) for inner in rounds for step in steps):
+        return False
+    return all(wait * 2 >= 3 * max(inner) for wait, inner in zip(between, rounds, strict=False))
+
+
+def _alike(one_ns: int, other_ns: int) -> bool:
+    """Return whether two waits may be draws of one that has the usual jitter."""
+    low_ns, high_ns = sorted((one_ns, other_ns))
+    return low_ns > 0 and high_ns <= 2 * low_ns
+
+
+def _counted_anew(case: Case) -> Outcome:
+    requirements = also(case.model, "retries.layers")
+    outcome = Outcome(reason="no client numbered its attempts, and one run shows no other sign")
+    for request in requests_of(case):
+        counts = [_count_of(attempt) for attempt in request.attempts]
+        if len(counts) < 2 or None in counts:
+            continue
+        outcome.looked_at(*requirements)
+        anew = [
+            attempt
+            for before, count, attempt in zip(
+                counts, counts[1:], request.attempts[1:], strict=False
+            )
+            if before and count == 0
+        ]
+        if anew:
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    call=request.id,
+                    expected="one layer retries, so that its number of attempts is the number of"
+                    " requests",
+                    observed=f"{len(counts)} attempts, and the client began to count anew"
+                    f" {len(anew)} times",
+                    events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
+                    hint="Switch the retries of the lower layer off (often `max_retries=0`).",
+                )
+            )
+    return outcome
+
+
+def _count_of(attempt: Attempt) -> int | None:
+    headers = {} if attempt.asked is None else attempt.asked.payload.get("headers") or {}
+    text = next((headers[name] for name in _COUNTERS if name in headers), "")
+    return int(text) if str(text).isascii() and str(text).isdigit() else None
+
+
+def _spread(case: Case) -> Outcome:
+    requirements = also(case.model, "retries.spread")
+    outcome = Outcome(
+        reason=f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to"
+    )
+    crowds: dict[int, list[tuple[Attempt, Attempt]]] = {}
+    for request in requests_of(case):
+        if len(request.attempts) < 2:
+            continue
+        first, second = request.attempts[:2]
+        if not retried_as_it_was(first, second):
+            continue
+        if first.failed and first.known_ns is not None and not _keeps_to_a_hint(first, second):
+            crowds.setdefault(first.known_ns, []).append((first, second))
+    for pairs in crowds.values():
+        if len(pairs) < _CROWD_MIN:
+            continue
+        outcome.looked_at(*requirements)
+        together = _largest_group([second.start.at_ns for _, second in pairs])
+        if together * 2 > len(pairs):
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    expected=f"{len(pairs)} clients that fail together retry at different times",
+                    observed=f"{together} of {len(pairs)} clients that failed together retried"
+                    f" within {format_duration(_TOGETHER_NS)}",
+                    events=tuple(sorted(second.start.seq for _, second in pairs))[:10],
+                    hint="Add random jitter to each wait, from a generator that is not seeded"
+                    " alike.",
+                )
+            )
+    return outcome
+
+
+def _keeps_to_a_hint(first: Attempt, second: Attempt) -> bool:
+    """Return whether an answer named the time: then clients come together as they were asked."""
+    waited_ns = wait_before(first, second)
+    asked_ns = [hint.wait_ns for hint in hints_of(first)]
+    return waited_ns is not None and bool(asked_ns) and waited_ns >= min(asked_ns)
+
+
+def _largest_group(instants_ns: list[int]) -> int:
+    """Return how many of the instants lie within one window, at most."""
+    ordered = sorted(instants_ns)
+    return max(
+        sum(1 for later in ordered[index:] if later - begin <= _TOGETHER_NS)
+        for index, begin in enumerate(ordered)
+    )
+
+
+def _over_seeds_only(case: Case) -> Outcome:
+    del case
+    return Outcome(reason="it is judged over several seeds")
+
+
+CHECKS = (
+    Check(
+        id="retries.spread",
+        title="Clients spread their retries",
+        says="Clients that fail at the same time do not retry at the same time.",
+        run=_spread,
+    ),
+    Check(
+        id="retries.layers",
+        title="Layers of retries do not multiply",
+        says="Only one layer retries: the attempts do not come in rounds that start again.",
+        run=_counted_anew,
+    ),
+    Check(
+        id="retries.grow",
+        title="Waits grow",
+        says="Over several seeds, later waits are longer than the first.",
+        run=_over_seeds_only,
+    ),
+)
+
+#: What is judged over runs that differ in nothing but the seed, by the id of its check.
+OVER_SEEDS = {kind.NAME: kind for kind in (_Growth, _Layers)}

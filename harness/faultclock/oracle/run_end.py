@@ -1,0 +1,76 @@
+"""How a turn ended: in which state, and with which class and code. Judges nothing.
+
+A runtime says it with a RunResult, or raises an error. An error is a failed run, or a cancelled
+one where its class and code are those that the model has for a cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from faultclock.model.failure_rules import RunState
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import origin, typed
+from faultclock.oracle.check import Case
+
+__all__ = ["RunEnd", "end_of", "told_pairs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """The end of a turn.
+
+    Attributes:
+        pair: `Class/Code` that it carries; None for none.
+    """
+
+    event: TraceEvent
+    state: RunState
+    pair: str | None
+
+    def __str__(self) -> str:
+        carried = "" if self.pair is None else f" with {self.pair}"
+        return f"it ended {self.state}{carried}"
+
+
+def end_of(case: Case, call: Call) -> RunEnd | None:
+    """Return how `call` ended; None when it did not."""
+    event = call.end
+    if event is None:
+        return None
+    if event.kind == "call.raised":
+        named = typed(origin(event.payload.get("chain") or []))
+        pair = None if named is None else "/".join(named)
+        cancelled = pair is not None and pair in _of_cancels(case)
+        return RunEnd(event=event, state="cancelled" if cancelled else "failed", pair=pair)
+    result = event.payload.get("result")
+    if not isinstance(result, Mapping):
+        return RunEnd(event=event, state="completed", pair=None)
+    states: tuple[RunState, ...] = get_args(RunState)
+    state = next((item for item in states if item == result.get("state")), states[2])
+    class_name, code = result.get("class"), result.get("code")
+    pair = None if class_name is None or code is None else f"{class_name}/{code}"
+    return RunEnd(event=event, state=state, pair=pair)
+
+
+def told_pairs(case: Case, call: Call) -> frozenset[str]:
+    """Return each `Class/Code` that the subject named in `call`: at its end, or for the audit."""
+    end = end_of(case, call)
+    told = {end.pair} if end is not None and end.pair is not None else set()
+    for event in case.trace.of_kind("declared.audit"):
+        record = event.payload.get("record")
+        if event.payload.get("call") == call.id and isinstance(record, Mapping):
+            told.add(f"{record.get('class')}/{record.get('code')}")
+    return frozenset(told)
+
+
+def _of_cancels(case: Case) -> frozenset[str]:
+    rules = case.model.cancellation
+    pairs = set() if rules is None else {rules.session, rules.turn, rules.stage, rules.tool}
+    for rule in case.model.signals:
+        if "cancelled" in rule.when.kinds and rule.error_class is not None:
+            pairs.add(f"{rule.error_class}/{rule.code}")
+    return frozenset(pair for pair in pairs if pair is not None)

@@ -1,0 +1,18 @@
+"""Turns in which no provider was asked: whether something else can have kept them from it."""
+
+from __future__ import annotations
+
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.check import Case
+
+__all__ = ["failed_before_asking"]
+
+_REPLIES = ("store.answered", "hook.replied", "telemetry.answered", "queue.answered")
+
+
+def failed_before_asking(case: Case, call: Call) -> bool:
+    """Return whether something beside the providers failed in `call`."""
+    return any(
+        event.payload.get("call") == call.id and not event.payload.get("ok")
+        for event in case.trace.of_kind(*_REPLIES)
+    )

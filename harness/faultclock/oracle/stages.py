@@ -1,0 +1,199 @@
+"""Stages: the retries of the workflow, which stand on top of those of the transport.
+
+A stage is tried again when its state machine says `retry`, as often and after such waits as the
+stage's own policy gives; after its last attempt the state machine says where to go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Literal
+
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.port_facts import StageVisit
+from faultclock.oracle.redo import (
+    Series,
+    Try,
+    judge_attempts,
+    judge_disposition,
+    judge_waits,
+    policy_of,
+)
+
+__all__ = ["CHECKS", "series_of_stages"]
+
+
+def series_of_stages(case: Case, requirements: tuple[str, ...]) -> Iterator[Series]:
+    """Yield the attempts of each visit of a stage."""
+    scripts = {stage.id: stage for stage in case.session.stages}
+    for visit in case.stage_visits:
+        script = scripts.get(visit.stage)
+        retry = None if script is None else script.retry
+        yield Series(
+            what=f"the stage {visit.stage}",
+            call=visit.call,
+            tries=tuple(
+                Try(
+                    begun=item.begun,
+                    ended=item.decided,
+                    outcome=_outcome(item.decision),
+                    failure=f"the state machine said {item.decision}",
+                    retryable=item.decision == "retry",
+                )
+                for item in visit.tries
+            ),
+            policy=None
+            if retry is None
+            else policy_of(
+                visit.stage,
+                attempts_max=retry.attempts_max,
+                backoff=retry.backoff,
+                jitter=retry.jitter,
+            ),
+            source="the stage, which has no retry" if retry is None else "the stage's policy",
+            given_up=visit.left,
+            slack_ns=case.timing.slack_ns,
+            requirements=requirements,
+            busy=case.store_times(visit.call),
+        )
+
+
+def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
+    if decision is None:
+        return "open"
+    return "failed" if decision in ("retry", "fail") else "good"
+
+
+def _redo(name: str, title: str, says: str, *judges: Callable[[Series, Outcome], None]) -> Check:
+    def run(case: Case) -> Outcome:
+        outcome = Outcome(reason="no stage came to a decision that this is about")
+        for series in series_of_stages(case, also(case.model, f"stages.{name}")):
+            for judge in judges:
+                judge(series, outcome)
+        return outcome
+
+    return Check(id=f"stages.{name}", title=title, says=says, run=run)
+
+
+def _attempts(case: Case) -> Outcome:
+    outcome = Outcome(reason="no stage came to a decision that this is about")
+    requirements = also(case.model, "stages.attempts")
+    for series in series_of_stages(case, requirements):
+        judge_disposition(series, outcome)
+        judge_attempts(series, outcome)
+    for visit in case.stage_visits:
+        call = case.call(visit.call)
+        for before, after in pairwise(visit.tries):
+            _judge_pause(call, visit, before.decided, after.begun.seq, requirements, outcome)
+        until = len(case.trace.events) if visit.left is None else visit.left.seq
+        _judge_pause(call, visit, visit.tries[-1].decided, until, requirements, outcome)
+    return outcome
+
+
+def _judge_pause(
+    call: Call | None,
+    visit: StageVisit,
+    decided: TraceEvent | None,
+    until: int,
+    requirements: tuple[str, ...],
+    outcome: Outcome,
+) -> None:
+    """Judge that nothing is asked between the judgement of an attempt and the next gate."""
+    began = [] if call is None or decided is None else [item.start for item in call.attempts]
+    early = [event for event in began if decided is not None and decided.seq < event.seq < until]
+    if decided is None or not early:
+        return
+    outcome.violate(
+        Violation(
+            requirement=next(iter(requirements), None),
+            call=visit.call,
+            expected=f"a further attempt of {visit.stage} begins anew, at its gate",
+            observed="the model was asked again without it",
+            events=(decided.seq, early[0].seq),
+            hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
+        ),
+        *requirements,
+    )
+
+
+def _next(case: Case) -> Outcome:
+    requirements = also(case.model, "stages.next")
+    outcome = Outcome(reason="no stage was left")
+    for visit in case.stage_visits:
+        call = case.call(visit.call)
+        if call is None or call.end is None or call.stop is not None:
+            continue
+        if visit.tries[-1].decided is None and not call.returned:
+            continue
+        outcome.looked_at(*requirements)
+        fault = _not_followed(case, visit)
+        if fault is None:
+            continue
+        left = () if visit.left is None else (visit.left.seq,)
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=visit.call,
+                expected=fault[0],
+                observed=fault[1],
+                events=(*left, *fault[2], call.end.seq),
+                hint="After the last attempt the state machine owns the next move.",
+            )
+        )
+    return outcome
+
+
+def _not_followed(case: Case, visit: StageVisit) -> tuple[str, str, tuple[int, ...]] | None:
+    """Return what was expected and observed, and further events; None where all is well."""
+    call = case.call(visit.call)
+    decided = visit.tries[-1].decided
+    if decided is None:
+        # A turn that came to its end has had every attempt judged.
+        begun = (visit.tries[-1].begun.seq,)
+        return f"the state machine judges the attempt of {visit.stage}", "it was not asked", begun
+    if visit.left is None:
+        events = (decided.seq,)
+        asked = f"the state machine is asked where to go after {visit.stage}"
+        return asked, "it was not asked", events
+    said = str(visit.left.payload.get("answer"))
+    follows = visit.follows
+    entered = None
+    if follows is not None and follows.payload.get("phase") == "check_gate":
+        entered = str(follows.payload.get("stage"))
+    shown = () if follows is None else (follows.seq,)
+    kind, _, stage = said.partition(" ")
+    if kind == "stage":
+        if entered != stage:
+            return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
+        return None
+    if entered is not None:
+        return f"no stage after {said!r}", f"the stage {entered} came next", shown
+    failed = kind in ("abort-workflow", "retry-later")
+    if failed and call is not None and call.returned:
+        return f"the turn ends with an error after {said!r}", "it returned", ()
+    return None
+
+
+CHECKS = (
+    Check(
+        id="stages.attempts",
+        title="Stages: number of attempts",
+        says="A stage is retried when its state machine says so, as often as its policy allows.",
+        run=_attempts,
+    ),
+    _redo(
+        "wait",
+        "Stages: waits between attempts",
+        "Each wait before a further attempt of a stage lies within the stage's interval.",
+        judge_waits,
+    ),
+    Check(
+        id="stages.next",
+        title="Stages: the next stage",
+        says="After the last attempt of a stage, the run goes where the state machine says.",
+        run=_next,
+    ),
+)

@@ -1,0 +1,79 @@
+"""Stops: what ends the work of a call from outside, so that nothing more was due of it.
+
+A crash kills the process. A cancel of the session, the turn or the stage ends the turn, and so
+does a person who closes a dialog; the turn's own limit of time ends it, too. A cancel of one tool
+stops that tool alone, and a cancel of calls of an adapter stops those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.oracle.facts import Facts
+
+__all__ = ["first_stops", "is_stop", "killed_by", "stopped_ns"]
+
+
+def is_stop(event: TraceEvent) -> bool:
+    """Return whether `event` ends the turn that runs, as a crash, a cancel or a dismissal."""
+    payload = event.payload
+    if event.kind == "cancel.requested":
+        return payload.get("scope") != "tool"
+    if event.kind == "interaction.answered":
+        return payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
+    return event.kind == "process.crashed"
+
+
+def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
+    """Return whether the process of `life` was killed by `at_ns`: then nothing is due of it."""
+    return any(
+        event.payload.get("life", 1) == life and event.at_ns <= at_ns
+        for event in trace.of_kind("process.crashed")
+    )
+
+
+def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:
+    """Return the first stop of each call that was stopped before its end."""
+    stops = [event for event in trace.events if is_stop(event)]
+    found: dict[str, TraceEvent] = {}
+    for id_, start in facts.started.items():
+        end = facts.ended.get(id_)
+        own = [stop for stop in stops if _hits(stop, id_, start, end)]
+        own += _limit(trace, start, end)
+        if own:
+            found[id_] = min(own, key=lambda event: event.seq)
+    return found
+
+
+def _hits(stop: TraceEvent, call: str, start: TraceEvent, end: TraceEvent | None) -> bool:
+    if stop.seq < start.seq or (end is not None and stop.seq > end.seq):
+        return False
+    if stop.payload.get("scope") == "call":
+        return call in stop.payload.get("calls", ())
+    # A dialog belongs to one call; a crash and any other cancel are for all that runs.
+    return stop.kind != "interaction.answered" or str(stop.payload.get("call")) == call
+
+
+def stopped_ns(trace: Trace, start: TraceEvent, stop: TraceEvent) -> int:
+    """Return when the work of a call was stopped.
+
+    Where its time was used up that is not when it ended: it may have had to say so first.
+    """
+    limit_ns = _limit_ns(trace, start)
+    return stop.at_ns if limit_ns is None else min(stop.at_ns, limit_ns)
+
+
+def _limit(trace: Trace, start: TraceEvent, end: TraceEvent | None) -> Iterator[TraceEvent]:
+    """Yield the end of a call that had used up the time that a turn may take."""
+    limit_ns = _limit_ns(trace, start)
+    if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
+        yield end
+
+
+def _limit_ns(trace: Trace, start: TraceEvent) -> int | None:
+    """Return the virtual time at which a call has used up what a turn may take; None for none."""
+    session = trace.header.scenario.session
+    limit_ns = None if session is None else session.budgets.wall_time
+    turn = start.payload.get("do", "call") in ("call", "turn")
+    return start.at_ns + limit_ns if limit_ns is not None and turn else None

@@ -1,0 +1,168 @@
+"""The session store: what it could not do is tried again by the model's policy, then reported.
+
+An operation is tried again when the same one (what is read or written, for the same owner) is
+asked for after it failed, within the same call. Several entries may be on their way to the journal
+at once: there the digest of what is written separates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from faultclock.model.trace import TraceEvent
+from faultclock.model.turn_rules import split
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.port_facts import StoreOperation
+from faultclock.oracle.redo import (
+    Series,
+    Try,
+    judge_attempts,
+    judge_disposition,
+    judge_waits,
+)
+
+__all__ = ["CHECKS", "store_series"]
+
+
+def store_series(case: Case, requirements: tuple[str, ...] = ()) -> Iterator[Series]:
+    """Yield the operations that failed, each with its further tries."""
+    for chain in _chains(case.store_operations):
+        first = chain[0]
+        if first.answered is None or first.ok:
+            continue
+        call = case.call(first.call)
+        policy = case.model.policy_for(*split(first.pair or "/"))
+        own = requirements
+        if policy is not None and policy.requirements is not None and not requirements:
+            own = (policy.requirements.wait,)
+        last = chain[-1]
+        yield Series(
+            what=_words(first),
+            call=first.call,
+            tries=tuple(_try(case, item) for item in chain),
+            policy=policy,
+            source="the error model" if policy is not None else "the error model, which has none",
+            given_up=None if call is None else _given_up(call, last),
+            slack_ns=case.timing.slack_ns,
+            requirements=own,
+        )
+
+
+def _words(operation: StoreOperation) -> str:
+    owner = "" if operation.owner is None else f" of {operation.owner}"
+    return f"the store's {operation.name.replace('_', ' ')}{owner} ({operation.id})"
+
+
+def _chains(operations: tuple[StoreOperation, ...]) -> list[list[StoreOperation]]:
+    chains: list[list[StoreOperation]] = []
+    # By what is asked for, the latest chain whose last operation has failed.
+    open_: dict[tuple[object, ...], list[StoreOperation]] = {}
+    for operation in operations:
+        key: tuple[object, ...] = (
+            operation.life,
+            operation.call,
+            operation.name,
+            operation.owner,
+            operation.revision if operation.name == "append" else None,
+        )
+        chain = open_.get(key)
+        last = chain[-1].answered if chain else None
+        if chain and last is not None and not chain[-1].ok and last.seq < operation.asked.seq:
+            chain.append(operation)
+            continue
+        open_[key] = [operation]
+        chains.append(open_[key])
+    return chains
+
+
+def _try(case: Case, operation: StoreOperation) -> Try:
+    answered = operation.answered
+    if answered is None:
+        return Try(begun=operation.asked, ended=None, outcome="open")
+    if operation.ok:
+        return Try(begun=operation.asked, ended=answered, outcome="good")
+    pair = operation.pair or "a failure"
+    return Try(
+        begun=operation.asked,
+        ended=answered,
+        outcome="failed",
+        failure=pair,
+        retryable=case.model.policy_for(*split(pair)) is not None,
+    )
+
+
+def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
+    """Return the end of the call, unless something from outside kept it from trying on."""
+    end = call.end
+    if end is None or last.answered is None or end.seq < last.answered.seq:
+        return None
+    if call.stop is not None and call.stop.seq <= end.seq:
+        return None
+    return end
+
+
+def _redo(name: str, judge: Callable[[Series, Outcome], None], title: str, says: str) -> Check:
+    def run(case: Case) -> Outcome:
+        outcome = Outcome(reason="the session store never failed")
+        for series in store_series(case, also(case.model, f"store.{name}")):
+            judge(series, outcome)
+        if name == "disposition":
+            _judge_errors(case, outcome)
+        return outcome
+
+    return Check(id=f"store.{name}", title=title, says=says, run=run)
+
+
+def _judge_errors(case: Case, outcome: Outcome) -> None:
+    """Judge that a call whose last try at the store failed ends with that error."""
+    requirements = also(case.model, "store.disposition")
+    for series in store_series(case, requirements):
+        last, call = series.tries[-1], case.call(series.call)
+        if last.outcome != "failed" or call is None or series.given_up is None or not call.end:
+            continue
+        if not last.retryable or len(series.tries) < series.attempts_max:
+            # What cannot be read is judged where sessions resume; giving up too soon, above.
+            continue
+        outcome.looked_at(*requirements)
+        named = typed(origin(chain_of(call.end)))
+        if call.raised and named == split(last.failure):
+            continue
+        if call.raised:
+            observed = f"it ended with {'/'.join(named) if named else 'an untyped error'}"
+        else:
+            observed = "it returned as if nothing had failed"
+        outcome.violate(
+            Violation(
+                requirement=next(iter(requirements), None),
+                call=call.id,
+                expected=f"the call ends with {last.failure}: {series.what} failed for good",
+                observed=observed,
+                events=(*last.events, call.end.seq),
+                hint="Raise the error: the caller must learn that nothing was stored.",
+            ),
+            *requirements,
+        )
+
+
+CHECKS = (
+    _redo(
+        "disposition",
+        judge_disposition,
+        "The store: tried again, then an error",
+        "An operation of an unavailable store is tried again, and then ends with a typed error.",
+    ),
+    _redo(
+        "attempts",
+        judge_attempts,
+        "The store: number of tries",
+        "An operation of the store is tried as often as its policy gives.",
+    ),
+    _redo(
+        "wait",
+        judge_waits,
+        "The store: waits between tries",
+        "Each wait before a further try at the store lies within the policy's interval.",
+    ),
+)

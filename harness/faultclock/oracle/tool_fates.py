@@ -1,0 +1,194 @@
+"""What became of each tool call of the model, and the result that the model has to get.
+
+An argument or a value is fit when it satisfies the JSON Schema in the tool's contract, judged by
+the library `jsonschema`; a schema that is none accepts anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from faultclock.model.tool_script import ToolScript
+from faultclock.oracle.check import Case
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.turn_facts import Execution, ToolCall
+
+__all__ = ["Fate", "arguments_of", "digest", "fate_of", "fits", "is_cancelled", "value_is_fit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a tool call.
+
+    Attributes:
+        kind: `good` and `partial` have a value; `malformed` has one that is not fit; `failed`
+            reported a class and code; `raised` broke its contract; `timed_out` and `cancelled`
+            were stopped; `unknown` names no tool; `unfit` has arguments that are not fit; `denied`
+            was not approved, and `unanswered` likewise because no answer came in time; `open` for
+            anything else.
+        pair: `Class/Code` that the model has to get; None where any is right.
+        execution: the last one, if there was any.
+    """
+
+    kind: Literal[
+        "good",
+        "partial",
+        "malformed",
+        "failed",
+        "raised",
+        "timed_out",
+        "cancelled",
+        "unknown",
+        "unfit",
+        "denied",
+        "unanswered",
+        "open",
+    ]
+    pair: str | None = None
+    execution: Execution | None = None
+
+
+def fate_of(case: Case, call: ToolCall) -> Fate:
+    """Return what became of `call`, in the life in which the model asked for it."""
+    rules = case.model.tool_calls
+    script = case.tool_scripts.get(call.name)
+    own = [item for item in call.executions if item.life == call.life]
+    if own:
+        return _executed(case, own[-1])
+    if script is None or (script.lives and call.life not in script.lives):
+        return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
+    given = arguments_of(call)
+    if given is None:
+        # Whose fault it is that they are no JSON object, the documents do not agree on.
+        return Fate(kind="unfit")
+    if not fits(script.input_schema, given):
+        return Fate(kind="unfit", pair=None if rules is None else rules.input_invalid)
+    if script.gated:
+        return _not_approved(case, call)
+    return Fate(kind="open")
+
+
+def _executed(case: Case, execution: Execution) -> Fate:
+    rules, end = case.model.tool_calls, execution.end
+    script = case.tool_scripts.get(execution.tool)
+    if end is None:
+        return Fate(kind="open", execution=execution)
+    if end.kind == "tool.stopped":
+        if is_cancelled(case, execution):
+            pair = None if rules is None else rules.cancelled
+            return Fate(kind="cancelled", pair=pair, execution=execution)
+        return _timed_out(case, execution)
+    late = script is not None and end.at_ns > execution.called.at_ns + script.timeout + SLACK_NS
+    if end.payload.get("seen") is False or late:
+        # It ended after the runtime had turned away from it, or should have.
+        return Fate(kind="open", execution=execution)
+    if end.kind == "tool.raised":
+        return Fate(kind="raised", execution=execution)
+    if not execution.is_good:
+        return Fate(kind="failed", pair=execution.pair, execution=execution)
+    if script is not None and not value_is_fit(script, end.payload.get("value_sha256")):
+        pair = None if rules is None else rules.output_malformed
+        return Fate(kind="malformed", pair=pair, execution=execution)
+    return Fate(kind="partial" if end.payload.get("partial") else "good", execution=execution)
+
+
+def _timed_out(case: Case, execution: Execution) -> Fate:
+    rules = case.model.tool_calls
+    pair = None if rules is None else rules.timed_out
+    return Fate(kind="timed_out", pair=pair, execution=execution)
+
+
+def _not_approved(case: Case, call: ToolCall) -> Fate:
+    denied = None if case.model.tool_calls is None else case.model.tool_calls.denied
+    asked = [item for item in case.prompts if item.tool_call == call.id and item.life == call.life]
+    if not asked:
+        # A rule decided: the allowlist, or the state machine.
+        return Fate(kind="denied", pair=denied)
+    last = asked[-1]
+    if last.said == "denied":
+        return Fate(kind="denied", pair=denied)
+    if last.said is None and last.deadline_ns is not None:
+        over_ns = last.shown.at_ns + last.deadline_ns - SLACK_NS
+        if last.settled is None or last.settled.at_ns >= over_ns:
+            return Fate(kind="unanswered", pair=denied)
+    return Fate(kind="open")
+
+
+def is_cancelled(case: Case, execution: Execution) -> bool:
+    """Return whether a cancel, or another stop from outside, hit the execution while it ran."""
+    end_seq = len(case.trace.events) if execution.end is None else execution.end.seq
+    call = case.call(execution.call)
+    if call is not None:
+        stop, limit_ns = call.stop, case.limit_ns(call)
+        if stop is not None and execution.called.seq < stop.seq <= end_seq:
+            return True
+        end = execution.end
+        if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
+            return True
+    for event in case.trace.of_kind("cancel.requested"):
+        if not execution.called.seq < event.seq < end_seq:
+            continue
+        aimed = event.payload.get("target") in (None, execution.tool, execution.tool_call)
+        # What stops at the instant of a cancel stops because of it, whomever it was for.
+        at_once = execution.end is not None and execution.end.at_ns == event.at_ns
+        if aimed or at_once:
+            return True
+    return False
+
+
+def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
+    """Return the arguments that the model gave, None when they are no JSON object."""
+    try:
+        loaded = json.loads(call.arguments)
+    except ValueError:
+        return None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def fits(schema: Mapping[str, Any], value: Any) -> bool:
+    """Return whether `value` satisfies a JSON Schema; one that is none accepts anything."""
+    if not schema:
+        return True
+    # Loaded late: it takes a while, and most runs have no tool at all.
+    from jsonschema import Draft202012Validator, SchemaError
+    from jsonschema.validators import validator_for
+
+    plain = dict(schema)
+    kind = validator_for(plain, default=Draft202012Validator)
+    try:
+        kind.check_schema(plain)
+    except SchemaError:
+        return True
+    return bool(kind(plain).is_valid(value))
+
+
+def value_is_fit(script: ToolScript, value_sha256: object) -> bool:
+    """Return whether the value with this digest satisfies the tool's output schema.
+
+    The values that a tool can return are in its script; one that is not there is let pass.
+    """
+    if not script.output_schema:
+        return True
+    value = next((item for item in _values(script) if digest(item) == value_sha256), _UNKNOWN)
+    return value is _UNKNOWN or fits(script.output_schema, value)
+
+
+def _values(script: ToolScript) -> Iterator[Any]:
+    yield script.value
+    for rule in script.rules:
+        fault = rule.then.fault
+        if fault.kind in ("partial", "output_malformed"):
+            yield fault.value
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 (hex) of a JSON value, as traces have it: keys sorted, no spaces."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_UNKNOWN = object()

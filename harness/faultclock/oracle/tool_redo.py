@@ -1,0 +1,286 @@
+"""Tools: executions that failed are tried again as the tool's contract says, in time, side by side.
+
+The core of a runtime imposes no policy of its own on tools: without one in the contract a failed
+execution is not tried again, and a code that the contract does not name is terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from faultclock.model.duration import format_duration
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.port_facts import Prompt
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.redo import (
+    Series,
+    Try,
+    judge_attempts,
+    judge_disposition,
+    judge_waits,
+    policy_of,
+)
+from faultclock.oracle.tool_fates import is_cancelled, value_is_fit
+from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
+
+__all__ = ["CHECKS", "series_of_tools"]
+
+
+def series_of_tools(case: Case, requirements: tuple[str, ...]) -> Iterator[Series]:
+    """Yield the executions of each tool call, in each life that had any."""
+    for answer in case.answers:
+        for call in answer.tool_calls:
+            for life in sorted({item.life for item in call.executions}):
+                own = tuple(item for item in call.executions if item.life == life)
+                yield _series(case, answer, call, own, requirements)
+
+
+def _series(
+    case: Case,
+    answer: Answer,
+    call: ToolCall,
+    executions: tuple[Execution, ...],
+    requirements: tuple[str, ...],
+) -> Series:
+    script = case.tool_scripts.get(call.name)
+    retry = None if script is None else script.retry
+    policy = (
+        None
+        if retry is None
+        else policy_of(
+            call.name,
+            attempts_max=retry.attempts_max,
+            backoff=retry.backoff,
+            jitter=retry.jitter,
+        )
+    )
+    retryable = () if retry is None else retry.retryable
+    return Series(
+        what=f"tool call {call}",
+        call=executions[0].call,
+        tries=tuple(
+            replace(_try(case, item, retryable), repeats_effect=_repeats(executions[:index], item))
+            for index, item in enumerate(executions)
+        ),
+        policy=policy,
+        source="the tool's contract, which has no retry" if retry is None else "its contract",
+        given_up=_given_up(case, answer, executions[-1]),
+        slack_ns=case.timing.slack_ns,
+        requirements=requirements,
+        busy=case.store_times(executions[0].call),
+    )
+
+
+def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
+    done = {effect.payload.get("key") for item in before for effect in item.effects}
+    return any(effect.payload.get("key") in done for effect in execution.effects)
+
+
+def _try(case: Case, execution: Execution, retryable: tuple[str, ...]) -> Try:
+    end = execution.end
+    if end is None or end.payload.get("seen") is False:
+        return Try(begun=execution.called, ended=None, outcome="open")
+    if end.kind == "tool.stopped":
+        if is_cancelled(case, execution):
+            return Try(begun=execution.called, ended=end, outcome="open")
+        pair = "" if case.model.tool_calls is None else case.model.tool_calls.timed_out
+        return _failed(execution, end, pair, retryable)
+    if end.kind == "tool.raised":
+        return _failed(execution, end, f"an exception ({end.payload.get('type')})", retryable)
+    script = case.tool_scripts.get(execution.tool)
+    if execution.is_good:
+        malformed = script is not None and not value_is_fit(script, end.payload.get("value_sha256"))
+        pair = "" if case.model.tool_calls is None else case.model.tool_calls.output_malformed
+        if malformed:
+            return _failed(execution, end, pair, retryable)
+        return Try(begun=execution.called, ended=end, outcome="good")
+    return _failed(execution, end, execution.pair or "a failure", retryable)
+
+
+def _failed(execution: Execution, end: TraceEvent, failure: str, retryable: tuple[str, ...]) -> Try:
+    return Try(
+        begun=execution.called,
+        ended=end,
+        outcome="failed",
+        failure=failure,
+        retryable=failure.rpartition("/")[2] in retryable,
+    )
+
+
+def _given_up(case: Case, answer: Answer, last: Execution) -> TraceEvent | None:
+    """Return what shows that no further execution was to come, unless something prevented it."""
+    call = case.call(last.call)
+    if call is None or last.end is None:
+        return None
+    following = None if answer.next is None else answer.next.asked
+    if last.life != call.life or (call is not answer.in_call):
+        following = None
+    shown = following or call.end
+    if shown is None or shown.seq < last.end.seq:
+        return None
+    if call.stop is not None and call.stop.seq <= shown.seq:
+        return None
+    limit = case.session.budgets.tool_calls_max
+    if limit is not None and sum(item.call == call.id for item in case.executions) >= limit:
+        return None
+    if any(
+        event.payload.get("target") in (None, last.tool, last.tool_call)
+        for event in case.trace.of_kind("cancel.requested")
+        if event.payload.get("scope") == "tool" and last.called.seq < event.seq < shown.seq
+    ):
+        return None
+    return shown
+
+
+def _redo(name: str, judge: Callable[[Series, Outcome], None], reason: str) -> Check:
+    titles = {
+        "disposition": (
+            "Tools: retried or not",
+            "A failed tool is tried again as its contract says, and not otherwise.",
+        ),
+        "attempts": (
+            "Tools: number of executions",
+            "A tool call that is tried again gets as many executions as the contract gives.",
+        ),
+        "wait": (
+            "Tools: waits between executions",
+            "Each wait before a further execution lies within the interval of the tool's contract.",
+        ),
+    }
+
+    def run(case: Case) -> Outcome:
+        outcome = Outcome(reason=reason)
+        for series in series_of_tools(case, also(case.model, f"tools.{name}")):
+            judge(series, outcome)
+        return outcome
+
+    title, says = titles[name]
+    return Check(id=f"tools.{name}", title=title, says=says, run=run)
+
+
+def _deadline(case: Case) -> Outcome:
+    requirements = also(case.model, "tools.deadline")
+    outcome = Outcome(reason="no execution reached the time limit of its tool")
+    for execution in case.executions:
+        script = case.tool_scripts.get(execution.tool)
+        if script is None or is_cancelled(case, execution):
+            continue
+        called, end = execution.called, execution.end
+        due_ns = called.at_ns + script.timeout
+        stopped = end is not None and end.kind == "tool.stopped"
+        if end is None:
+            life = next((item for item in case.lives if item.number == execution.life), None)
+            until_ns = case.trace.footer.ended_at_ns if life is None else life.until_ns
+            overdue = until_ns > due_ns + SLACK_NS
+        else:
+            overdue = end.at_ns > due_ns + SLACK_NS
+        if not stopped and not overdue:
+            continue
+        if overdue and not stopped and end is not None and end.payload.get("seen") is False:
+            # It goes on unseen after the runtime has turned away: when that was is not in sight.
+            continue
+        outcome.looked_at(*requirements)
+        if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
+            continue
+        outcome.violate(_not_at_its_deadline(execution, script.timeout, requirements))
+    return outcome
+
+
+def _not_at_its_deadline(
+    execution: Execution, timeout_ns: int, requirements: tuple[str, ...]
+) -> Violation:
+    end = execution.end
+    if end is None:
+        observed = "it was never given up"
+    else:
+        after = format_duration(end.at_ns - execution.called.at_ns)
+        how = "stopped" if end.kind == "tool.stopped" else "still waited for"
+        observed = f"it was {how} {after} after its start"
+    return Violation(
+        requirement=next(iter(requirements), None),
+        call=execution.call,
+        expected=(
+            f"{execution.tool} ({execution.tool_call}) is given up exactly"
+            f" {format_duration(timeout_ns)} after its execution began"
+        ),
+        observed=observed,
+        events=execution.events,
+        hint="Does the tool's timer start with the proposal, or with the approval?",
+    )
+
+
+def _concurrent(case: Case) -> Outcome:
+    requirements = also(case.model, "tools.concurrent")
+    outcome = Outcome(reason="no answer asked for several tools that all ran")
+    for answer in case.answers:
+        firsts = [
+            next((item for item in call.executions if item.life == call.life), None)
+            for call in answer.tool_calls
+        ]
+        own = [item for item in firsts if item is not None]
+        if len(own) < 2:
+            continue
+        outcome.looked_at(*requirements)
+        ids = {item.id for item in answer.tool_calls}
+        prompts = [
+            item
+            for item in case.prompts
+            if item.tool_call in ids and item.life == answer.in_call.life
+        ]
+        waited = _waited(own, prompts)
+        if waited is not None:
+            who, event, before = waited
+            outcome.violate(
+                Violation(
+                    requirement=next(iter(requirements), None),
+                    call=answer.in_call.id,
+                    expected="the approved calls of one answer run side by side",
+                    observed=f"{who} only when {before.tool} ({before.tool_call}) had ended",
+                    events=(*before.events, event.seq),
+                    hint="Ask for every approval first, then begin all before any is awaited.",
+                )
+            )
+    return outcome
+
+
+def _waited(
+    executions: list[Execution], prompts: list[Prompt]
+) -> tuple[str, TraceEvent, Execution] | None:
+    """Return what waited for the end of another tool: in words, its event, and that tool."""
+    # An approval that comes late is no waiting for another tool.
+    approvals = [item.settled.at_ns for item in prompts if item.settled is not None]
+    ready_ns = max(approvals, default=0)
+    for one in executions:
+        end = one.end
+        if end is None or end.at_ns <= one.called.at_ns:
+            continue
+        for other in executions:
+            after = max(one.called.at_ns, ready_ns) < end.at_ns <= other.called.at_ns
+            if other is not one and after:
+                return f"{other.tool} ({other.tool_call}) began", other.called, one
+        for prompt in prompts:
+            if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:
+                return f"the approval of {prompt.tool_call} was asked for", prompt.shown, one
+    return None
+
+
+CHECKS = (
+    _redo("disposition", judge_disposition, "no tool was executed"),
+    _redo("attempts", judge_attempts, "no execution that may be tried again failed"),
+    _redo("wait", judge_waits, "no execution was tried again"),
+    Check(
+        id="tools.deadline",
+        title="The time limit of a tool",
+        says="An execution is given up exactly when the time in its contract is over, counted"
+        " from its start.",
+        run=_deadline,
+    ),
+    Check(
+        id="tools.concurrent",
+        title="Approved tools run in parallel",
+        says="No tool call of an answer waits for the execution of another one.",
+        run=_concurrent,
+    ),
+)

@@ -1,0 +1,75 @@
+"""The checks of whole turns: they judge the traces of runtimes, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from faultclock.oracle import (
+    approval_deadlines,
+    approvals,
+    audit,
+    breaker,
+    budgets,
+    cancels,
+    chain_rules,
+    consent,
+    extension_course,
+    extension_set,
+    failure_checks,
+    joins,
+    limits,
+    resume,
+    stages,
+    store_redo,
+    tool_effects,
+    tool_messages,
+    tool_outcomes,
+    tool_redo,
+    tool_shapes,
+    turn_course,
+)
+from faultclock.oracle.check import Case, Check, Outcome
+
+__all__ = ["CHECKS"]
+
+
+def _of_runtimes(check: Check) -> Check:
+    return replace(check, run=_gated(check.run))
+
+
+def _gated(run: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
+    def gated(case: Case) -> Outcome:
+        return run(case) if case.is_runtime else Outcome(reason="the subject is not a runtime")
+
+    return gated
+
+
+#: What a subject does comes before what it says of itself, and acts before their times.
+CHECKS: tuple[Check, ...] = tuple(
+    _of_runtimes(check)
+    for check in (
+        *approvals.CHECKS,
+        *consent.CHECKS,
+        *approval_deadlines.CHECKS,
+        *tool_effects.CHECKS,
+        *tool_redo.CHECKS,
+        *tool_shapes.CHECKS,
+        *tool_messages.CHECKS,
+        *tool_outcomes.CHECKS,
+        *turn_course.CHECKS,
+        *extension_set.CHECKS,
+        *extension_course.CHECKS,
+        *resume.CHECKS,
+        *store_redo.CHECKS,
+        *stages.CHECKS,
+        *cancels.CHECKS,
+        *budgets.CHECKS,
+        *chain_rules.CHECKS,
+        *breaker.CHECKS,
+        *joins.CHECKS,
+        *limits.CHECKS,
+        *failure_checks.CHECKS,
+        *audit.CHECKS,
+    )
+)

@@ -1,0 +1,246 @@
+"""What happened in the turns of an agent: its lives, the tool calls of the model, and their fate.
+
+Built from what the world observed, once per trace. A tool call is what the model asked for in one
+answer; its executions are those with its id, up to the next answer that uses the id again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from faultclock.model.trace import Trace, TraceEvent
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.requests import Attempt
+
+__all__ = ["Answer", "Execution", "Life", "ToolCall", "answers_of", "executions_of", "lives_of"]
+
+_ENDS = ("tool.replied", "tool.raised", "tool.stopped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """One process of the subject.
+
+    Attributes:
+        number: 1-based.
+        crash: the kill that ended it; None when it came to its own end, or was restarted.
+        until_ns: when it was over, at the latest.
+    """
+
+    number: int
+    start: TraceEvent
+    crash: TraceEvent | None
+    until_ns: int
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the session is read from the store."""
+        return bool(self.start.payload.get("resume"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One execution of a tool.
+
+    Attributes:
+        end: its reply, its exception or its stop, whichever came first; None for none.
+        effects: what it did to the world; may come after its end.
+    """
+
+    id: str
+    tool: str
+    tool_call: str
+    call: str | None
+    life: int
+    called: TraceEvent
+    end: TraceEvent | None
+    effects: tuple[TraceEvent, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it replied with a value, whole or partial."""
+        return self.end is not None and bool(self.end.payload.get("ok"))
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What it was called with."""
+        given = self.called.payload.get("arguments")
+        return given if isinstance(given, Mapping) else {}
+
+    @property
+    def pair(self) -> str | None:
+        """`Class/Code` that it reported; None when it reported none."""
+        if self.end is None or self.end.payload.get("class") is None:
+            return None
+        return f"{self.end.payload['class']}/{self.end.payload.get('code')}"
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show it."""
+        found = (self.called, *self.effects, self.end)
+        return tuple(sorted(event.seq for event in found if event is not None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool call that the model asked for.
+
+    Attributes:
+        arguments: the JSON text that the provider sent.
+        place: 0-based among the calls of its answer.
+        answer: the provider's record of the answer.
+        executions: in the order in which they began, over all lives.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    place: int
+    call: str
+    life: int
+    answer: TraceEvent
+    executions: tuple[Execution, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.id} of {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A good answer of the provider that asks for tools.
+
+    Attributes:
+        known_ns: when it had reached the subject.
+        next: the request that followed in the same turn; None when there was none, or when a
+            stage began anew in between.
+        in_call: its call.
+    """
+
+    in_call: Call
+    attempt: Attempt
+    known_ns: int
+    tool_calls: tuple[ToolCall, ...]
+    next: Attempt | None
+
+
+def lives_of(trace: Trace) -> tuple[Life, ...]:
+    """Return the lives of the subject, in order; none for a trace without processes."""
+    starts = list(trace.of_kind("process.started"))
+    crashes = list(trace.of_kind("process.crashed"))
+    lives: list[Life] = []
+    for index, start in enumerate(starts):
+        following = starts[index + 1] if index + 1 < len(starts) else None
+        until_seq = len(trace.events) + 1 if following is None else following.seq
+        crash = next((item for item in crashes if start.seq < item.seq < until_seq), None)
+        until_ns = trace.footer.ended_at_ns if following is None else following.at_ns
+        lives.append(
+            Life(
+                number=int(start.payload.get("life", index + 1)),
+                start=start,
+                crash=crash,
+                until_ns=until_ns if crash is None else crash.at_ns,
+            )
+        )
+    return tuple(lives)
+
+
+def executions_of(trace: Trace) -> tuple[Execution, ...]:
+    """Return the executions of all tools, in the order in which they began."""
+    ends: dict[str, TraceEvent] = {}
+    effects: dict[str, list[TraceEvent]] = {}
+    for event in trace.of_kind(*_ENDS, "tool.effect"):
+        execution = str(event.payload.get("execution"))
+        if event.kind == "tool.effect":
+            effects.setdefault(execution, []).append(event)
+        else:
+            ends.setdefault(execution, event)
+    return tuple(
+        _execution(event, ends, effects.get(str(event.payload.get("execution")), []))
+        for event in trace.of_kind("tool.called")
+    )
+
+
+def _execution(
+    called: TraceEvent, ends: Mapping[str, TraceEvent], effects: Sequence[TraceEvent]
+) -> Execution:
+    payload = called.payload
+    call = payload.get("call")
+    return Execution(
+        id=str(payload.get("execution")),
+        tool=str(payload.get("tool")),
+        tool_call=str(payload.get("tool_call")),
+        call=None if call is None else str(call),
+        life=int(payload.get("life", 1)),
+        called=called,
+        end=ends.get(str(payload.get("execution"))),
+        effects=tuple(effects),
+    )
+
+
+def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[Answer, ...]:
+    """Return every answer that asks for tools, with what became of each of its calls."""
+    bare = sorted(
+        (answer for call in calls for answer in _answers(call)),
+        key=lambda answer: answer.attempt.events[-1],
+    )
+    # Ids may be used again by a later answer: an execution belongs to the latest before it.
+    owned: dict[tuple[int, str], list[Execution]] = {}
+    for execution in executions:
+        owner = next(
+            (
+                index
+                for index in reversed(range(len(bare)))
+                if _asked_at(bare[index]) < execution.called.seq
+                and any(item.id == execution.tool_call for item in bare[index].tool_calls)
+            ),
+            None,
+        )
+        if owner is not None:
+            owned.setdefault((owner, execution.tool_call), []).append(execution)
+    return tuple(
+        replace(
+            answer,
+            tool_calls=tuple(
+                replace(item, executions=tuple(owned.get((index, item.id), ())))
+                for item in answer.tool_calls
+            ),
+        )
+        for index, answer in enumerate(bare)
+    )
+
+
+def _asked_at(answer: Answer) -> int:
+    return answer.tool_calls[0].answer.seq
+
+
+def _answers(call: Call) -> Iterator[Answer]:
+    for index, request in enumerate(call.requests):
+        attempt = request.attempts[-1] if request.attempts else None
+        answered = None if attempt is None else attempt.answered
+        if attempt is None or answered is None or attempt.outcome != "ok":
+            continue
+        wanted = [item for item in answered.payload.get("tool_calls") or () if item]
+        if not wanted:
+            continue
+        following = call.requests[index + 1] if index + 1 < len(call.requests) else None
+        goes_on = following is not None and not following.begins_stage
+        yield Answer(
+            in_call=call,
+            attempt=attempt,
+            known_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
+            tool_calls=tuple(
+                ToolCall(
+                    id=str(item.get("id")),
+                    name=str(item.get("name")),
+                    arguments=str(item.get("arguments")),
+                    place=place,
+                    call=call.id,
+                    life=call.life,
+                    answer=answered,
+                )
+                for place, item in enumerate(wanted)
+            ),
+            next=following.attempts[0] if following is not None and goes_on else None,
+        )

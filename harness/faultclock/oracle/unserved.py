@@ -1,0 +1,362 @@
+"""What the scenario had ready and the subject never came to: then nothing was shown.
+
+A run may end early for a reason: a failure, a denial, a cancel, a crash, a limit. Without one, an
+answer that was never served, a tool that was asked for and never called, a good answer that was
+thrown away, and a request that the provider refuses by itself, leave the situation unproven.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultclock.model.scenario import ProviderScript
+from faultclock.model.turn_rules import BudgetRules
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.budgets import uses_of
+from faultclock.oracle.chain import is_degraded
+from faultclock.oracle.check import Case, Violation
+from faultclock.oracle.executions import contract_of
+from faultclock.oracle.permissions import mode_of, refusal_of
+from faultclock.oracle.port_facts import Prompt
+from faultclock.oracle.requests import Attempt
+from faultclock.oracle.run_end import end_of
+from faultclock.oracle.tool_fates import fate_of
+from faultclock.oracle.turn_facts import ToolCall
+
+__all__ = ["unserved"]
+
+#: Statuses from which on an answer is a refusal.
+_REFUSED = 400
+#: Statuses of a path, or a method, that the API does not have.
+_UNKNOWN_PATH = (404, 405)
+_ASKING_ROLES = ("provider_adapter", "runtime")
+#: What a store is asked that shows what it has kept.
+_READS = ("read", "read_journal", "read_slot", "list_sessions")
+#: What makes a service another than usual, beside its faults, which say themselves what is unmet.
+_TEMPO = ("latency", "jitter", "think_time", "pace", "limits", "overload")
+_WORD = re.compile(r"\w{4,}")
+#: Who spoke in a message that is an earlier answer of the model.
+_MODEL = ("assistant", "model")
+
+
+def unserved(case: Case) -> Iterator[Violation]:
+    """Yield what the scenario had ready in vain, without a reason that the world saw.
+
+    A log of another system says nothing of what was ready, and of a program in real time it is not
+    known how its calls came out.
+    """
+    if not case.trace.is_virtual:
+        return
+    role = case.trace.header.scenario.role
+    if role in _ASKING_ROLES:
+        yield from _refused(case)
+        for call in case.calls:
+            if call.is_turn and call.end is not None and call.stop is None:
+                yield from _thrown_away(case, call)
+                yield from _nodes_left(case, call)
+    if case.is_runtime:
+        yield from _never_called(case)
+        yield from _never_served(case)
+    elif role == "session_store":
+        yield from _never_read(case)
+    elif role not in _ASKING_ROLES:
+        yield from _service_left_alone(case)
+        yield from _keeps_no_state(case)
+
+
+def _violation(
+    expected: str, observed: str, call: str | None, *events: int, hint: str = "", moot: bool = True
+) -> Violation:
+    return Violation(
+        requirement=None,
+        call=call,
+        expected=expected,
+        observed=observed,
+        events=events,
+        hint=hint,
+        inconclusive=True,
+        moot=moot,
+    )
+
+
+# ---------------------------------------------------------------------- the provider's own refusals
+
+
+def _refused(case: Case) -> Iterator[Violation]:
+    """Yield each request that was refused although no fault and no limit asked for that."""
+    planned = {event.payload.get("exchange") for event in case.trace.of_kind("fault.fired")}
+    asked = {event.payload.get("exchange"): event for event in case.trace.of_kind("http.request")}
+    seen: set[tuple[object, ...]] = set()
+    for event in case.trace.of_kind("http.response"):
+        status, exchange = int(event.payload.get("status", 0)), event.payload.get("exchange")
+        request = asked.get(exchange)
+        if status < _REFUSED or exchange in planned or request is None:
+            continue
+        method, target = request.payload.get("method"), request.payload.get("target")
+        what = (method, str(target).partition("?")[0], status)
+        if what in seen:
+            continue
+        seen.add(what)
+        dialect = case.trace.header.scenario.provider.dialect or "the provider's API"
+        error = event.payload.get("error") or {}
+        why = error.get("message") or error.get("code") or error.get("type")
+        observed = (
+            f"{what[0]} {what[1]} was answered with {status}, and no fault of the scenario did"
+        )
+        hint = f"The provider says: {why}." if why else ""
+        if status in _UNKNOWN_PATH:
+            observed = f"{what[0]} {what[1]} is no path of {dialect}: it was answered with {status}"
+            hint = "Does the client speak another API? Name it with --dialect, or in the decorator."
+        yield _violation(
+            "every request is one that the provider understands",
+            observed,
+            None if request.payload.get("call") is None else str(request.payload["call"]),
+            request.seq,
+            event.seq,
+            hint=hint,
+            # That the wrong thing was asked says why everything else is as it is.
+            moot=status not in _UNKNOWN_PATH,
+        )
+
+
+# ---------------------------------------------------------------------- answers in vain
+
+
+def _thrown_away(case: Case, call: Call) -> Iterator[Violation]:
+    """Yield that a call ended as if its last good answer had never come."""
+    good = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    last = good[-1] if good else None
+    if last is None or last.ends is not None or call.end is None:
+        return
+    expected, hint = "the call makes something of the good answer", ""
+    if case.is_runtime and last.tool_calls:
+        asked = () if last.answered is None else last.answered.payload.get("tool_calls") or ()
+        names = ", ".join(str(item.get("name")) for item in asked if item)
+        expected = "the turn goes on after the answer that asks for tools"
+        observed = f"it ended, and the model was never given a result of {names or 'them'}"
+        if call.raised and _is_at_a_limit(case, call):
+            # Where it stops is its own choice if the model has no rule; if it has, that one judges.
+            return
+    elif call.raised:
+        observed = "the provider's answer was good, and the call raised"
+    elif case.trace.header.scenario.workflow is None and _is_made_up(case, call):
+        observed = "it returned a text in which nothing is the provider's"
+        hint = "Return the model's text, so that a run shows what became of it."
+    else:
+        return
+    answered = last.events[-1] if last.answered is None else last.answered.seq
+    end = end_of(case, call)
+    well = end is not None and end.state == "completed" and not is_degraded(call.end)
+    if not _has_a_reason(case, call, answered, well=well):
+        yield _violation(expected, observed, call.id, answered, call.end.seq, hint=hint)
+
+
+def _is_made_up(case: Case, call: Call) -> bool:
+    """Return whether a call returned a text that shares no word with any that the provider has."""
+    if call.end is None or is_degraded(call.end):
+        return False
+    text = call.end.payload.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return False
+    scenario = case.trace.header.scenario
+    ready = [
+        said.casefold()
+        for provider in (scenario.provider, *scenario.fallbacks)
+        for said in _texts(provider)
+        if said
+    ]
+    mine = text.strip().casefold()
+    words = set(_WORD.findall(mine))
+    return not any(
+        said in mine or mine in said or words.intersection(_WORD.findall(said)) for said in ready
+    )
+
+
+def _texts(script: ProviderScript) -> Iterator[str]:
+    yield from (reply.text for reply in script.replies)
+    if not script.replies:
+        yield script.reply
+
+
+# ---------------------------------------------------------------------- turns
+
+
+def _never_called(case: Case) -> Iterator[Violation]:
+    """Yield each tool that the model asked for, and that the turn went on without."""
+    for answer in case.answers:
+        for tool_call in answer.tool_calls if answer.next is not None else ():
+            if tool_call.executions or not _could_run(case, tool_call):
+                continue
+            if answer.in_call.stop is None and not _has_a_reason(
+                case, answer.in_call, tool_call.answer.seq
+            ):
+                yield _violation(
+                    f"the tool {tool_call.name} is called, as the model asked",
+                    "it never was, and the model was asked again as if it had been",
+                    answer.in_call.id,
+                    tool_call.answer.seq,
+                    hint="Call the tools of `surroundings.tools`; their effects are part of it.",
+                )
+
+
+def _could_run(case: Case, tool_call: ToolCall) -> bool:
+    """Return whether nothing that the world saw kept a tool call from being executed."""
+    if any(prompt.tool_call == tool_call.id for prompt in case.prompts):
+        # What has to follow an answer of the person, the checks of approvals say.
+        return False
+    kind = fate_of(case, tool_call).kind
+    by_a_person = mode_of(case) == "ask" and not (case.session.stages or case.session.headless)
+    # Without a request, that it was denied stands for a rule that decided; here a person does.
+    denied_by_none = kind == "denied" and by_a_person
+    return denied_by_none or (kind == "open" and refusal_of(case, tool_call) is None)
+
+
+def _nodes_left(case: Case, call: Call) -> Iterator[Violation]:
+    """Yield the nodes of a workflow that a turn left out."""
+    workflow = case.trace.header.scenario.workflow
+    done = {act.node.id for act in case.node_acts if act.call == call.id}
+    left = [node.id for node in (() if workflow is None else workflow.nodes) if node.id not in done]
+    if not done and not call.attempts:
+        # That it did nothing at all is said already.
+        return
+    if left and call.end is not None and not _has_a_reason(case, call, call.start.seq):
+        yield _violation(
+            f"the turn does all nodes of its workflow: {', '.join(left)} as well",
+            "it ended, and never began them",
+            call.id,
+            call.start.seq,
+            call.end.seq,
+            hint="The nodes are those of `surroundings.workflow`, in their order.",
+        )
+
+
+def _never_served(case: Case) -> Iterator[Violation]:
+    """Yield how many answers of the conversation nothing ever asked for."""
+    replies = case.trace.header.scenario.provider.replies
+    places = [place for call in case.calls for item in call.attempts for place in _place(item)]
+    left = len(replies) - 1 - max(places, default=-1)
+    if not replies or not places or left <= 0 or any(life.crash for life in case.lives):
+        return
+    fired = case.trace.of_kind("fault.fired")
+    if any(event.actor == "store" for event in fired) or _skips_a_turn(case):
+        # What was stored is not what is read, or the conversation was never begun.
+        return
+    if not all(
+        call.returned and call.stop is None and not _has_a_reason(case, call, 0)
+        for call in case.calls
+    ):
+        return
+    yield _violation(
+        f"all {len(replies)} answers of the conversation are served",
+        f"{left} of them never were: no request held the answers before them",
+        None,
+        hint="Send the whole conversation with each request, the model's answers included.",
+    )
+
+
+def _skips_a_turn(case: Case) -> bool:
+    asked = {task.id for task in case.trace.header.scenario.tasks if task.do in ("call", "turn")}
+    return any(event.payload.get("task") in asked for event in case.trace.of_kind("call.skipped"))
+
+
+def _place(attempt: Attempt) -> Iterator[int]:
+    """Yield which answer of the conversation an attempt was given."""
+    if attempt.outcome == "ok" and attempt.asked is not None:
+        messages = attempt.asked.payload.get("messages") or ()
+        yield sum(message.get("role") in _MODEL for message in messages)
+
+
+# ---------------------------------------------------------------------- other roles
+
+
+def _never_read(case: Case) -> Iterator[Violation]:
+    """Yield that a store was never asked for what it keeps, since it cannot be asked."""
+    skipped = [
+        event for event in case.trace.of_kind("call.skipped") if event.payload.get("do") in _READS
+    ]
+    if skipped and not any(call.do in _READS for call in case.calls):
+        yield _violation(
+            "the store is asked for what it was given",
+            f"{skipped[0].payload.get('why')}, so nothing that it keeps was ever seen",
+            str(skipped[0].payload.get("call")),
+            skipped[0].seq,
+        )
+
+
+def _keeps_no_state(case: Case) -> Iterator[Violation]:
+    """Yield that an extension was to be given a slot, and declares that it keeps none."""
+    slot = next((call for call in case.calls if call.do == "slot"), None)
+    if slot is not None and contract_of(case) and contract_of(case).get("state_slot") is None:
+        yield _violation(
+            "the extension is given the state that it kept",
+            "its contract declares no state_slot, so there was none",
+            slot.id,
+            slot.start.seq,
+        )
+
+
+def _service_left_alone(case: Case) -> Iterator[Violation]:
+    """Yield that a tool, or an extension, never asked the service that the scenario is about."""
+    scenario = case.trace.header.scenario
+    usual = ProviderScript()
+    special = any(getattr(scenario.provider, name) != getattr(usual, name) for name in _TEMPO)
+    batch = [task for task in scenario.tasks if task.arguments.get("$fixture") == "batch"]
+    if not (special or batch) or any(case.trace.of_kind("http.request")):
+        return
+    if any(call.stop for call in case.calls) or any(case.trace.of_kind("net.connect_failed")):
+        return
+    yield _violation(
+        "the service is asked, as the scenario is about how it answers",
+        "it never was, so the situation never came about",
+        None,
+        hint="Ask the service at `base_url`; what asks none is not shown by this scenario.",
+    )
+
+
+# ---------------------------------------------------------------------- reasons
+
+
+def _has_a_reason(case: Case, call: Call, since: int, *, well: bool = False) -> bool:
+    """Return whether the world saw why a call need not have gone on after the event `since`.
+
+    Args:
+        well: whether it ended as if all was well: a call that cannot be made is no reason then.
+    """
+    if any(
+        # What is wrong with a call that the model asks for is known with its answer.
+        failure.call == call.id and (failure.seq > since or (failure.seq == since and not well))
+        for failure in case.failures
+    ):
+        return True
+    if case.session.stages and any(visit.call == call.id for visit in case.stage_visits):
+        # The state machine decides where a turn ends.
+        return True
+    rules = case.model.budgets or BudgetRules()
+    if case.is_runtime and any(
+        use.reached and use.over is None for use in uses_of(case, call, rules)
+    ):
+        return True
+    if any(_is_without_a_yes(prompt, call, since) for prompt in case.prompts):
+        return True
+    return any(
+        item.call == call.id and item.answer.seq >= since and refusal_of(case, item) is not None
+        for item in case.tool_calls
+        if (script := case.tool_scripts.get(item.name)) is not None and script.gated
+    )
+
+
+def _is_at_a_limit(case: Case, call: Call) -> bool:
+    """Return whether a turn needed more than a limit of the session lets it use, or used more."""
+    rules = case.model.budgets or BudgetRules()
+    return any(use.reached for use in uses_of(case, call, rules))
+
+
+def _is_without_a_yes(prompt: Prompt, call: Call, since: int) -> bool:
+    """Return whether the person was asked in a call, and did not say yes in time."""
+    if prompt.call != call.id or prompt.shown.seq < since:
+        return False
+    accepted = prompt.accepted
+    over_ns = None if prompt.deadline_ns is None else prompt.shown.at_ns + prompt.deadline_ns
+    late = accepted is not None and over_ns is not None and accepted.at_ns > over_ns
+    return prompt.said != "approved" or prompt.settled is not accepted or late

@@ -1,0 +1,77 @@
+"""Verdicts: what the Outcome of a check comes to, as findings that cite the source document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
+from faultclock.oracle.check import Outcome, Violation
+
+__all__ = ["findings_of", "placed", "spoilt"]
+
+
+def findings_of(model: ErrorModel, check: str, outcome: Outcome) -> tuple[Finding, ...]:
+    """Return the findings of one check; there is at least one.
+
+    One FAIL (WARN below a MUST, INCONCLUSIVE where it is about the evidence) for each violation,
+    one PASS for each requirement that was judged and that no violation touches; NOT_APPLICABLE
+    with the reason when nothing was judged.
+    """
+    broken = tuple(_broken(model, check, violation) for violation in outcome.violations)
+    held = tuple(
+        Finding(check=check, verdict=Verdict.PASS, judged=judged, **_cited(model, requirement))
+        for requirement, judged in outcome.judged.items()
+        if requirement not in outcome.violated
+    )
+    if not broken and not held:
+        return (Finding(check=check, verdict=Verdict.NOT_APPLICABLE, reason=outcome.reason),)
+    return (*broken, *held)
+
+
+def spoilt(finding: Finding, reason: str) -> Finding:
+    """Return `finding` as INCONCLUSIVE for `reason`; one that judged nothing stays as it is."""
+    if finding.verdict is Verdict.NOT_APPLICABLE:
+        return finding
+    changes = {"verdict": Verdict.INCONCLUSIVE, "judged": 0, "reason": reason}
+    return finding.model_copy(update=changes)
+
+
+def placed(finding: Finding, where: str) -> Finding:
+    """Return a finding on a group of runs that says which group it is about."""
+    if finding.verdict is Verdict.NOT_APPLICABLE:
+        return finding.model_copy(update={"reason": f"{where}: {finding.reason}"})
+    observed = finding.observed or "nothing is wrong"
+    return finding.model_copy(update={"observed": f"{where}: {observed}"})
+
+
+def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:
+    cited = _cited(model, violation.requirement)
+    verdict = Verdict.FAIL if cited.get("level", "MUST") == "MUST" else Verdict.WARN
+    return Finding(
+        check=check,
+        verdict=Verdict.INCONCLUSIVE if violation.inconclusive else verdict,
+        call=violation.call,
+        expected=violation.expected,
+        observed=violation.observed,
+        hint=violation.hint,
+        events=tuple(dict.fromkeys(violation.events)),
+        judged=0 if violation.inconclusive else 1,
+        reason=violation.observed if violation.inconclusive else "",
+        order=violation.order,
+        **cited,
+    )
+
+
+def _cited(model: ErrorModel, requirement: str | None) -> dict[str, Any]:
+    if requirement is None:
+        return {}
+    found = model.requirement(requirement)
+    return {
+        "requirement": found.id,
+        "level": found.level,
+        "place": found.place,
+        "sentence": found.sentence,
+        "document": found.document,
+        "paraphrased": found.wording == "paraphrased",
+    }

@@ -1,0 +1,396 @@
+"""A recording to scenario files, as texts: read, sorted out, scrubbed, written down, checked.
+
+Pure: nothing is read or written here, and dialects are handed in. From any bytes, nothing
+but an InputError leaves this module, and no secret that can be recognised leaves it at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from faultclock.errors import InternalError, SourceError
+from faultclock.load.scenario import checked_scenario
+from faultclock.load.scenario_file import scenario_text
+from faultclock.load.yaml_file import BYTES_MAX, parse_document
+from faultclock.model.scenario import Scenario
+from faultclock.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording, Spot
+from faultclock.recordings.formats import BYTES_OF_RECORDING_MAX, read_recording
+from faultclock.recordings.outcome import Hearing, Outcome, outcome_of
+from faultclock.recordings.payloads import BODY_CHARS_MAX
+from faultclock.recordings.providers import Place, is_local, place_of
+from faultclock.recordings.script import Options, Script, script_of
+from faultclock.recordings.scrub import Scrubber
+from faultclock.recordings.sessions import Placed, Session, sessions_of
+from faultclock.recordings.timing import starts_of
+
+__all__ = [
+    "BYTES_OF_RECORDING_MAX",
+    "Imported",
+    "Options",
+    "Written",
+    "comes_from",
+    "import_recording",
+    "slug_of",
+]
+
+#: What is noted of an exchange that is left out: how the file is written, not what the host said.
+_OF_THE_FILE = frozenset(
+    {
+        OddityKind.ALIAS,
+        OddityKind.BINARY_VALUE,
+        OddityKind.DUPLICATE_KEY,
+        OddityKind.FOREIGN_TAG,
+        OddityKind.ODD_SHAPE,
+        OddityKind.PYTHON_TAG,
+    }
+)
+#: What every scenario of the file has to tell, wherever it was noticed.
+_OF_THE_WHOLE = frozenset({OddityKind.CUT_OFF, OddityKind.NOT_UTF8, OddityKind.SEVERAL_SESSIONS})
+_ODDITIES_SHOWN = 40
+#: More than the comments of a file can take.
+_COMMENTS_BYTES = 50_000
+_SLUG_CHARS_MAX = 60
+#: Of the digest of a recording: so many digits in names, and so many in the files.
+_DIGEST_CHARS, _SOURCE_CHARS = 6, 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """One scenario of a recording.
+
+    Attributes:
+        slug: last part of its id, and its file's name without the suffix.
+        text: the file.
+        exchanges: how many recorded exchanges it stands for.
+    """
+
+    slug: str
+    text: str
+    scenario: Scenario
+    exchanges: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What came of one recording.
+
+    Attributes:
+        stem: what the names of its scenarios begin with, scrubbed.
+        digest: the SHA-256 of the file, in hexadecimal digits.
+        exchanges: how many it holds that name a request.
+        left_out: how many of them are in no scenario; the oddities say why.
+    """
+
+    path: str
+    stem: str
+    digest: str
+    format: str
+    exchanges: int
+    left_out: int
+    scenarios: tuple[Written, ...]
+    oddities: tuple[Oddity, ...]
+
+
+def import_recording(
+    content: bytes,
+    path: str,
+    *,
+    family: str,
+    dialects: Callable[[str], Hearing | None],
+    options: Options | None = None,
+    slug: str | None = None,
+) -> Imported:
+    """Return the scenarios of a recording, one for each session, and its oddities.
+
+    Args:
+        path: for messages; its last part, scrubbed, is named in the scenarios.
+        family: the first part of their ids, which may have more parts: `incidents`.
+        dialects: returns the dialect of a name, None where there is none.
+        slug: what their names begin with; None: made of the path and the digest of `content`.
+
+    Raises:
+        SourceError: it is no recording, or nothing of it can be read.
+    """
+    recording = read_recording(content, path)
+    oddities, options = recording.oddities, options or Options()
+    digest = hashlib.sha256(content).hexdigest()
+    scrubber = Scrubber()
+    for exchange in recording.exchanges:
+        scrubber.learn(exchange)
+    outcomes, sessions = _heard(recording, dialects, options)
+    name = scrubber.name(recording.name)
+    stem = slug or _stem(scrubber.name(PurePath(path).stem), digest)
+    parts: list[_Part] = []
+    for session in sessions:
+        oddities.next_exchange()
+        number = f"-{len({id(part.session) for part in parts}) + 1}"
+        for script in _scripts(session, outcomes, name, scrubber, oddities, options):
+            parts.append(_Part(session=session, script=script, number=number))
+    told = tuple(oddities)
+    used = frozenset(spot for part in parts for spot in _spots(part.session))
+    writing = _Writing(
+        recording=recording,
+        name=name,
+        digest=digest,
+        family=family,
+        oddities=told,
+        used=used,
+        parts=len({part.number for part in parts}),
+    )
+    written = tuple(writing.written(stem, part) for part in parts)
+    in_some = {part.number: part.script.exchanges for part in parts}
+    return Imported(
+        path=path,
+        stem=stem,
+        digest=digest,
+        format=recording.format,
+        exchanges=len(recording.exchanges),
+        left_out=len(recording.exchanges) - sum(in_some.values()),
+        scenarios=written,
+        oddities=told,
+    )
+
+
+def comes_from(text: str, digest: str) -> bool:
+    """Return whether the file of a scenario says that it was imported from this recording.
+
+    Args:
+        digest: the SHA-256 of the recording, in hexadecimal digits.
+    """
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return any(_source(digest) in line for line in comments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One scenario to be: the session that it is about, with its number as names have it."""
+
+    session: Session
+    script: Script
+    number: str
+
+
+def _source(digest: str) -> str:
+    return f"(sha256 {digest[:_SOURCE_CHARS]})"
+
+
+def _stem(name: str, digest: str) -> str:
+    """Return what the names of a recording's scenarios begin with: its own, and which it is."""
+    tail = f"-{digest[:_DIGEST_CHARS]}"
+    return f"{slug_of(name)[: _SLUG_CHARS_MAX - len(tail)].strip('-')}{tail}"
+
+
+def _heard(
+    recording: Recording, dialects: Callable[[str], Hearing | None], options: Options
+) -> tuple[dict[int, Outcome], tuple[Session, ...]]:
+    """Return what came back in each exchange, by its `id()`, and the sessions that are imported."""
+    oddities = recording.oddities
+    outcomes: dict[int, Outcome] = {}
+    placed: list[Placed] = []
+    places = _places(recording, lambda name: dialects(name) is not None, options)
+    for exchange, place in zip(recording.exchanges, places, strict=True):
+        oddities.next_exchange()
+        outcome = _outcome(exchange, place, dialects, oddities)
+        if outcome is not None:
+            outcomes[id(exchange)] = outcome
+            asks_again = outcome.kind not in ("good", "ends")
+            placed.append(Placed(exchange=exchange, place=place, failed=asks_again))
+    oddities.next_exchange()
+    sessions = sessions_of(placed, oddities)
+    if options.errors_only:
+        sessions = tuple(filter(None, (_failed(session, outcomes) for session in sessions)))
+    if len(sessions) > 1:
+        message = f"the recording holds {len(sessions)} sessions: each is a scenario of its own"
+        oddities.note(OddityKind.SEVERAL_SESSIONS, recording.exchanges[0].spot, message)
+    return outcomes, sessions
+
+
+def _failed(session: Session, outcomes: dict[int, Outcome]) -> Session | None:
+    """Return a session with those of its calls alone in which something failed; None for none."""
+    calls = [
+        call
+        for call in session.calls
+        if any(outcomes[id(item.exchange)].failed for item in call.attempts)
+    ]
+    return replace(session, calls=calls) if calls else None
+
+
+def _scripts(
+    session: Session,
+    outcomes: dict[int, Outcome],
+    name: str,
+    scrubber: Scrubber,
+    oddities: Oddities,
+    options: Options,
+) -> Iterator[Script]:
+    """Yield the script of a session, and where it is wanted and can be said, one for runtimes."""
+    script = _fitting(session, outcomes, name, scrubber, oddities, options)
+    if script is None:
+        return
+    yield script
+    if not options.for_runtimes:
+        return
+    starts = starts_of([(call,) for call in session.calls], Oddities())
+    if any(start.after != place - 1 for place, start in enumerate(starts) if place):
+        message = "calls of this session overlapped: it is no conversation that a runtime can have"
+        oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.spot, message)
+        return
+    # What is odd about the session is noted once.
+    again = _fitting(session, outcomes, name, scrubber, Oddities(), options, for_runtime=True)
+    if again is not None:
+        yield again
+
+
+def _spots(session: Session) -> list[Spot]:
+    return [item.exchange.spot for call in session.calls for item in call.attempts]
+
+
+def slug_of(text: str) -> str:
+    """Return `text` as a part of an id: lower-case letters, digits and hyphens."""
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_SLUG_CHARS_MAX].strip("-")
+    return slug or "recording"
+
+
+def _places(recording: Recording, known: Callable[[str], bool], options: Options) -> list[Place]:
+    """Return where each exchange was had; what a person or the recorder says of the API counts."""
+    places = [place_of(item, known) for item in recording.exchanges]
+    dialect = options.dialect or recording.dialect
+    if dialect is None or not known(dialect):
+        return places
+    return [_as_told(place, dialect) for place in places]
+
+
+def _fitting(
+    session: Session,
+    outcomes: dict[int, Outcome],
+    name: str,
+    scrubber: Scrubber,
+    oddities: Oddities,
+    options: Options,
+    *,
+    for_runtime: bool = False,
+) -> Script | None:
+    """Return the script of a session with as much of its bodies as our own loader will read."""
+    for body_chars_max in (BODY_CHARS_MAX, 1_000, 100):
+        script = script_of(
+            session,
+            outcomes,
+            name,
+            scrubber,
+            oddities,
+            options,
+            body_chars_max,
+            for_runtime=for_runtime,
+        )
+        if len(scenario_text(script.data("x/y"), ()).encode()) < BYTES_MAX - _COMMENTS_BYTES:
+            return script
+    message = "this session has too many different failures for one scenario: it is left out"
+    oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.spot, message)
+    return None
+
+
+def _as_told(place: Place, dialect: str) -> Place:
+    """Return a place on the recording machine with the dialect that the recorder got."""
+    if place.dialect is None or not is_local(place.host):
+        return place
+    return replace(place, dialect=dialect, base_url=None)
+
+
+def _outcome(
+    exchange: Exchange,
+    place: Place,
+    dialects: Callable[[str], Hearing | None],
+    oddities: Oddities,
+) -> Outcome | None:
+    """Return what came back; None where the exchange is left out, which is noted."""
+    detail = f"{exchange.method} {place.host}"
+    if place.dialect is None and place.provider:
+        message = "a provider is asked for something that no dialect here speaks: it is left out"
+        oddities.note(OddityKind.UNKNOWN_PATH, exchange.spot, message, detail, together=True)
+        oddities.forget(exchange.group, but=_OF_THE_FILE)
+        return None
+    if place.dialect is None:
+        message = "this host is not a known provider: the exchange is left out"
+        oddities.note(OddityKind.OTHER_HOST, exchange.spot, message, detail, together=True)
+        oddities.forget(exchange.group, but=_OF_THE_FILE)
+        return None
+    dialect = dialects(place.dialect)
+    assert dialect is not None
+    return outcome_of(exchange, dialect, oddities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writing:
+    """What all files of one recording have in common."""
+
+    recording: Recording
+    name: str
+    digest: str
+    family: str
+    oddities: tuple[Oddity, ...]
+    #: Where the exchanges of all its scenarios begin.
+    used: frozenset[Spot]
+    #: How many sessions there are.
+    parts: int
+
+    def written(self, stem: str, part: _Part) -> Written:
+        """Return the file of one session, which our own loader has read.
+
+        Raises:
+            InternalError: our loader refuses it.
+        """
+        script = part.script
+        slug = stem if self.parts == 1 else f"{stem}{part.number}"
+        slug += "-runtime" if script.role == "runtime" else ""
+        data = script.data(f"{self.family}/{slug}")
+        which = f"{part.number[1:]} of {self.parts}"
+        text = scenario_text(data, self._comments(part.session, script, which))
+        try:
+            scenario = checked_scenario(parse_document(text.encode(), f"{slug}.yaml"))
+        except SourceError as error:
+            raise InternalError(f"{self.name}: the result is not a scenario: {error}") from error
+        return Written(slug=slug, text=text, scenario=scenario, exchanges=script.exchanges)
+
+    def _comments(self, session: Session, script: Script, which: str) -> list[str]:
+        source = f"{self.name} {_source(self.digest)}"
+        lines = [f"Imported from {source}, {self.recording.format}: session {which}."]
+        lines.append(
+            "Secrets, ids of people and requests, and texts are replaced; equal ones alike."
+        )
+        lines += script.comments
+        spots = _spots(session)
+        first, last = min(spots).line, max(spots).line
+        lines.append(
+            f"Its exchanges begin on lines {first} to {last}."
+            if len(spots) > 1
+            else f"Its exchange begins on line {first}."
+        )
+        oddities = self._oddities_of(spots)
+        if oddities:
+            lines.append("Odd about the recording:")
+            shown = oddities[:_ODDITIES_SHOWN]
+            lines += [
+                f"  {self.name}:{oddity.spot.line}: {oddity.message} [{oddity.kind}]"
+                for oddity in shown
+            ]
+            if len(oddities) > len(shown):
+                lines.append(f"  and {len(oddities) - len(shown)} more")
+        return lines
+
+    def _oddities_of(self, spots: Sequence[Spot]) -> list[Oddity]:
+        """Return the oddities of a session: not those of exchanges that another scenario has."""
+        starts = sorted(exchange.spot for exchange in self.recording.exchanges)
+        others = self.used - set(spots)
+        return [
+            oddity
+            for oddity in self.oddities
+            if oddity.kind in _OF_THE_WHOLE
+            or (place := bisect_right(starts, oddity.spot)) == 0
+            or starts[place - 1] not in others
+        ]

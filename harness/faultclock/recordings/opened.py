@@ -1,0 +1,50 @@
+"""What a format makes of a file that it knows: its exchanges, and how each of them is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from faultclock.recordings.exchange import Oddities, Spot
+from faultclock.recordings.inert import Items, Node, Table
+from faultclock.recordings.reading import Parts
+
+__all__ = ["Opened", "first_of", "keys_of", "of_list"]
+
+#: Reads one exchange.
+Read = Callable[[Node, Oddities], Parts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A file in a format that is known.
+
+    Attributes:
+        spot: where the list of exchanges begins.
+        entries: the exchanges, in the order in which they were had.
+        dialect: the API of hosts on the recording machine, where the recorder got it.
+    """
+
+    spot: Spot
+    entries: tuple[Node, ...]
+    read: Read
+    dialect: str | None = None
+
+
+def of_list(node: Node | None, read: Read) -> Opened | None:
+    """Return what is in a list, None where there is no list."""
+    if not isinstance(node, Items):
+        return None
+    return Opened(spot=node.spot, entries=tuple(node.items), read=read)
+
+
+def first_of(node: Node | None) -> Node | None:
+    """Return the first item of a list; what is no list is its own first item."""
+    if isinstance(node, Items):
+        return node.items[0] if node.items else None
+    return node
+
+
+def keys_of(node: Node | None) -> frozenset[str]:
+    """Return the keys of a table, none of anything else."""
+    return frozenset(node.entries) if isinstance(node, Table) else frozenset()

@@ -1,0 +1,54 @@
+"""A CheckUp as one self-contained page: the answer at the top, the runs that show it below.
+
+Of each problem one run is drawn, the plainest that shows it; all others are in the JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from faultclock.model.checkup import CheckUp
+from faultclock.model.finding import Verdict
+from faultclock.render.json_text import canonical_json
+from faultclock.render.overview import make_overview
+from faultclock.render.page import asset, environment, policy
+from faultclock.render.problem_list import make_problem_list
+from faultclock.render.silences import Silences
+from faultclock.render.verdict_words import GLOSSARY, LOOKS
+
+__all__ = ["checkup_page"]
+
+
+def checkup_page(checkup: CheckUp) -> str:
+    """Return `checkup` as one HTML document; equal answers give equal text."""
+    problems = make_problem_list(checkup.report, checkup.problems, only_theirs=True)
+    style, script = asset("report.css"), asset("report.js")
+    return (
+        environment()
+        .get_template("checkup.html.j2")
+        .render(
+            checkup=checkup,
+            report=checkup.report,
+            overview=make_overview(checkup.report),
+            problems=problems,
+            unproved=checkup.inconclusive,
+            silences=Silences.of(problems.sections),
+            worst=problems.worst or _unbroken(checkup),
+            sections=problems.sections,
+            judged=frozenset(
+                line.check for section in problems.sections for line in section.judged
+            ),
+            requirements=frozenset(item.id for item in checkup.report.coverage),
+            style=style,
+            script=script,
+            policy=policy(style, script),
+            glossary=[(verdict, LOOKS[verdict]) for verdict in GLOSSARY],
+            digest=hashlib.sha256(canonical_json(checkup).encode("ascii")).hexdigest(),
+        )
+    )
+
+
+def _unbroken(checkup: CheckUp) -> Verdict:
+    """Return what an answer without a new problem comes to: a pass only if something was tested."""
+    tested = any(item.status == "tested" for item in checkup.report.coverage)
+    return Verdict.PASS if tested else Verdict.INCONCLUSIVE

@@ -1,0 +1,315 @@
+"""A CheckUp as one screen of at most 80 columns: pure, and free of control characters.
+
+The first problems are shown in full and the others by title, so the worst is on the first screen.
+Only a word that cannot be broken, such as a long path in a command, may go beyond the edge.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from faultclock.model.checkup import CheckUp, Problem
+from faultclock.model.finding import RequirementCoverage, Verdict
+from faultclock.render.finding_text import command_lines
+from faultclock.render.wording import clipped, count, visible
+
+__all__ = ["COLUMNS", "IN_FULL_MAX", "Line", "checkup_lines", "problem_line"]
+
+COLUMNS = 80
+#: So many problems are shown in full; of more, the first ones, and of the rest the titles.
+IN_FULL_MAX, IN_FULL_FIRST = 5, 3
+_SITUATIONS_MAX = 2
+_HELD_MAX = 12
+_TITLE_MAX = 2 * (COLUMNS - 6)
+_TITLE_MIN = 24
+_LABEL = 8
+_INDENT = 4
+_ADDRESS = "https://"
+
+#: Before a problem in one line, by whether it is serious.
+MARKS = {True: "✗", False: "!"}
+Style = Literal["plain", "heading", "serious", "minor", "good", "dim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the screen.
+
+    Attributes:
+        style: how a terminal may show it; a file shows the text alone.
+    """
+
+    text: str
+    style: Style = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How much is shown."""
+
+    in_full: bool
+    show_output: bool
+    brief: bool
+
+
+def checkup_lines(
+    checkup: CheckUp,
+    *,
+    wall_s: float,
+    jobs: int,
+    again: str,
+    in_full: bool = False,
+    show_output: bool = False,
+    brief: bool = False,
+) -> Iterator[Line]:
+    """Yield the screen.
+
+    Args:
+        wall_s: real seconds that it took.
+        jobs: how many runs were made at a time.
+        again: the command that was typed.
+        in_full: show every problem in full.
+        show_output: show what the target logged and printed.
+        brief: show the first problem in full, count the others, and nothing else.
+    """
+    for line in _screen(checkup, wall_s, jobs, again, _How(in_full, show_output, brief)):
+        yield Line(" ".join(line.text.splitlines()).rstrip(), line.style)
+
+
+def problem_line(problem: Problem, *, margin: int, counted: bool = True) -> str:
+    """Return a problem in one line, for a list and for progress.
+
+    Args:
+        margin: columns that stand before it.
+        counted: say how many runs show it.
+    """
+    seen = f"  {count(problem.runs, 'run')}" if counted else ""
+    line = f"{MARKS[problem.serious]} {_title(problem)}"
+    return _clip(line, COLUMNS - margin - len(seen)) + seen
+
+
+def _title(problem: Problem) -> str:
+    """Return the kind, the place and the title."""
+    source = problem.source
+    place = f"{source.file.rpartition('/')[2]}:{source.line}: " if source else ""
+    return f"{problem.kind}: {place}{problem.title}"
+
+
+def _screen(checkup: CheckUp, wall_s: float, jobs: int, again: str, how: _How) -> Iterator[Line]:
+    yield from _taken_for(checkup, how)
+    yield from () if how.brief else _does(checkup)
+    new = [problem for problem in checkup.problems if not problem.known]
+    known = [problem for problem in checkup.problems if problem.known]
+    if new:
+        yield from _problems(new, how)
+    else:
+        yield from _held(checkup, known=bool(known))
+    if known:
+        yield Line("")
+        yield Line("Known by the baseline", "heading")
+        yield from (Line(f"  {problem_line(problem, margin=2)}", "dim") for problem in known)
+    yield from () if how.brief else _left_out(checkup)
+    yield Line("")
+    yield from _totals(checkup, new, wall_s=wall_s, jobs=jobs)
+    yield from _next(checkup, new, again=again)
+
+
+def _taken_for(checkup: CheckUp, how: _How) -> Iterator[Line]:
+    taken = checkup.taken_for
+    speaks = f" that speaks {taken.dialect}" if taken.dialect else ""
+    yield from _wrapped(f"{taken.target}: {taken.kind}{speaks}", style="heading")
+    if how.brief:
+        return
+    because = f"Taken for that because {taken.because}. " if taken.because else ""
+    otherwise = f"If that is wrong: {taken.otherwise}" if taken.otherwise else ""
+    yield from _wrapped(f"{because}{otherwise}".strip(), indent=2, style="dim")
+
+
+def _does(checkup: CheckUp) -> Iterator[Line]:
+    if not checkup.does:
+        return
+    yield Line("")
+    yield Line("What it does", "heading")
+    widest = max(len(trait.name) for trait in checkup.does) + 2
+    for trait in checkup.does:
+        yield from _wrapped(trait.text, indent=2, label=trait.name, width=widest)
+
+
+def _problems(problems: Sequence[Problem], how: _How) -> Iterator[Line]:
+    yield Line("")
+    yield Line(f"{count(len(problems), 'problem')}, the most harmful first", "heading")
+    shown = problems[: _in_full_count(len(problems), how)]
+    for number, problem in enumerate(shown, 1):
+        yield Line("")
+        yield from _in_full(number, problem, how)
+    others = problems[len(shown) :]
+    if others:
+        yield Line("")
+        yield from _counted(others) if how.brief else _titles(others)
+
+
+def _in_full_count(problems: int, how: _How) -> int:
+    if how.brief:
+        return 1
+    return problems if how.in_full or problems <= IN_FULL_MAX else IN_FULL_FIRST
+
+
+def _titles(problems: Sequence[Problem]) -> Iterator[Line]:
+    yield Line("The others (--all shows them in full; ✗ is serious)", "heading")
+    for problem in problems:
+        mark, text = MARKS[problem.serious], _clip(_title(problem), _TITLE_MAX)
+        text = f"{text} ({count(problem.runs, 'run')})"
+        yield from _wrapped(text, indent=2, label=mark, width=2, style="minor")
+
+
+def _counted(problems: Sequence[Problem]) -> Iterator[Line]:
+    kinds = Counter(problem.kind for problem in problems)
+    others = "; ".join(f"{kind} ({number})" for kind, number in kinds.items())
+    yield from _wrapped(f"The others: {others}")
+
+
+def _in_full(number: int, problem: Problem, how: _How) -> Iterator[Line]:
+    style: Style = "serious" if problem.serious else "minor"
+    title = _clip(problem.title, _TITLE_MAX)
+    yield from _wrapped(title, label=f"{number}.", width=_INDENT, style=style)
+    serious = "Serious. " if problem.serious else ""
+    yield from _wrapped(f"{serious}{_harm(problem)}: {problem.does}", indent=_INDENT)
+    yield from _labelled("at", _where(problem))
+    if not problem.error:
+        yield from _labelled("should", problem.expected)
+    yield from _labelled("seen", _seen(problem))
+    for line in problem.output if how.show_output else ():
+        yield from _labelled(line.stream, _clip(line.text, _TITLE_MAX), style="dim")
+    yield from _labelled("change", problem.change)
+    yield from _command("again", problem.reproduce)
+    yield from _rule(problem)
+
+
+def _harm(problem: Problem) -> str:
+    return problem.kind[:1].upper() + problem.kind[1:]
+
+
+def _where(problem: Problem) -> str:
+    if problem.source is None:
+        return ""
+    place = f"{problem.source.file}:{problem.source.line}"
+    room = COLUMNS - _INDENT - _LABEL - len(place) - 1
+    return f"{place} {_clip(problem.code, room)}" if room >= _TITLE_MIN else place
+
+
+def _seen(problem: Problem) -> str:
+    shown = problem.situations[:_SITUATIONS_MAX]
+    more = len(problem.situations) - len(shown)
+    left = f"; and {more} more" if more else ""
+    return f"in {count(problem.runs, 'run')}: {'; '.join(shown)}{left}"
+
+
+def _rule(problem: Problem) -> Iterator[Line]:
+    """Yield the requirement and one of its sources; an address stays in one piece."""
+    head = f"{problem.requirement} ({problem.level})"
+    if not problem.sources:
+        yield from _labelled("rule", f"{head}: {problem.sentence}", style="dim")
+        return
+    title, sign, address = problem.sources[0].partition(_ADDRESS)
+    more = f" and {len(problem.sources) - 1} more" if len(problem.sources) > 1 else ""
+    yield from _labelled("rule", f"{head}, from {title.rstrip(' :')}{more}", style="dim")
+    link = f"{sign}{address}"
+    if sign and len(link) <= COLUMNS:
+        yield Line(f"{' ' * min(_INDENT, COLUMNS - len(link))}{link}", "dim")
+
+
+def _held(checkup: CheckUp, *, known: bool) -> Iterator[Line]:
+    """Say what was tried where nothing is to be mended; what was not tried is not claimed."""
+    tested = [item for item in checkup.report.coverage if item.status == "tested"]
+    yield Line("")
+    if not tested:
+        yield Line("Nothing could be shown: no run proves anything about this target", "serious")
+        return
+    what = "No other problem" if known else "No problem"
+    yield Line(f"{what} in what was tried. These held:", "good")
+    for item in tested[:_HELD_MAX]:
+        yield from _held_line(item)
+    if len(tested) > _HELD_MAX:
+        yield Line(f"  and {len(tested) - _HELD_MAX} more (--json has all)")
+    untried = [item for item in checkup.report.coverage if item.status == "not exercised"]
+    if untried:
+        yield Line(
+            f"Not tried: {count(len(untried), 'other rule')} of {checkup.report.model}", "dim"
+        )
+
+
+def _held_line(item: RequirementCoverage) -> Iterator[Line]:
+    yield Line(f"  {_clip(item.sentence, COLUMNS - 2)}")
+
+
+def _left_out(checkup: CheckUp) -> Iterator[Line]:
+    if checkup.left_out:
+        yield Line("")
+        yield Line("Not checked", "heading")
+        widest = max(len(item.what) for item in checkup.left_out) + 2
+        for item in checkup.left_out:
+            of = f" ({count(item.scenarios, 'situation')})" if item.scenarios else ""
+            yield from _wrapped(f"{item.why}{of}", indent=2, label=item.what, width=widest)
+    if checkup.inconclusive:
+        yield Line("")
+        yield Line("Shown by no run", "heading")
+        for text in checkup.inconclusive:
+            yield from _wrapped(text, indent=2)
+
+
+def _totals(
+    checkup: CheckUp, new: Sequence[Problem], *, wall_s: float, jobs: int
+) -> Iterator[Line]:
+    runs = count(len(checkup.report.runs), "run")
+    workers = count(jobs, "worker")
+    serious = sum(problem.serious for problem in new)
+    found = f"{count(serious, 'serious problem')}, {count(len(new) - serious, 'other')}"
+    yield Line(f"{runs} in {wall_s:.1f} s, {workers}: {found}", "heading")
+
+
+def _next(checkup: CheckUp, new: Sequence[Problem], *, again: str) -> Iterator[Line]:
+    if new:
+        yield from _command("next", again, said="mend the first problem, then run again:")
+    elif any(run.verdict is Verdict.PASS for run in checkup.report.runs):
+        yield from _command("next", again, said="run it with every push:")
+
+
+def _clip(text: str, most: int) -> str:
+    """Return `text` in one line that is no longer, also where it is made visible."""
+    return clipped(visible(text), most)
+
+
+def _labelled(label: str, text: str, *, style: Style = "plain") -> Iterator[Line]:
+    if text:
+        yield from _wrapped(text, indent=_INDENT, label=label, width=_LABEL, style=style)
+
+
+def _command(label: str, command: str, *, said: str = "") -> Iterator[Line]:
+    """Yield a command that works when it is pasted: a line that goes on ends with a backslash."""
+    indent = _INDENT if not said else 0
+    if said:
+        yield Line(f"{label.ljust(_LABEL)}{said}")
+        first = " " * (indent + _LABEL)
+    else:
+        first = f"{' ' * indent}{label.ljust(_LABEL)}"
+    for row in command_lines(command, first=first, width=COLUMNS):
+        yield Line(row)
+
+
+def _wrapped(
+    text: str, *, indent: int = 0, label: str = "", width: int = 0, style: Style = "plain"
+) -> Iterator[Line]:
+    """Yield `text` in lines, with a label in the margin of the first one."""
+    margin = " " * (indent + width)
+    for line in textwrap.wrap(
+        " ".join(visible(text).split()),
+        COLUMNS,
+        initial_indent=f"{' ' * indent}{label.ljust(width)}",
+        subsequent_indent=margin,
+        break_on_hyphens=False,
+    ):
+        yield Line(line, style)

@@ -1,0 +1,175 @@
+"""One run: scenario + subject + seed in, one sealed Trace out.
+
+Everything that happens to a failure can be followed from here: the world is built, the fake
+provider is mounted, the subject is driven, the facts are sealed. Nothing is judged. A runtime may
+have several lives in one run: `lives` goes on from here.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+
+import faultclock
+from faultclock.errors import InputError
+from faultclock.fakes.provider import FakeProvider
+from faultclock.model.scenario import Role, Scenario, scenario_digest
+from faultclock.model.tape import BLANK, PLAIN, SCENARIO_STREAMS, Chance, Tape
+from faultclock.model.trace import (
+    EndingReason,
+    Trace,
+    TraceEvent,
+    TraceFooter,
+    TraceHeader,
+    trace_digest,
+)
+from faultclock.run.calls import async_main, sync_main
+from faultclock.run.cancels import Cancels
+from faultclock.run.drive_extension import simulate_extension
+from faultclock.run.drive_store import simulate_store
+from faultclock.run.drive_tool import simulate_tool
+from faultclock.run.happened import Happened, reason_of
+from faultclock.run.lives import live
+from faultclock.run.made import Made, made_of
+from faultclock.run.notes import noting
+from faultclock.run.spoken import payloads_of, spoken
+from faultclock.run.worlds import choices_of, limits_of
+from faultclock.sim.world import World
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
+
+#: Libraries whose behaviour shapes a trace of any subject.
+_SHAPING = ("h11", "simpy")
+
+
+def execute(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Trace:
+    """Run `binding` through `scenario` in a fresh world and return the sealed trace.
+
+    Args:
+        seed: of everything random in the run, 0 to 2**32 - 1.
+        chance: choices that are played or explored; the trace's tape says what became of them.
+    """
+    scenario = spoken(scenario, binding)
+    made = made_of(simulate(scenario, binding, seed, chance))
+    return sealed(trace_header(scenario, binding, seed), made, chance.tape)
+
+
+def simulate(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Happened:
+    """Do what `execute` does, up to the sealing: all that an isolated child has to do.
+
+    All lives of a runtime share this process.
+
+    Raises:
+        InputError: the scenario is for another role, or asks for what its role cannot do.
+    """
+    if scenario.role != binding.role:
+        raise InputError(
+            f"{scenario.id} is for role {scenario.role}, and {binding.id} is a {binding.role}"
+        )
+    return _SIMULATE[binding.role](spoken(scenario, binding), binding, seed, chance)
+
+
+def _simulate_adapter(scenario: Scenario, binding: Binding, seed: int, chance: Chance) -> Happened:
+    cancels = Cancels(scenario)
+    world = World(
+        seed=seed,
+        limits=limits_of(scenario),
+        latency_ns=scenario.provider.latency,
+        jitter_ns=scenario.provider.jitter,
+        recorder=cancels.recorder(),
+        choices=choices_of(scenario, seed, chance),
+    )
+    cancels.arm(world.kernel)
+    provider = FakeProvider(
+        scenario.provider,
+        payloads_of(scenario.provider),
+        seed=seed,
+        streams=world.choices.streams,
+    )
+    provider.mount(world)
+    world.kernel.record("harness", "run.started")
+    main = (
+        async_main(world, binding, scenario, cancels)
+        if binding.style == "async"
+        else sync_main(world, binding, scenario)
+    )
+    with noting(world.kernel) as notes:
+        ending = world.run(main)
+    provider.seal()
+    cancels.seal()
+    reason, detail = reason_of(ending)
+    return Happened(
+        facts=world.recorder.events,
+        ending=reason,
+        detail=detail,
+        ended_at_ns=world.kernel.now_ns,
+        tape=world.choices.noted(),
+        notes=notes.taken(),
+    )
+
+
+#: What runs a subject of each role.
+_SIMULATE: Mapping[Role, Callable[..., Happened]] = {
+    "provider_adapter": _simulate_adapter,
+    "runtime": live,
+    "tool": simulate_tool,
+    "session_store": simulate_store,
+    "extension": simulate_extension,
+}
+
+
+def sealed(header: TraceHeader, made: Made, played: Tape = BLANK) -> Trace:
+    """Return the trace of a run, with the notes beside it.
+
+    Args:
+        played: the tape that the run was given. What it says of the scenario has shaped that
+            already, and stays on the trace's tape; of the rest only what was chosen does.
+    """
+    tape = played.about(SCENARIO_STREAMS).joined(made.tape)
+    if not tape.is_blank:
+        header = header.model_copy(update={"tape": tape})
+    events = tuple(TraceEvent(*fact) for fact in made.facts)
+    trace = seal(header, events, made.ending, made.detail, made.ended_at_ns)
+    return replace(trace, notes=made.notes)
+
+
+def seal(
+    header: TraceHeader,
+    events: tuple[TraceEvent, ...],
+    ending: EndingReason,
+    detail: tuple[str, ...],
+    ended_at_ns: int,
+) -> Trace:
+    """Close a trace with its footer."""
+    footer = TraceFooter(
+        events=len(events),
+        ended_at_ns=ended_at_ns,
+        ending=ending,
+        detail=detail,
+        digest=trace_digest(header, events),
+    )
+    return Trace(header=header, events=events, footer=footer)
+
+
+def trace_header(scenario: Scenario, binding: Binding, seed: int) -> TraceHeader:
+    """Return the header: all that is needed to run it again."""
+    return TraceHeader(
+        scenario=scenario,
+        scenario_digest=scenario_digest(scenario),
+        subject=binding.info(),
+        seed=seed,
+        versions=_versions(),
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "faultclock": faultclock.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _SHAPING},
+    }

@@ -1,0 +1,242 @@
+"""Lives: a run of a runtime, from its first process to its last.
+
+Each life of the process is a world of its own. A fresh one goes on where the last one ended, in
+virtual time, in the numbers of the facts, and with everything that outlives a process: the store,
+the provider, the tools and their effects, the counters of all rules. All of that is a Progress,
+plain data, so that each life can have a real process of its own: then nothing else can survive.
+
+A crash takes the Progress as it is at that very instant. What the killed code still does, in
+a `finally` or on the way out, changes nothing any more; in a process of its own it does nothing.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+from faultclock.model.mishap import CrashRule
+from faultclock.model.scenario import Scenario
+from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
+from faultclock.run.agenda import Agenda, check_tasks
+from faultclock.run.happened import Happened, reason_of
+from faultclock.run.host import RecordingHost
+from faultclock.run.mishaps import Mishaps, MishapsState
+from faultclock.run.notes import RawNotes, noting
+from faultclock.run.program import Program
+from faultclock.run.surroundings import Fakes, FakesState, session_of
+from faultclock.run.turns import AsyncDriver, SyncDriver
+from faultclock.run.worlds import choices_of, limits_of, seed_of_life
+from faultclock.sim.kernel import Ending
+from faultclock.sim.recorder import Fact, Recorder
+from faultclock.sim.world import World
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Life", "LifeOver", "Progress", "inline", "live"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come. Plain data: it is pickled.
+
+    Attributes:
+        life: 1-based number of the process that lives now, or comes next.
+        now_ns: virtual time at which it starts.
+        facts: how many were recorded before it.
+        connections: how many were opened before it.
+        escapes: what was refused so far, which spoils the run however it ends.
+    """
+
+    agenda: Agenda
+    fakes: FakesState
+    mishaps: MishapsState = field(default_factory=MishapsState)
+    life: int = 1
+    now_ns: int = 0
+    facts: int = 0
+    connections: int = 0
+    escapes: tuple[str, ...] = ()
+
+    @classmethod
+    def initial(cls, scenario: Scenario) -> Progress:
+        """Return the progress before the first life."""
+        return cls(agenda=Agenda.initial(scenario), fakes=FakesState.initial(scenario))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifeOver:
+    """What one life left behind. Plain data: it is pickled.
+
+    Attributes:
+        facts: of this life.
+        progress: at its end.
+        crash: id of the rule that killed the process.
+        restarts: a fresh one was asked for.
+        tape, notes: what was chosen in it, and noted of it; see `Happened`.
+        happened: how the run ended with it, without its facts; None if another life comes.
+    """
+
+    facts: list[Fact]
+    progress: Progress
+    crash: str | None = None
+    restarts: bool = False
+    tape: Tape = BLANK
+    notes: RawNotes = field(default_factory=RawNotes)
+    happened: Happened | None = None
+
+
+#: Ends the process of a life with what it left behind; returns where that is not possible.
+Leave = Callable[[LifeOver], None]
+
+
+class Life(Protocol):
+    """A life that is about to be lived."""
+
+    def __call__(self, leave: Leave) -> LifeOver:
+        """Live it; a process that is killed calls `leave`, if that can end it."""
+        ...
+
+
+def inline(life: Life) -> LifeOver:
+    """Live a life in this process, which goes on afterwards."""
+    return life(lambda _: None)
+
+
+def live(
+    scenario: Scenario,
+    binding: Binding,
+    seed: int,
+    chance: Chance = PLAIN,
+    *,
+    run_life: Callable[[Life], LifeOver] = inline,
+) -> Happened:
+    """Let a runtime live through `scenario`, with as many lives as it takes.
+
+    Args:
+        run_life: lives one life; it may do so in another process. What it raises ends the run.
+
+    Raises:
+        InputError: a task asks for something that a runtime cannot be asked for.
+    """
+    check_tasks(scenario)
+    progress = Progress.initial(scenario)
+    facts: list[Fact] = []
+    tape = BLANK
+    notes = RawNotes()
+    while True:
+        life = partial(_live_once, scenario, binding, seed, chance, progress)
+        over = run_life(life)
+        facts += over.facts
+        tape = tape.joined(over.tape)
+        notes = notes.joined(over.notes)
+        if over.happened is not None:
+            return replace(over.happened, facts=facts, tape=tape, notes=notes)
+        progress = _next_life(scenario, over, facts)
+
+
+def _live_once(
+    scenario: Scenario,
+    binding: Binding,
+    seed: int,
+    chance: Chance,
+    progress: Progress,
+    leave: Leave,
+) -> LifeOver:
+    """Live one life; `progress` is used up by it."""
+    killed: list[LifeOver] = []
+    # What is killed and what is cancelled is made below, with the world that it lives in.
+    mishaps = Mishaps(
+        scenario,
+        progress.mishaps,
+        kill=lambda rule: kill(rule),
+        cancel=lambda rule: driver.cancel(rule),
+    )
+    world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
+    fakes = Fakes(scenario, world, binding.style, progress.fakes, seed)
+    resume = progress.life > 1 or session_of(scenario).resume
+    surroundings = fakes.surroundings(RecordingHost(world.kernel), resume=resume)
+    program = Program(
+        world.kernel, binding, scenario, progress.agenda, surroundings, fakes.begin_life
+    )
+    driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
+    mishaps.arm(world.kernel, fakes.store)
+
+    def over(left: Progress, **how: Any) -> LifeOver:
+        facts, tape = list(world.recorder.events), world.choices.noted()
+        return LifeOver(facts=facts, progress=left, tape=tape, notes=notes.taken(), **how)
+
+    def kill(rule: CrashRule) -> None:
+        _note(progress, world)
+        # Copies: what the killed code does from here on must not reach them.
+        left: Progress = pickle.loads(pickle.dumps(progress))  # noqa: S301 - our own
+        killed.append(over(left, crash=rule.id))
+        leave(killed[0])
+        world.kernel.crash()
+
+    with noting(world.kernel) as notes:
+        ending = world.run(driver.main)
+    if ending.reason == "crashed":
+        return killed[0]
+    fakes.end_life()
+    if program.restarts and ending.reason == "completed":
+        _note(progress, world)
+        return over(progress, restarts=True)
+    fakes.seal()
+    mishaps.seal(world.kernel)
+    _note(progress, world)
+    return over(progress, happened=_happened(progress, world, ending))
+
+
+def _happened(progress: Progress, world: World, ending: Ending) -> Happened:
+    """Return how the last life ended; its facts and notes are with those of the others."""
+    reason, detail = reason_of(ending)
+    if reason == "completed" and progress.escapes:
+        reason, detail = "escape", progress.escapes
+    return Happened(facts=[], ending=reason, detail=detail, ended_at_ns=world.kernel.now_ns)
+
+
+def _world(
+    scenario: Scenario, seed: int, chance: Chance, progress: Progress, recorder: Recorder
+) -> World:
+    return World(
+        seed=seed_of_life(seed, progress.life),
+        limits=limits_of(scenario),
+        latency_ns=scenario.provider.latency,
+        jitter_ns=scenario.provider.jitter,
+        recorder=recorder,
+        life=progress.life,
+        start_ns=progress.now_ns,
+        connections=progress.connections,
+        choices=choices_of(scenario, seed, chance, progress.life),
+    )
+
+
+def _note(progress: Progress, world: World) -> None:
+    """Take down what the world knows of how far it has come."""
+    progress.now_ns = world.kernel.now_ns
+    progress.facts = world.recorder.before + len(world.recorder.events)
+    progress.connections = world.network.connections_made
+    progress.escapes += tuple(world.kernel.escapes)
+
+
+def _next_life(scenario: Scenario, over: LifeOver, facts: list[Fact]) -> Progress:
+    """Record the end of a process, and return the progress at which the next one starts."""
+    progress = over.progress
+    life = progress.life
+    rule = next((rule for rule in scenario.crashes if rule.id == over.crash), None)
+
+    def record(kind: str, **payload: object) -> None:
+        number = len(facts) + 1
+        facts.append((number, progress.now_ns, "harness", kind, {**payload, "life": life}))
+
+    if rule is not None:
+        record("fault.fired", fault=rule.id, fault_kind="crash", of="crash", call=None)
+        record("process.crashed", crash=rule.id, call=None)
+    again = rule is not None and rule.then == "again"
+    for call in progress.agenda.cut_off(scenario, again=again):
+        record("call.crashed", call=call)
+    progress.life += 1
+    progress.facts = len(facts)
+    progress.now_ns += 0 if rule is None else rule.restart_after
+    return progress

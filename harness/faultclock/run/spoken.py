@@ -1,0 +1,144 @@
+"""In which dialect a scenario is played: the one that it names, or the one that its subject speaks.
+
+What `settle` says of the faults is made true here, too, and what only explorers read is left out:
+a run is one of what is written, whether it is the only one or the first of many.
+
+A scenario about rate limits is about any provider that has them. What it leaves open is filled in
+here, before anything runs, so that a trace says what was spoken and where. An error has the status
+that its provider gives it: a wrong key is a 401 here and a 400 there. Only where that makes a rate
+limit of something else, or something else of a rate limit, it is another scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from faultclock.errors import InputError
+from faultclock.fakes.dialects import dialect_named
+from faultclock.load.payloads import load_dialect, load_payloads
+from faultclock.model.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
+from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript, Scenario
+from faultclock.model.settled import settled
+from faultclock.subjects.binding import Binding
+
+__all__ = ["cannot_be_said", "payloads_of", "spoken"]
+
+
+def spoken(scenario: Scenario, binding: Binding) -> Scenario:
+    """Return `scenario` in the dialect that `binding` speaks, where it names none itself.
+
+    Its faults end where it says that they do, and it has no `vary`.
+
+    Raises:
+        InputError: it cannot be played for this subject; see `cannot_be_said`.
+    """
+    reason = cannot_be_said(scenario, binding)
+    if reason is not None:
+        raise InputError(
+            f"{scenario.id} does not fit {binding.id}: {reason}",
+            hint="choose another subject, or another scenario",
+        )
+    if scenario.vary is not None:
+        scenario = scenario.model_copy(update={"vary": None})
+    scenario = settled(scenario)
+    provider = _filled(scenario.provider, binding, is_first=True)
+    fallbacks = tuple(_filled(item, binding, is_first=False) for item in scenario.fallbacks)
+    if provider is scenario.provider and fallbacks == scenario.fallbacks:
+        return scenario
+    return scenario.model_copy(update={"provider": provider, "fallbacks": fallbacks})
+
+
+def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
+    """Return why `scenario` cannot be played for this subject; None where it can."""
+    asks_a_model = binding.role in ("provider_adapter", "runtime")
+    if scenario.cancels and binding.role == "provider_adapter" and binding.style != "async":
+        return "it cancels a call, and nothing can cancel a blocking function"
+    for script in (scenario.provider, *scenario.fallbacks):
+        if script.dialect not in (None, *binding.dialects) and asks_a_model:
+            spoken_ = " and ".join(binding.dialects)
+            return f"it is in the dialect {script.dialect}, and the subject speaks {spoken_}"
+        known = load_payloads(script.dialect or binding.dialect).keys() | script.payloads.keys()
+        missing = next((name for name in _errors_of(script) if name not in known), None)
+        if missing is not None:
+            return f"{script.dialect or binding.dialect} has no error {missing!r}"
+        unsaid = next(_unsaid_ends(script, script.dialect or binding.dialect), None)
+        if unsaid is not None:
+            return unsaid
+        otherwise = next(_otherwise_limited(script, binding.dialect), None)
+        if otherwise is not None:
+            return otherwise
+    return None
+
+
+def payloads_of(script: ProviderScript) -> Mapping[str, ErrorPayload]:
+    """Return the error answers of the dialect that `script` is played in, by name."""
+    return load_payloads(script.dialect or DEFAULT_DIALECT)
+
+
+def _filled(script: ProviderScript, binding: Binding, *, is_first: bool) -> ProviderScript:
+    changes: dict[str, object] = {}
+    dialect = script.dialect or binding.dialect
+    if script.dialect is None:
+        changes["dialect"] = dialect
+        own = _own_statuses(script, dialect)
+        if own:
+            changes["faults"] = tuple(
+                rule
+                if (status := own.get(rule.id)) is None
+                else rule.model_copy(
+                    update={"then": rule.then.model_copy(update={"status": status})}
+                )
+                for rule in script.faults
+            )
+    if is_first and script.endpoint is None and dialect != DEFAULT_DIALECT:
+        known = load_dialect(dialect)
+        changes["endpoint"] = Endpoint(base_url=known.base_url, model=known.model)
+    return script.model_copy(update=changes) if changes else script
+
+
+def _own_statuses(script: ProviderScript, dialect: str) -> dict[str, int]:
+    """Return the statuses that `dialect` has for errors to which a script gives the usual one.
+
+    A status that is not the usual one of its error is what the scenario is about, and stays.
+
+    Returns:
+        id of the rule to the status, where that is another one.
+    """
+    if script.dialect is not None or dialect == DEFAULT_DIALECT:
+        return {}
+    usual, own = load_payloads(DEFAULT_DIALECT), load_payloads(dialect)
+    return {
+        rule.id: own[rule.then.error].status
+        for rule in script.faults
+        if isinstance(rule.then, HttpError)
+        and rule.then.error in usual.keys() & own.keys() - script.payloads.keys()
+        and rule.then.status == usual[rule.then.error].status
+        and rule.then.status != own[rule.then.error].status
+    }
+
+
+def _otherwise_limited(script: ProviderScript, dialect: str) -> Iterator[str]:
+    """Yield which errors are limits in a script and something else in `dialect`."""
+    statuses = _own_statuses(script, dialect)
+    for rule in script.faults:
+        if rule.id in statuses and isinstance(rule.then, HttpError):
+            told, own = rule.then.status, statuses[rule.id]
+            if 429 in (told, own):
+                yield f"{dialect} answers {rule.then.error!r} with {own}, not with {told}"
+
+
+def _unsaid_ends(script: ProviderScript, dialect: str) -> Iterator[str]:
+    """Yield which answers of a script no provider of `dialect` gives."""
+    ends = dialect_named(dialect).ends
+    for rule in script.faults:
+        if isinstance(rule.then, AnswerEnds) and rule.then.how not in ends:
+            yield f"{dialect} has no answer that ends so: {rule.then.how}"
+
+
+def _errors_of(script: ProviderScript) -> Iterator[str]:
+    for rule in script.faults:
+        then = rule.then
+        if isinstance(then, (HttpError, OkWithErrorBody, StreamError)) and then.error is not None:
+            yield then.error
+    yield from (rule.error for rule in script.refusals)

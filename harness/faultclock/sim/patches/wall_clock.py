@@ -1,0 +1,58 @@
+"""The wall clock: `time.time`, `datetime.now` and what is built on them, in virtual time.
+
+time-machine replaces them inside C functions, so that `from time import time` and the C
+`datetime` follow too. It is process-wide, so it travels only during a run; threads outside the
+world keep seeing real time. Local time in the world is UTC.
+
+This is the only file that imports time-machine. It must be imported before anything replaces
+names of `time`: time-machine looks the C functions up when it is imported, and crashes if one
+of them has become a Python function by then.
+"""
+
+from __future__ import annotations
+
+import datetime
+from _thread import get_ident
+from types import TracebackType
+
+import time_machine
+
+from faultclock.sim.actors import SIMULATED
+from faultclock.sim.kernel import Kernel
+from faultclock.sim.patches.clocks import note_read
+
+__all__ = ["WallClock"]
+
+_real_time_ns = time_machine.escape_hatch.time.time_ns
+
+
+def _time_ns() -> int:
+    here = SIMULATED.get(get_ident())
+    if here is None:
+        return _real_time_ns()
+    kernel, actor = here
+    note_read(kernel, actor, "time")
+    return kernel.epoch_ns + kernel.env._now
+
+
+class WallClock:
+    """Shows a kernel's wall-clock time to its threads, between enter and exit."""
+
+    __slots__ = ("_travel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        # The destination only names the time zone: the traveller is asked for nothing else.
+        seconds = kernel.epoch_ns // 1_000_000_000
+        epoch = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        self._travel = time_machine.travel(epoch, tick=False)
+
+    def __enter__(self) -> None:
+        self._travel.start().time_ns = _time_ns  # type: ignore[method-assign]
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._travel.stop()

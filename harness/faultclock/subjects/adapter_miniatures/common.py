@@ -1,0 +1,344 @@
+"""Miniatures that are wrong by what any provider and any user would demand.
+
+Each is `reference-common` with one step changed. Many of the other adapter miniatures are wrong by
+those demands as well, beside what they are wrong in by their own model.
+"""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.miniatures import LenientExchange, miniature
+from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
+from faultclock.subjects.reference import ask_once, converse
+from faultclock.subjects.reference_common import POLICY, CommonCall
+from faultclock.subjects.stud import AttemptError, Policy
+
+__all__: list[str] = []
+
+_CallT = TypeVar("_CallT", bound=type[CommonCall])
+
+
+def _wrong(
+    name: str, title: str, *, fails: str, shown_by: str, origin: str | None = None
+) -> Callable[[_CallT], _CallT]:
+    """Register `reference-common` with the steps of the decorated call."""
+
+    def register(call_type: _CallT) -> _CallT:
+        async def run(request: ProviderRequest) -> Reply:
+            return await converse(request, call_type(request))
+
+        _miniature(name, title, fails=fails, shown_by=shown_by, origin=origin)(run)
+        return call_type
+
+    return register
+
+
+def _miniature(
+    name: str, title: str, *, fails: str, shown_by: str, origin: str | None = None
+) -> Callable[[Callable[[ProviderRequest], object]], object]:
+    return miniature(  # type: ignore[return-value]
+        f"common-{name}", title, fails=fails, shown_by=shown_by, origin=origin, model="common"
+    )
+
+
+# How long it waits, and how often.
+
+
+@_wrong(
+    "ignores-retry-after",
+    "Keeps to its own short waits",
+    fails="retries.floor",
+    shown_by="rate-limits/retry-after-integer",
+)
+class _IgnoresRetryAfter(CommonCall):
+    def retry_after_s(self, failure: AttemptError) -> float | None:
+        return None
+
+
+@_wrong(
+    "asks-in-vain",
+    "Asks again for a request that was rejected",
+    fails="retries.pointless",
+    shown_by="provider-transient/context-length-exceeded",
+    origin="aaif-goose/goose#11048",
+)
+class _AsksInVain(CommonCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return POLICY if failure.status == 400 else super().policy(failure, kind)
+
+
+@_wrong(
+    "gives-up-at-once",
+    "Gives up at the first failure",
+    fails="retries.tried",
+    shown_by="rate-limits/retry-after-absent",
+)
+class _GivesUpAtOnce(CommonCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return None
+
+
+@_wrong(
+    "hurries",
+    "Comes back after a tenth of a second, whatever the provider's own header says",
+    fails="retries.hint",
+    shown_by="rate-limits/retry-after-ms-alone",
+)
+class _Hurries(CommonCall):
+    def scheduled_s(self, policy: Policy, count: int) -> float:
+        return 0.1
+
+
+@_wrong(
+    "sleeps-an-hour",
+    "Sleeps for as long as it is asked to, whoever waits",
+    fails="retries.long-wait",
+    shown_by="rate-limits/retry-after-huge",
+)
+class _SleepsAnHour(CommonCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        asked = self.retry_after_s(failure)
+        return super().policy(failure, kind) if asked is None else POLICY
+
+
+@_wrong(
+    "never-gives-up",
+    "Has no limit on its attempts",
+    fails="retries.bounded",
+    shown_by="common/unavailable-for-ever",
+)
+class _NeverGivesUp(CommonCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        policy = super().policy(failure, kind)
+        return policy and replace(policy, attempts_max=10_000)
+
+    def scheduled_s(self, policy: Policy, count: int) -> float:
+        return min(super().scheduled_s(policy, min(count, 10)), 30.0)
+
+
+@_wrong(
+    "waits-alike",
+    "Waits two seconds each time",
+    fails="retries.grow",
+    shown_by="common/unavailable-for-ever",
+)
+class _WaitsAlike(CommonCall):
+    def scheduled_s(self, policy: Policy, count: int) -> float:
+        return 2.0 * self.jitter_factor()
+
+
+@_wrong(
+    "no-jitter",
+    "Waits exactly as long as every other client",
+    fails="retries.spread",
+    shown_by="common/crowd-without-a-hint",
+)
+class _NoJitter(CommonCall):
+    def jitter_factor(self) -> float:
+        return 1.0
+
+
+# Layers, cancels and what was passed on.
+
+
+class _Inner(CommonCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        policy = super().policy(failure, kind)
+        return policy and replace(policy, attempts_max=3, first_wait_s=0.5)
+
+
+@_miniature(
+    "two-layers",
+    "Retries around a library that retries",
+    fails="retries.layers",
+    shown_by="common/unavailable-for-ever",
+)
+async def _two_layers(request: ProviderRequest) -> Reply:
+    for number in (1, 2, 3):
+        try:
+            return await converse(request, _Inner(request))
+        except TypedError as error:
+            if number == 3 or error.context.get("retry_after") is not None:
+                raise
+        await asyncio.sleep(4.0 * number)
+    raise AssertionError("the last round returns or raises")
+
+
+@_miniature(
+    "swallows-a-cancel",
+    "Takes a cancel for one more failure",
+    fails="retries.after-cancel",
+    shown_by="common/cancelled-while-connecting",
+    origin="harbor-framework/harbor#1223",
+)
+async def _swallows_a_cancel(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, CommonCall(request))
+    except asyncio.CancelledError:
+        await asyncio.sleep(2.0)
+        return await converse(request, CommonCall(request))
+
+
+@_miniature(
+    "begins-anew",
+    "Begins the answer anew after a part of it was passed on",
+    fails="retries.after-content",
+    shown_by="common/stream-breaks-after-content",
+    origin="HKUDS/nanobot#4038",
+)
+async def _begins_anew(request: ProviderRequest) -> Reply:
+    call = CommonCall(request)
+    while True:
+        exchange = ChatExchange(request)
+        try:
+            reply = await ask_once(exchange, call.deadline_s)
+        except AttemptError as failure:
+            if exchange.received_text:
+                request.host.delivered(exchange.received_text)
+            wait_s = call.next_wait_s(failure)
+        else:
+            request.host.delivered(reply.text)
+            return reply
+        await asyncio.sleep(wait_s)
+
+
+# What the caller gets.
+
+
+@_wrong(
+    "waits-for-ever",
+    "Has no deadline for an answer",
+    fails="calls.end",
+    shown_by="provider-transient/stall-before-headers",
+)
+class _WaitsForEver(CommonCall):
+    def __init__(self, request: ProviderRequest) -> None:
+        super().__init__(request)
+        self.deadline_s = None
+
+
+@_wrong(
+    "reads-numbers-only",
+    "Crashes where Retry-After is a date",
+    fails="handler.crash",
+    shown_by="rate-limits/retry-after-http-date",
+    origin="interviewstreet/hiring-agent#386",
+)
+class _ReadsNumbersOnly(CommonCall):
+    def retry_after_s(self, failure: AttemptError) -> float | None:
+        return None if failure.retry_after is None else float(failure.retry_after)
+
+
+@_miniature(
+    "takes-a-part",
+    "Takes half an answer for a whole one",
+    fails="answers.whole",
+    shown_by="provider-transient/stream-ends-without-finish",
+    origin="ag-ui-protocol/ag-ui#2300",
+)
+async def _takes_a_part(request: ProviderRequest) -> Reply:
+    return await converse(request, CommonCall(request), LenientExchange)
+
+
+@_miniature(
+    "drops-the-reason",
+    "Returns the text, and not why the model stopped",
+    fails="answers.noticed",
+    shown_by="common/answer-cut",
+)
+async def _drops_the_reason(request: ProviderRequest) -> Reply:
+    reply = await converse(request, CommonCall(request))
+    return Reply(reply.text, reply.tool_calls)
+
+
+@_miniature(
+    "empty-is-an-answer",
+    "Returns an empty text where the model said nothing",
+    fails="answers.not-empty",
+    shown_by="common/answer-empty",
+    origin="felladrin/MiniSearch#2469",
+)
+async def _empty_is_an_answer(request: ProviderRequest) -> Reply:
+    return Reply((await converse(request, CommonCall(request))).text)
+
+
+@_miniature(
+    "one-error-for-all",
+    "Raises the same error for everything",
+    fails="errors.apart",
+    shown_by="common/four-failures",
+)
+async def _one_error_for_all(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, CommonCall(request))
+    except Exception:  # noqa: BLE001 - that is its fault
+        raise RuntimeError("the model could not be asked") from None
+
+
+@_miniature(
+    "apologises",
+    "Answers a failure with words of its own",
+    fails="answers.admitted",
+    shown_by="provider-transient/errors-for-ever",
+)
+async def _apologises(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, CommonCall(request))
+    except Exception:  # noqa: BLE001 - that is its fault
+        return Reply("Sorry, I could not find anything.")
+
+
+@_miniature(
+    "key-in-the-error",
+    "Names the API key in its error",
+    fails="errors.secrets",
+    shown_by="provider-transient/bad-key",
+    origin="BerriAI/litellm#15799",
+)
+async def _key_in_the_error(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, CommonCall(request))
+    except Exception as error:
+        raise RuntimeError(f"no answer for {request.api_key}") from error
+
+
+@_miniature(
+    "key-for-the-operator",
+    "Shows the operator the API key",
+    fails="audience.operator",
+    shown_by="provider-transient/bad-key",
+)
+async def _key_for_the_operator(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, CommonCall(request))
+    except Exception:
+        request.host.show_operator(f"The provider refused the key {request.api_key}.")
+        raise
+
+
+class _Undecoded(ChatExchange):
+    def feed(self, data: bytes) -> None:
+        try:
+            super().feed(data)
+        except AttemptError as failure:
+            if failure.kind == "malformed":
+                json.loads("\x00")
+            raise
+
+
+@_miniature(
+    "raw-decoder-error",
+    "Lets the error of the JSON decoder through",
+    fails="handler.unreadable",
+    shown_by="provider-transient/corrupt-body",
+)
+async def _raw_decoder_error(request: ProviderRequest) -> Reply:
+    return await converse(request, CommonCall(request), _Undecoded)

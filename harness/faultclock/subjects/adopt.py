@@ -1,0 +1,363 @@
+"""What a target is: a bound subject, a function, a method, or an object that asks a model.
+
+Nothing has to be written for Faultclock. A function is called with what its parameters ask for, a
+client object is asked as its library wants it, and what comes back is read whatever it is. What
+was assumed is said in a TakenFor, with how to say otherwise: after the name in the target itself,
+so that every command understands it.
+
+    my_client.py:ask                        as its parameters say
+    my_client.py:ask@messages               it takes messages
+    my_client.py:ask@anthropic-messages     it speaks that API
+    my_client.py:ask@prompt,ollama          both
+    my_client.py:ask@no-streams             it never asks for a stream
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from faultclock.errors import SubjectError, UnknownNameError
+from faultclock.model.checkup import TakenFor
+from faultclock.model.scenario import DEFAULT_DIALECT, Role
+from faultclock.subjects.abilities import ABILITY_WORDS, with_word
+from faultclock.subjects.adopt_calls import async_call, sync_call
+from faultclock.subjects.adopt_clients import Client, client_of
+from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
+from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
+from faultclock.subjects.locate import Located, imported, locate
+from faultclock.subjects.shipped import SHIPPED
+from faultclock.subjects.shipped_loading import miniatures, shipped_binding
+from faultclock.subjects.source import functions_in
+
+__all__ = ["Adopted", "adopt", "said_of"]
+
+_MARK = "@"
+_CLIENT = "client"
+#: Functions of a file that a message names, at most.
+_NAMES_MAX = 3
+_ROLES: dict[Role, str] = {
+    "provider_adapter": "a provider adapter",
+    "runtime": "an agent runtime",
+    "tool": "a tool",
+    "session_store": "a session store",
+    "extension": "an extension",
+}
+_TAKES: dict[Form, str] = {
+    "prompt": "of a prompt",
+    "messages": "of messages",
+    "nothing": "that takes nothing",
+    "request": "of a ProviderRequest",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A target that can be run.
+
+    Attributes:
+        spec: the target as every command understands it, with what was said of it.
+        given_requests: whether its function takes the request, which says when to stream.
+        is_bound: whether a decorator has bound it, so that its author has said what it is.
+    """
+
+    binding: Binding
+    taken_for: TakenFor
+    spec: str
+    given_requests: bool = True
+    is_bound: bool = False
+
+
+def adopt(spec: str, *, as_: str | None = None, dialect: str | None = None) -> Adopted:
+    """Return what `spec` names, ready to be called.
+
+    Args:
+        spec: a shipped id, `path/to/file.py:name` or `package.module:name`; after an `@`, what it
+            is and which API it speaks.
+        as_: `prompt`, `messages`, `nothing`, `request` or `client`: what it is; None: what the
+            target itself shows.
+        dialect: the API that it speaks, such as `openai-chat`; None: the same.
+
+    Raises:
+        UnknownNameError: it is neither a shipped id nor a place.
+        SubjectError: it cannot be imported, or cannot be called; the hint says what to write.
+    """
+    target, as_, dialect, lacks = _said(spec, as_, dialect)
+    return _lacking(_adopt(target, _whole(target, as_, dialect, lacks), as_, dialect), lacks)
+
+
+def said_of(
+    spec: str,
+    *,
+    as_: str | None = None,
+    dialect: str | None = None,
+    lacks: Sequence[str] = (),
+) -> str:
+    """Return a target with more said after it, as every command understands it.
+
+    Args:
+        lacks: words for what it never does, of `ABILITY_WORDS`.
+
+    Raises:
+        UnknownNameError: `as_` is no kind of target.
+    """
+    target, as_, dialect, known = _said(spec, as_, dialect)
+    return _whole(target, as_, dialect, tuple(dict.fromkeys((*known, *lacks))))
+
+
+def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Adopted:
+    shipped = shipped_binding(target)
+    if shipped is not None:
+        if as_ is not None:
+            raise _bound_already(target, shipped, as_)
+        return _of_binding(whole, _speaking(shipped, dialect), "it comes with Faultclock")
+    place, colon, name = target.rpartition(":")
+    if not colon:
+        if target.endswith(".py"):
+            names = functions_in(target)
+            hint = " or ".join(f"{target}:{name}" for name in names[:_NAMES_MAX])
+            raise SubjectError(
+                f"{target} names a file but nothing in it",
+                hint=f"write {hint or f'{target}:name'}",
+            )
+        # There are hundreds of miniatures, and nobody who mistypes looks for one of them.
+        raise UnknownNameError("subject", target, (*SHIPPED, *miniatures()), told=tuple(SHIPPED))
+    if not place or not name:
+        raise SubjectError(
+            f"{target!r} is no place of a subject", hint="write path/to/adapter.py:subject"
+        )
+    found = locate(place, name)
+    try:
+        adopted = _adopted(found, whole, as_, dialect)
+    except SubjectError:
+        raise
+    except (Exception, SystemExit) as error:
+        # An object may answer any question with an exception, or without an end.
+        raise SubjectError(
+            f"{target}: to look at it raised {type(error).__name__}",
+            hint="name a function of a prompt that asks it: `def ask(prompt): ...`",
+        ) from error
+    binding = replace(adopted.binding, source_digest=found.digest, source=found.source)
+    return replace(adopted, binding=binding)
+
+
+def _said(
+    spec: str, as_: str | None, dialect: str | None
+) -> tuple[str, str | None, str | None, tuple[str, ...]]:
+    """Return the target without what is said after it, what it is, what it speaks, and lacks."""
+    target, mark, words = spec.rpartition(_MARK)
+    if not mark or "/" in words or ":" in words:
+        target, words = spec, ""
+    said = tuple(dict.fromkeys(filter(None, words.split(","))))
+    for word in said:
+        if word in (*FORMS, _CLIENT):
+            as_ = as_ or word
+        elif word not in ABILITY_WORDS:
+            dialect = dialect or word
+    if as_ is not None and as_ not in (*FORMS, _CLIENT):
+        raise UnknownNameError("kind of target", as_, (*FORMS, _CLIENT))
+    return target, as_, dialect, tuple(word for word in said if word in ABILITY_WORDS)
+
+
+def _whole(target: str, as_: str | None, dialect: str | None, lacks: Sequence[str]) -> str:
+    words = [*(word for word in (as_, dialect) if word is not None), *lacks]
+    return f"{target}{_MARK}{','.join(words)}" if words else target
+
+
+def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
+    """Return `adopted` with what is said of its abilities.
+
+    Raises:
+        SubjectError: a word says something that its role has no say in.
+    """
+    binding = adopted.binding
+    abilities = binding.abilities
+    for word in words:
+        abilities = with_word(abilities, word)
+        if word not in abilities.words(binding.role):
+            raise SubjectError(
+                f"{adopted.spec}: {word!r} says nothing about {_ROLES[binding.role]}",
+                hint="leave the word out",
+            )
+    return replace(adopted, binding=replace(binding, abilities=abilities))
+
+
+def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) -> Adopted:
+    target = found.target
+    if isinstance(target, Binding):
+        if as_ is not None:
+            raise _bound_already(found.spec, target, as_)
+        return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
+    target = _object(found)
+    client = client_of(target) if as_ in (None, _CLIENT) else None
+    if client is not None:
+        return _of_client(found, spec, target, client, dialect)
+    if as_ == _CLIENT:
+        raise SubjectError(
+            f"{found.spec} is no client of a library that Faultclock knows",
+            hint="write a function of a prompt that asks it, `def ask(prompt): ...`, and name that",
+        )
+    form: Any = as_
+    return _of_function(found, spec, target, form, dialect)
+
+
+# ---------------------------------------------------------------------- the object itself
+
+
+def _object(found: Located) -> Any:
+    """Return what is called: of a class, an object of it."""
+    target = found.target
+    if inspect.isclass(found.owner) and inspect.isfunction(target):
+        last = found.name.rpartition(".")[2]
+        static = inspect.getattr_static(found.owner, last)
+        if not isinstance(static, staticmethod):
+            return getattr(_instance(found, found.owner, last), last)
+    return _instance(found, target) if inspect.isclass(target) else target
+
+
+def _instance(found: Located, kind: type, method: str = "") -> Any:
+    try:
+        inspect.signature(kind).bind()
+    except TypeError:
+        after = f".{method}" if method else ""
+        raise SubjectError(
+            f"{found.spec}: the class {kind.__name__} needs arguments",
+            hint=f"write `subject = {kind.__name__}(...)` in {found.place}, and name"
+            f" {found.place}:subject{after}",
+        ) from None
+    except ValueError:
+        # A class without a signature that can be read: making one shows it.
+        pass
+    with imported(found.place, "making an object of it"):
+        return kind()
+
+
+def _not_callable(found: Located, target: Any) -> SubjectError:
+    methods = [
+        name
+        for name, _ in inspect.getmembers_static(type(target), inspect.isroutine)
+        if not name.startswith("_")
+    ]
+    own = type(target).__module__ != "builtins"
+    hint = "name a function of a prompt, `def ask(prompt): ...`, or a client object"
+    if own and methods:
+        hint = f"name one of its methods, such as {found.spec}.{_likeliest(methods)}"
+    return SubjectError(f"{found.spec}: a {type(target).__name__} cannot be called", hint=hint)
+
+
+def _likeliest(methods: list[str]) -> str:
+    usual = ("ask", "chat", "complete", "run", "generate", "invoke", "call", "answer", "send")
+    return next((name for word in usual for name in methods if name.startswith(word)), methods[0])
+
+
+# ---------------------------------------------------------------------- what it was taken for
+
+
+def _of_binding(spec: str, binding: Binding, because: str) -> Adopted:
+    asks_a_model = binding.role in ("provider_adapter", "runtime")
+    taken_for = TakenFor(
+        target=spec,
+        kind=f"{_ROLES[binding.role]} ({binding.title})",
+        because=because,
+        otherwise=f"bind it with another decorator than @{binding.role}",
+        dialect=binding.dialect if asks_a_model else "",
+    )
+    return Adopted(binding=binding, taken_for=taken_for, spec=spec, is_bound=True)
+
+
+def _of_client(
+    found: Located, spec: str, target: Any, client: Client, dialect: str | None
+) -> Adopted:
+    def ask(request: Any) -> Any:
+        return client.ask(request, target)
+
+    async def ask_async(request: Any) -> Any:
+        return await client.ask(request, target)
+
+    binding = _bound(
+        found,
+        ask_async if client.style == "async" else ask,
+        title=f"{client.name} as it is",
+        dialect=dialect or client.dialect,
+        dialect_known=dialect is not None or client.dialect_known,
+    )
+    taken_for = TakenFor(
+        target=spec,
+        kind=f"{'an async' if client.style == 'async' else 'a blocking'} {client.noun}"
+        f" ({client.name})",
+        because="its class is that of a library that Faultclock knows how to ask"
+        if client.known
+        else "it has chat.completions.create",
+        otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
+        dialect=binding.dialect if binding.dialect_known else "",
+    )
+    return Adopted(binding=binding, taken_for=taken_for, spec=spec)
+
+
+def _of_function(
+    found: Located, spec: str, target: Any, as_: Form | None, dialect: str | None
+) -> Adopted:
+    if not callable(target):
+        raise _not_callable(found, target)
+    wanted = wanted_by(target, found.spec, as_)
+    called = unwrapped(target)
+    pieces = inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)
+    runs_async = is_async(target) or inspect.isasyncgenfunction(called)
+    style: Literal["async", "sync"] = "async" if runs_async else "sync"
+    binding = _bound(
+        found,
+        async_call(target, wanted) if style == "async" else sync_call(target, wanted),
+        title=_first_line(target),
+        dialect=dialect or DEFAULT_DIALECT,
+        # Only what is given a request can be given an address.
+        dialect_known=dialect is not None or wanted.form == "request",
+        id=default_id(target) if wanted.form == "request" else None,
+    )
+    how = "an async" if style == "async" else "a blocking"
+    others = [form for form in FORMS if form != wanted.form]
+    taken_for = TakenFor(
+        target=spec,
+        kind=f"{how} {'generator ' if pieces else ''}function {_TAKES[wanted.form]}",
+        because=wanted.because,
+        otherwise=f"--as {', --as '.join(others[:-1])} or --as {others[-1]}",
+        dialect=binding.dialect if binding.dialect_known else "",
+    )
+    given = wanted.form == "request"
+    return Adopted(binding=binding, taken_for=taken_for, spec=spec, given_requests=given)
+
+
+def _bound(
+    found: Located,
+    function: Callable[..., Any],
+    *,
+    title: str,
+    dialect: str,
+    dialect_known: bool,
+    id: str | None = None,
+) -> Binding:
+    try:
+        bound = provider_adapter(
+            id=id or f"{found.stem}:{found.name}", title=title, dialect=dialect
+        )(function)
+    except SubjectError as error:
+        raise SubjectError(f"{found.spec}: {error.message}", hint=error.hint) from None
+    return replace(bound, dialect_known=dialect_known)
+
+
+def _speaking(binding: Binding, dialect: str | None) -> Binding:
+    return binding if dialect is None else replace(binding, dialects=(dialect,))
+
+
+def _bound_already(spec: str, binding: Binding, as_: str) -> SubjectError:
+    return SubjectError(
+        f"{spec} is bound already, as {_ROLES[binding.role]}: it cannot be taken for {as_!r}",
+        hint="leave out --as",
+    )
+
+
+def _first_line(target: Any) -> str:
+    called = target if inspect.isroutine(target) else type(target)
+    lines = (inspect.getdoc(called) or "").strip().splitlines()
+    return lines[0] if lines and called.__module__ not in ("functools", "builtins") else ""

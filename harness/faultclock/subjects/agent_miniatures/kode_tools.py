@@ -1,0 +1,374 @@
+"""Miniatures of KODE SDK agents: tool calls, their events, and how often they are executed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from faultclock.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
+from faultclock.subjects.ports import Reply
+from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
+from faultclock.subjects.reference_agents.core import Ended, Next, Turn
+from faultclock.subjects.reference_agents.kode import KodeAgent
+from faultclock.subjects.reference_agents.kode_events import CallRecord, CallState
+
+__all__: list[str] = []
+
+# The events of a call.
+
+
+@kode(
+    "starts-unseen",
+    "Emits tool:start when the tool has ended",
+    fails="ordering.tool-start-first",
+    shown_by="good-turn-with-two-tools",
+)
+class _StartsUnseen(KodeAgent):
+    """A tool that takes a minute shows nothing for a minute."""
+
+    def call_proposed(self, turn: Turn, call: Call) -> None:
+        record = self.records[call.id] = CallRecord(id=call.id, name=call.name)
+        record.trail.append(record.state)
+
+    def end(self, record: CallRecord, state: CallState) -> None:
+        self.timeline.progress("tool:start", call=record.snapshot())
+        super().end(record, state)
+
+
+@kode(
+    "invalid-never-ends",
+    "A call whose arguments do not fit has no end",
+    fails="ordering.tool-ends-once",
+    shown_by="invalid-beside-a-good-one",
+)
+class _InvalidNeverEnds(KodeAgent):
+    """The schema check of the agent returns early, past every event."""
+
+    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
+        if outcome.kind != "input_invalid":
+            super().call_refused(turn, call, outcome, step)
+            return
+        record = self.records[call.id]
+        self.fail(record, call, outcome)
+        record.over = True
+
+
+@kode(
+    "executed-after-its-end",
+    "Emits tool_executed after tool:end",
+    fails="ordering.tool-events-in-order",
+    shown_by="good-turn-with-two-tools",
+)
+class _ExecutedAfterItsEnd(KodeAgent):
+    """Whoever counts at the end has not counted this one."""
+
+    def executed(self, record: CallRecord, outcome: Outcome) -> None:
+        record.content = self.good_content(outcome)
+
+    def end(self, record: CallRecord, state: CallState) -> None:
+        super().end(record, state)
+        if state == "COMPLETED":
+            self.timeline.monitor("tool_executed", call=record.snapshot())
+
+
+@kode(
+    "no-tool-executed",
+    "Emits no tool_executed",
+    fails="ordering.good-result-is-executed",
+    shown_by="good-turn-with-two-tools",
+)
+class _NoToolExecuted(Muted):
+    """The monitor believes that no tool ever runs."""
+
+    muted = ("type", "tool_executed")
+
+
+@kode(
+    "once-failed-always-failed",
+    "Ends a call as FAILED because an earlier one did",
+    fails="ordering.good-result-completes",
+    shown_by="subagent-recovers",
+    origin="nicobailon/pi-subagents#156",
+)
+class _OnceFailedAlwaysFailed(KodeAgent):
+    """nicobailon/pi-subagents#156: an error that is over marks a good child as failed."""
+
+    def __init__(self, surroundings: Any) -> None:
+        super().__init__(surroundings)
+        self.failed: set[str] = set()
+
+    def end(self, record: CallRecord, state: CallState) -> None:
+        if state == "FAILED":
+            self.failed.add(record.name)
+        elif record.name in self.failed:
+            record.error = "it failed before"
+            state = "FAILED"
+        super().end(record, state)
+
+
+@kode(
+    "partial-is-an-error",
+    "Makes an error of a result with failed items",
+    fails="ordering.good-result-is-no-error",
+    shown_by="some-items-fail",
+)
+class _PartialIsAnError(KodeAgent):
+    """What was done is not seen for what was not."""
+
+    def executed(self, record: CallRecord, outcome: Outcome) -> None:
+        super().executed(record, outcome)
+        if outcome.errors:
+            self.timeline.progress("tool:error", call=record.snapshot(), error="some items failed")
+
+
+@kode(
+    "no-tool-executing",
+    "Executes without passing TOOL_EXECUTING",
+    fails="ordering.runs-between-breakpoints",
+    shown_by="good-turn-with-two-tools",
+)
+class _NoToolExecuting(Muted):
+    """An interrupt that looks at the breakpoint finds no tool to stop."""
+
+    muted = ("current", "TOOL_EXECUTING")
+
+
+@kode(
+    "no-post-tool-after-a-failure",
+    "Passes POST_TOOL only where the tool was good",
+    fails="ordering.post-tool-follows",
+    shown_by="tool-throws",
+)
+class _NoPostToolAfterAFailure(Edited):
+    """After a failure the agent stands at TOOL_EXECUTING for ever."""
+
+    broken = False
+
+    def edit(self, type_: str, fields: Fields) -> Fields | None:
+        self.broken = self.broken or type_ == "tool:error"
+        return None if self.broken and fields.get("current") == "POST_TOOL" else fields
+
+
+# How often, with what, for how long.
+
+
+class _Retries(KodeAgent):
+    """Executes once more what failed."""
+
+    kinds: tuple[str, ...] = ()
+
+    async def execute(self, call: Call) -> Outcome:
+        outcome = await super().execute(call)
+        return await super().execute(call) if outcome.kind in self.kinds else outcome
+
+
+@kode(
+    "acts-twice",
+    "Executes a tool again that has acted and thrown",
+    fails="tools.effects",
+    shown_by="acts-then-fails",
+    origin="crewAIInc/crewAI#5802",
+)
+class _ActsTwice(_Retries):
+    """crewAIInc/crewAI#5802: two mails for one call."""
+
+    kinds = ("exception",)
+
+
+@kode(
+    "ignores-not-idempotent",
+    "Executes again what must not be executed twice",
+    fails="ordering.executed-once",
+    shown_by="not-idempotent",
+    origin="MervinPraison/PraisonAI#4256",
+)
+class _IgnoresNotIdempotent(_Retries):
+    """MervinPraison/PraisonAI#4256: the tool says idempotent = False, and nobody reads it."""
+
+    kinds = ("failed",)
+
+
+@kode(
+    "retries-expected-failures",
+    "Executes a tool again that reported a failure",
+    fails="tools.disposition",
+    shown_by="command-failed",
+)
+class _RetriesExpectedFailures(_Retries):
+    """The tests fail a second time, and nobody has learned anything."""
+
+    kinds = ("failed",)
+
+
+@kode(
+    "retries-exceptions",
+    "Executes a tool again that threw",
+    fails="failures.redone",
+    shown_by="tool-throws",
+)
+class _RetriesExceptions(_Retries):
+    """Retryable is a word to the model, and is taken for an order to the runtime."""
+
+    kinds = ("exception",)
+
+
+@kode(
+    "changes-the-arguments",
+    "Executes with other arguments than the model gave",
+    fails="tools.asked-for",
+    shown_by="file-not-found",
+)
+class _ChangesTheArguments(KodeAgent):
+    """The model sees a result of something that it did not ask for."""
+
+    async def execute(self, call: Call) -> Outcome:
+        path = call.arguments.get("path")
+        if path is not None:
+            call = replace(call, arguments={**call.arguments, "path": f"./{path}"})
+        return await super().execute(call)
+
+
+@kode(
+    "executes-what-does-not-fit",
+    "Executes with arguments that do not fit the schema",
+    fails="tools.validated",
+    shown_by="wrong-type-of-argument",
+)
+class _ExecutesWhatDoesNotFit(KodeAgent):
+    """The check is left to the tool, which has none."""
+
+    async def refusal(self, call: Call) -> Outcome | None:
+        return await super().refusal(replace(call, misfit=None))
+
+
+@kode(
+    "waits-beyond-the-timeout",
+    "Waits longer for a tool than it may take",
+    fails="tools.deadline",
+    shown_by="tool-times-out",
+    origin="harbor-framework/harbor#1223",
+)
+class _WaitsBeyondTheTimeout(KodeAgent):
+    """harbor-framework/harbor#1223: the timeout is caught by a wrapper, which waits again."""
+
+    async def execute(self, call: Call) -> Outcome:
+        assert call.tool is not None
+        return await execute_once(call, timeout_s=call.tool.contract.timeout_s * 2)
+
+
+@kode(
+    "first-error-cancels-the-others",
+    "Stops all tools of an answer when one of them throws",
+    fails="tools.deadline",
+    shown_by="failing-beside-a-slow-one",
+    origin="openai/openai-agents-python#2584",
+)
+class _FirstErrorCancelsTheOthers(KodeAgent):
+    """openai/openai-agents-python#2584: a gather ends with the first error."""
+
+    async def execute(self, call: Call) -> Outcome:
+        outcome = await super().execute(call)
+        if outcome.kind == "exception":
+            for _, task in self.executing.values():
+                task.cancel()
+        return outcome
+
+
+@kode(
+    "leaves-tools-running",
+    "Turns away from a tool that is too slow, and lets it run",
+    fails="ordering.ends-when-its-execution-does",
+    shown_by="tool-times-out",
+)
+class _LeavesToolsRunning(KodeAgent):
+    """Nobody waits for it, and nobody stops it."""
+
+    async def execute(self, call: Call) -> Outcome:
+        assert call.tool is not None
+        task = asyncio.ensure_future(execute_once(call, timeout_s=1e9))
+        done, _ = await asyncio.wait({task}, timeout=call.tool.contract.timeout_s)
+        return task.result() if done else Outcome(kind="timeout", message="it took too long")
+
+
+# What becomes of the results.
+
+
+@kode(
+    "results-without-their-ids",
+    "Answers failed calls with an empty id",
+    fails="tools.paired",
+    shown_by="two-fail-at-once",
+    origin="smallest-inc/smallest-python-sdk#118",
+)
+class _ResultsWithoutTheirIds(KodeAgent):
+    """smallest-inc/smallest-python-sdk#118: the error path has no id at hand."""
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        await super().use_tools(turn, reply)
+        for message in turn.messages:
+            if message.get("role") == "tool" and '"ok": false' in message["content"]:
+                message["tool_call_id"] = ""
+
+
+@kode(
+    "an-abort-orphans-the-siblings",
+    "Forgets the results of all calls when one was aborted",
+    fails="tools.paired",
+    shown_by="user-aborts-one-tool",
+    origin="bytedance/deer-flow#2339",
+)
+class _AnAbortOrphansTheSiblings(KodeAgent):
+    """bytedance/deer-flow#2339: the cancel travels through the gather."""
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        await super().use_tools(turn, reply)
+        if any("aborted" in str(record.content) for record in self.records.values()):
+            aborted = [id_ for id_, item in self.records.items() if "aborted" in str(item.content)]
+            turn.messages = [
+                message
+                for message in turn.messages
+                if message.get("role") != "tool" or message["tool_call_id"] in aborted
+            ]
+
+
+@kode(
+    "an-exception-ends-the-turn",
+    "Ends the turn when a tool throws",
+    fails="turns.go-on",
+    shown_by="tool-throws",
+)
+class _AnExceptionEndsTheTurn(KodeAgent):
+    """A single tool error crashes the agent."""
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        await super().use_tools(turn, reply)
+        if any("runtime" in str(record.content) for record in self.records.values()):
+            raise Ended("failed", ("tool", "runtime"), "a tool threw")
+
+
+@kode(
+    "a-failed-child-is-a-success",
+    "Ends a call as COMPLETED that failed",
+    fails="ordering.failed-is-no-success",
+    shown_by="subagent-fails",
+    origin="vercel/eve#412",
+)
+class _AFailedChildIsASuccess(KodeAgent):
+    """vercel/eve#412: the parent invents what the child did."""
+
+    def end(self, record: CallRecord, state: CallState) -> None:
+        super().end(record, "COMPLETED" if state == "FAILED" else state)
+
+
+@kode(
+    "another-value",
+    "Hands the model another value than the tool returned",
+    fails="tools.told",
+    shown_by="good-turn-with-two-tools",
+)
+class _AnotherValue(KodeAgent):
+    """A normal return is not kept as it is."""
+
+    def good_content(self, outcome: Outcome) -> dict[str, Any]:
+        return super().good_content(replace(outcome, value={"done": "more or less"}))

@@ -1,0 +1,278 @@
+"""One chat-completions exchange over HTTP/1.1, without any I/O: bytes in, Reply or failure out.
+
+    exchange = ChatExchange(request)
+    send(exchange.request_bytes)
+    while exchange.reply is None:
+        exchange.feed(receive())        # b"" when the provider closed the connection
+
+`feed` raises `AttemptError` as soon as the bytes at hand prove that the attempt failed. A
+stream is a good answer only when it says so itself: with a finish reason, or with `[DONE]`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import h11
+
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
+from faultclock.subjects.stud import AttemptError
+
+__all__ = ["ChatExchange"]
+
+_FIELDS = frozenset({"data", "event", "id", "retry"})
+
+
+class ChatExchange:
+    """The state of one exchange.
+
+    Attributes:
+        host: name to connect to.
+        port: port to connect to.
+        secure: whether the connection is TLS.
+        request_bytes: the whole request, headers and body.
+        reply: the answer, once it is whole.
+        at_end: whether the provider's message was read to its end.
+    """
+
+    def __init__(self, request: ProviderRequest) -> None:
+        url = urlsplit(f"{request.base_url}/chat/completions")
+        self.host = url.hostname or ""
+        self.secure = url.scheme == "https"
+        self.port = url.port or (443 if self.secure else 80)
+        self.reply: Reply | None = None
+        self.at_end = False
+        self._connection = h11.Connection(our_role=h11.CLIENT)
+        self.request_bytes = self._request(request, url.netloc, url.path)
+        self._status = 0
+        self._headers: dict[bytes, bytes] = {}
+        self._body = bytearray()
+        self._stream: _StreamedAnswer | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take received bytes; an empty text means that the provider closed the connection.
+
+        Raises:
+            AttemptError: the attempt failed.
+        """
+        try:
+            self._connection.receive_data(data)
+            while not self.at_end:
+                event = self._connection.next_event()
+                if event is h11.NEED_DATA or event is h11.PAUSED:
+                    return
+                self._handle(event)
+        except h11.RemoteProtocolError as error:
+            if self.reply is not None:
+                # The answer was whole before whatever this is.
+                return
+            if data:
+                raise AttemptError("malformed", "the answer is not HTTP/1.1") from error
+            # The status is known, and says more than the missing rest of its body.
+            if self._status >= 400:
+                raise self._status_failure() from error
+            raise AttemptError(
+                "cut", "the provider closed the connection before the answer was whole"
+            ) from error
+
+    @property
+    def received_text(self) -> str:
+        """What a stream has said so far."""
+        return "" if self._stream is None else self._stream.text
+
+    def content(self, request: ProviderRequest) -> dict[str, Any]:
+        """Return the body of the request, before it is JSON."""
+        content: dict[str, Any] = {"model": request.model, "messages": request.messages}
+        if request.tools:
+            content["tools"] = request.tools
+        if request.stream:
+            content["stream"] = True
+        return content
+
+    def _request(self, request: ProviderRequest, authority: str, path: str) -> bytes:
+        body = json.dumps(self.content(request)).encode()
+        headers = [
+            ("Host", authority),
+            ("Authorization", f"Bearer {request.api_key}"),
+            ("Content-Type", "application/json"),
+            ("Accept", "text/event-stream" if request.stream else "application/json"),
+            ("Content-Length", str(len(body))),
+        ]
+        head = self._connection.send(h11.Request(method="POST", target=path, headers=headers))
+        data = self._connection.send(h11.Data(data=body))
+        end = self._connection.send(h11.EndOfMessage())
+        return b"".join(part for part in (head, data, end) if part)
+
+    def _handle(self, event: object) -> None:
+        match event:
+            case h11.Response():
+                self._status = event.status_code
+                self._headers = dict(event.headers)
+                streamed = self._headers.get(b"content-type", b"").startswith(b"text/event-stream")
+                if streamed and self._status == 200:
+                    self._stream = _StreamedAnswer()
+            case h11.Data() if self._stream is not None:
+                # [DONE] completes the answer; whatever follows it has nothing to add.
+                self.reply = self.reply or self._stream.feed(bytes(event.data))
+            case h11.Data():
+                self._body += event.data
+            case h11.EndOfMessage():
+                self.at_end = True
+                self.reply = self.reply or self._finish()
+            case h11.ConnectionClosed():
+                raise AttemptError("cut", "the provider closed the connection without an answer")
+
+    def _finish(self) -> Reply:
+        if self._stream is not None:
+            return self._stream.finish()
+        if self._status != 200:
+            raise self._status_failure()
+        try:
+            content = json.loads(self._body)
+        except ValueError as error:
+            raise AttemptError("malformed", "the answer is not JSON", status=200) from error
+        if isinstance(content, dict) and content.get("error"):
+            raise _error_object("error_body", content["error"], 200, self._retry_after())
+        try:
+            choice = content["choices"][0]
+            message = choice["message"]
+            text = message.get("content") or ""
+            tool_calls = tuple(
+                ToolCall(item["function"]["name"], item["function"]["arguments"], _id(item))
+                for item in message.get("tool_calls") or ()
+            )
+            finish_reason = choice.get("finish_reason")
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise AttemptError(
+                "malformed", "the answer is not a chat completion", status=200
+            ) from error
+        return Reply(text, tool_calls, finish_reason, _tokens(content))
+
+    def _status_failure(self) -> AttemptError:
+        try:
+            content = json.loads(self._body)
+        except ValueError:
+            # A proxy answers with HTML, a cut body with half of its JSON: the status remains.
+            content = None
+        error = content.get("error") if isinstance(content, dict) else None
+        return _error_object("http_error", error, self._status, self._retry_after())
+
+    def _retry_after(self) -> str | None:
+        value = self._headers.get(b"retry-after")
+        return None if value is None else value.decode("latin-1")
+
+
+class _StreamedAnswer:
+    """Server-sent events of one answer, put together as they arrive."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[str] = []
+        self._text: list[str] = []
+        self._tool_calls: dict[int, list[str]] = {}
+        self._finish_reason: str | None = None
+        self._tokens = 0
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._text)
+
+    def feed(self, data: bytes) -> Reply | None:
+        """Take body bytes; return the answer once `[DONE]` is among them."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            reply = self._line(line.removesuffix(b"\r"))
+            if reply is not None:
+                return reply
+        return None
+
+    def finish(self) -> Reply:
+        """Return the answer at the end of the message, provided that it says it is whole."""
+        if self._finish_reason is None:
+            raise AttemptError("cut", "the stream ended before the answer was whole", status=200)
+        return self._reply()
+
+    def _line(self, raw: bytes) -> Reply | None:
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            raise _malformed("the stream is not UTF-8") from error
+        if not line:
+            return self._dispatch()
+        name, _, value = line.partition(":")
+        if name and name not in _FIELDS:
+            # The standard ignores unknown fields; from a provider they are damage, and a
+            # damaged answer must not pass for a whole one.
+            raise _malformed("the stream is not made of server-sent events")
+        if name == "data":
+            self._data.append(value.removeprefix(" "))
+        return None
+
+    def _dispatch(self) -> Reply | None:
+        data, self._data = "\n".join(self._data), []
+        if not data:
+            return None
+        if data == "[DONE]":
+            return self.finish()
+        try:
+            chunk = json.loads(data)
+        except ValueError as error:
+            raise _malformed("an event of the stream is not JSON") from error
+        if isinstance(chunk, dict) and chunk.get("error"):
+            raise _error_object("stream_error", chunk["error"], 200, None)
+        try:
+            for choice in chunk["choices"]:
+                self._add(choice.get("delta") or {})
+                self._finish_reason = choice.get("finish_reason") or self._finish_reason
+            self._tokens = _tokens(chunk) or self._tokens
+        except (AttributeError, KeyError, TypeError) as error:
+            raise _malformed("an event of the stream is not a chat completion") from error
+        return None
+
+    def _add(self, delta: Mapping[str, Any]) -> None:
+        self._text.append(delta.get("content") or "")
+        for call in delta.get("tool_calls") or ():
+            parts = self._tool_calls.setdefault(call["index"], ["", "", ""])
+            function = call.get("function") or {}
+            parts[0] += function.get("name") or ""
+            parts[1] += function.get("arguments") or ""
+            parts[2] = parts[2] or _id(call)
+
+    def _reply(self) -> Reply:
+        calls = tuple(ToolCall(*self._tool_calls[index]) for index in sorted(self._tool_calls))
+        return Reply(self.text, calls, self._finish_reason, self._tokens)
+
+
+def _id(call: Mapping[str, Any]) -> str:
+    value = call.get("id")
+    return value if isinstance(value, str) else ""
+
+
+def _tokens(content: Mapping[str, Any]) -> int:
+    usage = content.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+    return total if isinstance(total, int) else 0
+
+
+def _malformed(message: str) -> AttemptError:
+    return AttemptError("malformed", message, status=200)
+
+
+def _error_object(kind: Any, error: object, status: int, retry_after: str | None) -> AttemptError:
+    fields = error if isinstance(error, dict) else {}
+    code, type_, message = (fields.get(name) for name in ("code", "type", "message"))
+    name = code or type_ or "no code"
+    place = {"error_body": " in its body", "stream_error": " in its stream"}.get(kind, "")
+    return AttemptError(
+        kind,
+        f"the provider answered {status} with an error{place} ({name})",
+        status=status,
+        provider_code=code if isinstance(code, (str, int)) else None,
+        provider_type=type_ if isinstance(type_, str) else None,
+        provider_message=message if isinstance(message, str) else None,
+        retry_after=retry_after,
+    )

@@ -1,0 +1,191 @@
+"""Miniatures of extensions: the reference, each with one named defect, and its check."""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from faultclock.subjects.bind_extension import extension
+from faultclock.subjects.json_exchange import ServiceError
+from faultclock.subjects.miniatures import Miniature
+from faultclock.subjects.ports import Slot, SlotDecision, TypedError
+from faultclock.subjects.reference_extension import CONTRACT, Heartbeat, Life
+
+__all__ = ["EXTENSION_MINIATURES"]
+
+EXTENSION_MINIATURES: dict[str, Miniature] = {}
+
+
+def _wrong(name: str, title: str, *, fails: str) -> Callable[[type[Heartbeat]], type[Heartbeat]]:
+    """Register an extension that gets one step wrong."""
+
+    def register(made: type[Heartbeat]) -> type[Heartbeat]:
+        id_ = f"mini-extension-{name}"
+        bind = extension(
+            id=id_, title=title, declares=("errors", "events"), inline=True, **CONTRACT
+        )
+        EXTENSION_MINIATURES[id_] = Miniature(binding=bind(made), fails=fails)
+        return made
+
+    return register
+
+
+def _wrong_life(name: str, title: str, *, fails: str) -> Callable[[type[Life]], type[Life]]:
+    """Register an extension whose life has the steps of the decorated class."""
+
+    def register(life: type[Life]) -> type[Life]:
+        made = type("_Heartbeat", (Heartbeat,), {"life_type": life})
+        _wrong(name, title, fails=fails)(made)
+        return life
+
+    return register
+
+
+# The order of its phases.
+
+
+@_wrong_life("one-way", "Cannot be deactivated", fails="extension.order-accepted")
+class _OneWay(Life):
+    def check_order(self, phase: str) -> None:
+        if phase == "deactivate":
+            raise TypedError("ExtensionHost", "LifecycleFailure", "it stays as it is")
+        super().check_order(phase)
+
+
+@_wrong("any-order", "Passes over a phase that comes too early", fails="extension.order-refused")
+class _AnyOrder(Heartbeat):
+    async def init(self) -> None:
+        """Do nothing, and call it done, where it should be refused."""
+        if self.life.state == "loaded":
+            await super().init()
+
+    async def activate(self) -> None:
+        """The same."""
+        if self.life.state in ("ready", "inactive"):
+            await super().activate()
+
+    async def deactivate(self) -> None:
+        """The same."""
+        if self.life.state == "active":
+            await super().deactivate()
+
+
+@_wrong("stuck", "Believes that it is active after it failed", fails="extension.failed-phase")
+class _Stuck(Heartbeat):
+    async def activate(self) -> None:
+        """Take note of the end before it has come."""
+        self.life.check_order("activate")
+        before = self.life.state
+        try:
+            await super().activate()
+        except TypedError as error:
+            if error.error_class == "ExtensionHost":
+                self.life.state = "active"
+            else:
+                self.life.state = before
+            raise
+
+
+@_wrong_life("wrong-class", "Calls a failed phase a tool failure", fails="extension.failed-phase")
+class _WrongClass(Life):
+    def failed(self, failure: ServiceError) -> TypedError:
+        return TypedError("ToolTransient", "ResourceBusy", "the service is not there")
+
+
+# The end of it.
+
+
+@_wrong_life("dispose-once", "Can be disposed of once only", fails="extension.dispose-twice")
+class _DisposeOnce(Life):
+    def check_order(self, phase: str) -> None:
+        if self.state == "disposed":
+            raise TypedError("ExtensionHost", "LifecycleFailure", "it is disposed of")
+        super().check_order(phase)
+
+
+@_wrong("keeps-beating", "Goes on beating after dispose", fails="extension.quiet")
+class _KeepsBeating(Heartbeat):
+    async def stop(self) -> None:
+        """Forget the beat instead of ending it."""
+        _BACKGROUND.add(self.beating)
+        self.beating = None
+
+
+#: The loop keeps only a weak reference to a task.
+_BACKGROUND: set[asyncio.Task[None] | None] = set()
+
+
+@_wrong("leaves-a-waiter", "Leaves a task that waits for ever", fails="extension.quiet")
+class _LeavesAWaiter(Heartbeat):
+    async def stop(self) -> None:
+        """End the beat, and leave a task behind that never does anything."""
+        await super().stop()
+        if self.life.state == "inactive":
+            _BACKGROUND.add(asyncio.create_task(_wait_for_ever()))
+
+
+async def _wait_for_ever() -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+# What it is given, and what it says.
+
+
+@_wrong_life("any-config", "Takes whatever it is configured with", fails="extension.config")
+class _AnyConfig(Life):
+    def check_config(self) -> None:
+        return
+
+
+@_wrong("asks-first", "Uses its configuration before it looks at it", fails="extension.config")
+class _AsksFirst(Heartbeat):
+    async def init(self) -> None:
+        """Ask the service in the wrong phase."""
+        self.life.check_order("init")
+        with contextlib.suppress(ServiceError):
+            await self.say_hello()
+        await super().init()
+
+    async def say_hello(self) -> None:
+        """Send the first request."""
+        from faultclock.subjects.json_exchange import ask
+
+        await ask(f"{self.host.base_url}/hello", None, 5.0)
+
+
+@_wrong("offers-nothing", "Declares a capability and offers none", fails="extension.capabilities")
+class _OffersNothing(Heartbeat):
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """Return nothing, whatever is declared."""
+        return {}
+
+
+@_wrong_life("untyped", "Refuses with a plain exception", fails="extension.typed-errors")
+class _Untyped(Life):
+    def check_order(self, phase: str) -> None:
+        try:
+            super().check_order(phase)
+        except TypedError as error:
+            raise RuntimeError(str(error)) from None
+
+
+@_wrong_life("migrates-nothing", "Calls the old state migrated", fails="extension.slots")
+class _MigratesNothing(Life):
+    def decide(self, stored: Slot) -> SlotDecision:
+        return SlotDecision(decision="migrate", slot=stored)
+
+
+@_wrong("deaf-to-cancel", "Finishes its phase after a cancel", fails="extension.cancel")
+class _Deaf(Heartbeat):
+    async def activate(self) -> None:
+        """Shield the work from whoever cancels it."""
+        work = asyncio.ensure_future(super().activate())
+        while not work.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.shield(work)
+        work.result()

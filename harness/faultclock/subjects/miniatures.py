@@ -1,0 +1,391 @@
+"""Miniatures: the reference, each with one named defect, and the one check that must find it.
+
+They prove that every check can fail. A miniature overrides the one step that it gets wrong and
+is the reference in everything else; a scenario that does not reach that step passes it. Those that
+have a bug of somebody else's, by its public issue, are in `adapter_miniatures`.
+"""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import subprocess
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NoReturn, TypeVar
+from weakref import WeakKeyDictionary
+
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
+from faultclock.subjects.reference import DECLARES, ask_once, converse
+from faultclock.subjects.stud import POLICIES, AttemptError, Policy, StudCall
+
+__all__ = ["MINIATURES", "LenientExchange", "Miniature", "miniature", "wrong"]
+
+_Run = Callable[[ProviderRequest], Awaitable[Reply]]
+_RunT = TypeVar("_RunT", bound=_Run)
+_CallT = TypeVar("_CallT", bound=type[StudCall])
+
+_RATE_LIMITED = ("ProviderTransient", "RateLimited")
+_NETWORK_TIMEOUT = ("ProviderTransient", "NetworkTimeout")
+_PROVIDER_5XX = ("ProviderTransient", "Provider5xx")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miniature:
+    """A binding and the id of the check that it is made to fail.
+
+    Attributes:
+        model: id of the error model by which it fails it.
+        shown_by: id of the scenario that shows it, where that is told here.
+        origin: the public bug that it has, as `owner/name#number`.
+        found_by: whether the scenario shows it as it is written, or only to who explores it.
+    """
+
+    binding: Binding
+    fails: str
+    model: str = "stud-cli"
+    shown_by: str | None = None
+    origin: str | None = None
+    found_by: Literal["run", "explore"] = "run"
+
+
+MINIATURES: dict[str, Miniature] = {}
+
+
+def miniature(
+    name: str,
+    title: str,
+    *,
+    fails: str,
+    origin: str | None = None,
+    model: str = "stud-cli",
+    shown_by: str | None = None,
+) -> Callable[[_RunT], _RunT]:
+    """Register the decorated adapter as `mini-NAME`; see `Miniature`."""
+
+    def register(run: _RunT) -> _RunT:
+        declares = DECLARES if model == "stud-cli" else ()
+        bind = provider_adapter(id=f"mini-{name}", title=title, declares=declares, inline=True)
+        binding = bind(run)
+        MINIATURES[binding.id] = Miniature(
+            binding=binding, fails=fails, origin=origin, model=model, shown_by=shown_by
+        )
+        return run
+
+    return register
+
+
+def wrong(
+    name: str,
+    title: str,
+    *,
+    fails: str,
+    origin: str | None = None,
+    exchange: type[ChatExchange] = ChatExchange,
+) -> Callable[[_CallT], _CallT]:
+    """Register the reference with the steps of the decorated call, and with that `exchange`."""
+
+    def register(call_type: _CallT) -> _CallT:
+        async def run(request: ProviderRequest) -> Reply:
+            return await converse(request, call_type(request), exchange)
+
+        miniature(name, title, fails=fails, origin=origin)(run)
+        return call_type
+
+    return register
+
+
+# How long it waits.
+
+
+@wrong("ignores-retry-after", "Keeps to its own schedule", fails="backoff.retry-after")
+class _IgnoresRetryAfter(StudCall):
+    def retry_after_s(self, failure: AttemptError) -> float | None:
+        return None
+
+
+@wrong("sleeps-short", "Sleeps 5 % less than Retry-After asks", fails="backoff.retry-after")
+class _SleepsShort(StudCall):
+    def retry_after_s(self, failure: AttemptError) -> float | None:
+        asked_s = super().retry_after_s(failure)
+        return None if asked_s is None else asked_s * 0.95
+
+
+@wrong("jitters-retry-after", "Adds jitter to Retry-After", fails="backoff.retry-after")
+class _JittersRetryAfter(StudCall):
+    def retry_after_s(self, failure: AttemptError) -> float | None:
+        asked_s = super().retry_after_s(failure)
+        return None if asked_s is None else asked_s * random.uniform(1.0, 1.1)
+
+
+@wrong("waits-too-long", "Waits up to twice what the schedule says", fails="backoff.wait")
+class _WaitsTooLong(StudCall):
+    def jitter_factor(self) -> float:
+        return random.uniform(0.8, 2.0)
+
+
+@wrong(
+    "no-jitter",
+    "Waits exactly what the schedule says",
+    fails="backoff.jitter",
+    origin="vercel/ai#5474",
+)
+class _NoJitter(StudCall):
+    def jitter_factor(self) -> float:
+        return 1.0
+
+
+@wrong("one-sided-jitter", "Jitters upwards only", fails="backoff.jitter")
+class _OneSidedJitter(StudCall):
+    def jitter_factor(self) -> float:
+        return random.uniform(1.0, 1.2)
+
+
+# How often it tries.
+
+
+class _AttemptsChanged(StudCall):
+    by = 0
+
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        policy = super().policy(failure, kind)
+        return policy and replace(policy, attempts_max=policy.attempts_max + self.by)
+
+
+@wrong("one-attempt-less", "Gives up one attempt too early", fails="backoff.attempts")
+class _OneAttemptLess(_AttemptsChanged):
+    by = -1
+
+
+@wrong("one-attempt-more", "Gives up one attempt too late", fails="backoff.attempts")
+class _OneAttemptMore(_AttemptsChanged):
+    by = 1
+
+
+@wrong("429-is-terminal", "Takes a 429 for terminal", fails="classification.disposition")
+class _RateLimitIsTerminal(StudCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return None if kind == _RATE_LIMITED else super().policy(failure, kind)
+
+
+@wrong("matches-nothing", "Its retry predicate is never true", fails="classification.disposition")
+class _MatchesNothing(StudCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return None
+
+
+@wrong(
+    "retries-400",
+    "Retries what cannot get better",
+    fails="classification.disposition",
+    origin="aaif-goose/goose#11048",
+)
+class _Retries400(StudCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return POLICIES[_PROVIDER_5XX] if failure.status == 400 else super().policy(failure, kind)
+
+
+# What it takes a failure for.
+
+
+@wrong("wrong-code", "Calls a 5xx a network timeout", fails="classification.declared")
+class _WrongCode(StudCall):
+    def classify(self, failure: AttemptError) -> tuple[str, str] | None:
+        kind = super().classify(failure)
+        return _NETWORK_TIMEOUT if kind == _PROVIDER_5XX else kind
+
+
+@wrong(
+    "matches-message-text", "Knows a rate limit by its wording", fails="classification.disposition"
+)
+class _MatchesMessageText(StudCall):
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        policy = super().policy(failure, kind)
+        text = (failure.provider_message or "").lower()
+        return None if kind == _RATE_LIMITED and "rate limit" not in text else policy
+
+
+# What it says of the end.
+
+
+@wrong("loses-code-on-wrapping", "Wraps without class and code", fails="wrapping.identity")
+class _LosesCode(StudCall):
+    def give_up(self, error: TypedError) -> NoReturn:
+        raise RuntimeError(f"the provider failed: {error}") from error
+
+
+@wrong("loses-cause", "Hides what the wrapped error was", fails="wrapping.cause")
+class _LosesCause(StudCall):
+    def give_up(self, error: TypedError) -> NoReturn:
+        message = f"gave up after {self.attempt} attempts"
+        raise TypedError(error.error_class, error.code, message) from None
+
+
+@wrong("leaks-secret-to-user", "Shows the API key to the user", fails="audience.user")
+class _LeaksSecret(StudCall):
+    def tell_user(self, code: str | None, failure: AttemptError) -> None:
+        self.request.host.show_user(f"The request with {self.request.api_key} failed.")
+
+
+@wrong("stack-to-model", "Hands its stack to the model", fails="audience.model")
+class _StackToModel(StudCall):
+    def tell_model(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
+        frames = traceback.extract_tb(failure.__traceback__)
+        # File names without folders: a trace is the same on every machine.
+        lines = [f'  File "{Path(f.filename).name}", line {f.lineno}, in {f.name}' for f in frames]
+        stack = "\n".join(["Traceback (most recent call last):", *lines, f"{failure}"])
+        self.request.host.tell_model({"class": error_class, "code": code, "message": stack})
+
+
+@wrong("audit-without-code", "Leaves the code out of the audit", fails="audience.audit")
+class _AuditWithoutCode(StudCall):
+    def audit_end(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
+        super().audit_end(error_class, None, failure)
+
+
+@wrong("unaudited-retry", "Retries without a word", fails="ordering.retry-audited")
+class _UnauditedRetry(StudCall):
+    def audit_retry(self, error: TypedError) -> None:
+        return
+
+
+@miniature("swallows-error", "Returns an empty text for an error", fails="swallow.silent")
+async def _swallows_error(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, StudCall(request))
+    except Exception:  # noqa: BLE001 - the planted defect
+        return Reply("")
+
+
+# When it ends.
+
+
+@miniature(
+    "accepts-cut-stream",
+    "Takes half an answer for a whole one",
+    fails="swallow.silent",
+    origin="ag-ui-protocol/ag-ui#2300",
+)
+async def _accepts_cut_stream(request: ProviderRequest) -> Reply:
+    return await converse(request, StudCall(request), LenientExchange)
+
+
+class LenientExchange(ChatExchange):
+    """Takes the text that has arrived for the answer, when the stream breaks off."""
+
+    def feed(self, data: bytes) -> None:
+        """Take received bytes; an end that comes too early counts as the end of the answer."""
+        try:
+            super().feed(data)
+        except AttemptError as failure:
+            if failure.kind != "cut" or not self.received_text:
+                raise
+            self.reply = Reply(self.received_text)
+
+
+@wrong("never-ends", "Has no deadline for an attempt", fails="ordering.call-ends-once")
+class _NeverEnds(StudCall):
+    def __init__(self, request: ProviderRequest) -> None:
+        super().__init__(request)
+        self.deadline_s = None
+
+
+@miniature(
+    "retries-after-the-end", "Goes on after it has raised", fails="ordering.nothing-after-the-end"
+)
+async def _retries_after_the_end(request: ProviderRequest) -> Reply:
+    try:
+        return await converse(request, StudCall(request))
+    except Exception:
+        # The loop keeps only a weak reference to a task; its own callback keeps this one.
+        task = asyncio.get_running_loop().create_task(_once_more(request))
+        _BACKGROUND.add(task)
+        task.add_done_callback(_BACKGROUND.discard)
+        raise
+
+
+_BACKGROUND: set[asyncio.Task[None]] = set()
+
+
+async def _once_more(request: ProviderRequest) -> None:
+    await asyncio.sleep(30.0)
+    try:
+        await ask_once(ChatExchange(request), request.timeout_s)
+    except AttemptError as failure:
+        request.host.event("background-retry-failed", signal=failure.kind)
+
+
+#: A pause in a stream that lasts longer than this.
+_PAUSE_S = 0.25
+
+
+@miniature("pause-is-the-end", "Takes a pause in a stream for its end", fails="swallow.silent")
+async def _pause_is_the_end(request: ProviderRequest) -> Reply:
+    exchange, call, told = ChatExchange(request), StudCall(request), ""
+    asking = asyncio.create_task(ask_once(exchange, request.timeout_s))
+    while not (await asyncio.wait({asking}, timeout=_PAUSE_S))[0]:
+        if exchange.received_text and exchange.received_text == told:
+            asking.cancel()
+            await asyncio.wait({asking})
+            return Reply(told)
+        told = exchange.received_text
+    try:
+        return asking.result()
+    except AttemptError as failure:
+        await asyncio.sleep(call.next_wait_s(failure))
+    return await converse(request, call)
+
+
+# What it remembers of an outage that is over.
+
+
+#: For how many seconds each call waits before it begins, by the loop that they share.
+_COOL_DOWN_S: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
+
+
+class _Cooling(StudCall):
+    def next_wait_s(self, failure: AttemptError) -> float:
+        loop = asyncio.get_running_loop()
+        _COOL_DOWN_S[loop] = 2 * _COOL_DOWN_S.get(loop, 0.25)
+        return super().next_wait_s(failure)
+
+
+@miniature(
+    "cool-down-only-grows",
+    "Doubles the cool-down of all its calls at each failure, and never takes it back",
+    fails="liveness.settles",
+)
+async def _cool_down_only_grows(request: ProviderRequest) -> Reply:
+    await asyncio.sleep(_COOL_DOWN_S.get(asyncio.get_running_loop(), 0.0))
+    return await converse(request, _Cooling(request))
+
+
+# What the evidence checks are for.
+
+
+@miniature("starts-a-process", "Leaves the simulated world, unseen", fails="evidence.no-leaks")
+async def _starts_a_process(request: ProviderRequest) -> Reply:
+    # Hiding the refusal is part of the defect: the run is inconclusive all the same.
+    with contextlib.suppress(BaseException):
+        subprocess.run(["true"], check=False)  # noqa: S607 - the planted defect
+    return await converse(request, StudCall(request))
+
+
+@miniature("never-calls", "Answers without asking the provider", fails="evidence.exercised")
+async def _never_calls(request: ProviderRequest) -> Reply:
+    del request
+    return Reply("Hello from nobody.")
+
+
+@miniature(
+    "never-streams", "Asks for a whole answer instead of a stream", fails="evidence.faults-met"
+)
+async def _never_streams(request: ProviderRequest) -> Reply:
+    return await converse(replace(request, stream=False), StudCall(request))

@@ -1,0 +1,405 @@
+"""A turn of an agent: the conversation with the model, with a step for every decision.
+
+`Agent` is the part that the models agree on: ask the model, execute what it asks for, tell it the
+results, until it has its last word. A model is a subclass that fills in the steps:
+
+    classify           what a failed attempt at a provider is
+    after_failure      what to do about it: wait and ask again, ask the next provider, or end
+    classify_tool      what a failed tool call is
+    after_tool         what to do about it: tell the model, execute again, or end the turn
+    content            what the model is told of a call
+    moments            everything from `turn_started` on: events, records, messages
+
+Nothing here knows a schedule, a wait or an event name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, RunResult, Surroundings
+from faultclock.subjects.reference_agents.calls import (
+    Call,
+    Kind,
+    Outcome,
+    execute_once,
+    proposed,
+    together,
+)
+from faultclock.subjects.reference_agents.person import approval_of
+from faultclock.subjects.reference_agents.services import Services
+from faultclock.subjects.reference_agents.turn import (
+    Ended,
+    FailedAttempt,
+    Message,
+    Next,
+    Pair,
+    RunState,
+    Turn,
+)
+from faultclock.subjects.reference_agents.wire import (
+    AttemptFailed,
+    ask_once,
+    assistant_message,
+    request_to,
+    tool_message,
+)
+
+__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
+
+
+class Agent(Services, ABC):
+    """A runtime for one life of the process. Turns run one after the other.
+
+    Attributes:
+        approval_s: how long an approval stays open where nothing else is said, in seconds.
+    """
+
+    approval_s = 120.0
+    stream = True
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self.history: list[Message] = []
+        self.turns = 0
+        self.turn: Turn | None = None
+        self.running: asyncio.Task[RunResult] | None = None
+        self._queue = asyncio.Lock()
+
+    # ------------------------------------------------------------------ what is asked
+
+    async def start(self) -> None:
+        """Open the session."""
+
+    async def run_turn(self, text: str) -> RunResult:
+        """Answer one message of the user; whatever happens, the turn ends in a state."""
+        async with self._queue:
+            self.turns += 1
+            turn = Turn(number=self.turns, text=text, started_s=time.monotonic(), messages=[])
+            self.turn = turn
+            self.running = asyncio.ensure_future(self.whole_turn(turn))
+            try:
+                return await self.running
+            finally:
+                self.turn = self.running = None
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        """Cancel the turn that runs; to cancel twice is to cancel once."""
+        if self.turn is not None and not self.turn.begun:
+            # A task that is cancelled before its first step never takes one: it would have no end.
+            self.turn.cancelled = True
+        elif self.running is not None:
+            self.running.cancel()
+
+    async def close(self) -> None:
+        """Let everything go."""
+
+    # ------------------------------------------------------------------ a turn
+
+    async def whole_turn(self, turn: Turn) -> RunResult:
+        """Do the work of a turn and bring it to its one end."""
+        try:
+            turn.begun = True
+            self.turn_started(turn)
+            if turn.cancelled:
+                raise asyncio.CancelledError
+            text = await self.in_time(turn, self.work(turn))
+            end = Ended("degraded" if turn.degraded else "completed", None, "", text=text)
+        except Ended as ended:
+            end = ended
+        except asyncio.CancelledError:
+            end = self.cancelled(turn)
+        except Exception as error:  # noqa: BLE001 - a turn never ends without an end
+            end = self.unexpected(turn, error)
+        self.remember(turn, end)
+        await self.turn_over(turn, end)
+        return self.result(turn, end)
+
+    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+        """Await `work`, for no longer than the turn's wall time."""
+        limit_s = self.world.limits.wall_time_s
+        if limit_s is None:
+            return await work
+        try:
+            async with asyncio.timeout(limit_s) as timer:
+                return await work
+        except TimeoutError:
+            if not timer.expired():
+                raise
+        raise self.at_limit(turn, "wall_time")
+
+    async def work(self, turn: Turn) -> str:
+        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
+        return await self.converse(turn, turn.text)
+
+    async def converse(self, turn: Turn, prompt: str) -> str:
+        """Ask the model until it has its last word."""
+        turn.messages.append({"role": "user", "content": prompt})
+        while True:
+            self.check_steps(turn)
+            reply = await self.answer(turn, [*self.history, *turn.messages])
+            turn.steps += 1
+            turn.tokens += reply.tokens
+            self.answered(turn, reply)
+            turn.messages.append(assistant_message(reply))
+            if not reply.tool_calls:
+                self.check_spent(turn)
+                return reply.text
+            await self.use_tools(turn, reply)
+            self.check_spent(turn)
+
+    def remember(self, turn: Turn, end: Ended) -> None:
+        """Keep the conversation for the next turn, if it can be gone on with."""
+        if end.state in ("completed", "degraded"):
+            self.history += turn.messages
+
+    def result(self, turn: Turn, end: Ended) -> RunResult:
+        """Return the turn's end as the port has it."""
+        error_class, code = end.pair or (None, None)
+        return RunResult(text=end.text, state=end.state, error_class=error_class, code=code)
+
+    # ------------------------------------------------------------------ limits
+
+    def check_steps(self, turn: Turn) -> None:
+        """Check that the model may be asked once more.
+
+        Raises:
+            Ended: it may not.
+        """
+        limit = self.world.limits.steps_max
+        if limit is not None and turn.steps >= limit:
+            raise self.at_limit(turn, "steps")
+
+    def check_spent(self, turn: Turn) -> None:
+        """Check what the turn has cost; what is exactly used up is not exceeded.
+
+        Raises:
+            Ended: it has cost too much.
+        """
+        limits = self.world.limits
+        if limits.tokens_max is not None and turn.tokens > limits.tokens_max:
+            raise self.at_limit(turn, "tokens")
+        price = limits.usd_per_million_tokens
+        if (
+            limits.cost_max_usd is not None
+            and turn.tokens * price > limits.cost_max_usd * 1_000_000
+        ):
+            raise self.at_limit(turn, "cost")
+
+    @abstractmethod
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
+        """Return the end of a turn that has reached one of its limits."""
+
+    # ------------------------------------------------------------------ the model
+
+    @property
+    def targets(self) -> tuple[ProviderTarget, ...]:
+        """The providers, in the order in which they are asked."""
+        first = ProviderTarget(
+            id="",
+            base_url=self.world.base_url,
+            model=self.world.model,
+            attempts_max=self.world.attempts_per_provider,
+        )
+        return (first, *self.world.fallbacks)
+
+    async def answer(self, turn: Turn, messages: Sequence[Message]) -> Reply:
+        """Return the model's answer, from the first provider of the chain that has one.
+
+        Raises:
+            Ended: there is none.
+        """
+        await self.run_hooks("pre_model", {"messages": len(messages)})
+        reply = await self.ask_chain(turn, messages)
+        await self.run_hooks("post_model", {"tool_calls": len(reply.tool_calls)})
+        return reply
+
+    async def ask_chain(self, turn: Turn, messages: Sequence[Message]) -> Reply:
+        """Ask the providers of the chain, each as often as `after_failure` says."""
+        targets = self.available(turn)
+        for index, target in enumerate(targets):
+            is_last = index == len(targets) - 1
+            number = 0
+            while self.admitted(turn, target, is_last=is_last):
+                number += 1
+                self.asking(turn, target, number)
+                try:
+                    return await self.ask_target(target, messages)
+                except AttemptFailed as error:
+                    attempt = FailedAttempt(
+                        target=target,
+                        number=number,
+                        error=error,
+                        pair=self.classify(error),
+                        is_last=is_last,
+                    )
+                    step = self.after_failure(turn, attempt)
+                    self.attempt_failed(turn, attempt, step)
+                    if step.act == "end":
+                        raise self.unanswered(turn, attempt, step) from error
+                    if step.act == "advance":
+                        break
+                    await asyncio.sleep(step.wait_s)
+        raise self.nobody_left(turn)
+
+    async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
+        """Ask one provider once."""
+        return await ask_once(
+            request_to(self.world, target, messages, self.world.tools, stream=self.stream)
+        )
+
+    def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
+        """Return the providers that may be asked now."""
+        return self.targets
+
+    def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
+        """Return whether a provider may be asked (again); else the next one is.
+
+        Raises:
+            Ended: it may not, and there is no next one.
+        """
+        return True
+
+    @abstractmethod
+    def classify(self, failed: AttemptFailed) -> Pair | None:
+        """Return class and code of a failed attempt, None where the model has none."""
+
+    @abstractmethod
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
+        """Return what to do about a failed attempt."""
+
+    def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
+        """Return the end of a turn whose last attempt at a provider has failed."""
+        return Ended(step.state, self.run_pair(attempt.pair), str(attempt.error))
+
+    def run_pair(self, pair: Pair | None) -> Pair | None:
+        """Return what a run ends with whose provider failed with `pair`."""
+        return pair
+
+    @abstractmethod
+    def nobody_left(self, turn: Turn) -> Ended:
+        """Return the end of a turn for which no provider is left to be asked."""
+
+    # ------------------------------------------------------------------ tools
+
+    async def use_tools(self, turn: Turn, reply: Reply) -> None:
+        """Carry out the tool calls of an answer at the same time, and tell the model in order."""
+        calls = proposed(reply, self.world.tools)
+        cleared = [await self.cleared(turn, call) for call in calls]
+        results = await together(
+            [
+                self.tool(turn, call) if refusal is None else _now(refusal)
+                for call, refusal in zip(calls, cleared, strict=True)
+            ]
+        )
+        for call, outcome in zip(calls, results, strict=True):
+            turn.messages.append(tool_message(call.id, self.content(call, outcome)))
+
+    async def cleared(self, turn: Turn, call: Call) -> Outcome | None:
+        """Return why a call is not executed, None if it is: input, policy, person, limits.
+
+        Raises:
+            Ended: the turn ends by it.
+        """
+        self.call_proposed(turn, call)
+        refusal = await self.refusal(call)
+        if refusal is None:
+            turn.denials = 0
+            limit = self.world.limits.tool_calls_max
+            if limit is not None and turn.executions >= limit:
+                raise self.at_limit(turn, "tool_calls")
+            turn.executions += 1
+            return None
+        denied = refusal.kind in ("denied_by_policy", "denied_by_user", "approval_timed_out")
+        turn.denials = turn.denials + 1 if denied else 0
+        step = self.after_tool(turn, call, 1, refusal)
+        self.call_refused(turn, call, refusal, step)
+        if step.act == "end":
+            raise self.ended_by(call, refusal, step)
+        return refusal
+
+    async def refusal(self, call: Call) -> Outcome | None:
+        """Return why a call must not be executed, None if it may."""
+        if call.tool is None:
+            return Outcome(kind="unknown", message=f"there is no tool {call.name}")
+        if call.misfit is not None:
+            return Outcome(kind="input_invalid", message=call.misfit)
+        policy = self.world.policy
+        if policy is not None:
+            decision = policy.decide(call.name, call.arguments, call_id=call.id)
+            self.policy_decided(call, decision)
+            if decision == "deny":
+                return Outcome(kind="denied_by_policy", message=f"policy denies {call.name}")
+        if not call.tool.contract.gated or self.world.mode == "yolo":
+            return None
+        if self.world.mode == "allowlist" and call.name in self.world.allowlist:
+            return None
+        self.approval_asked(call)
+        approval = await approval_of(self.world, call, deadline_s=self.approval_s)
+        self.approval_decided(call, approval)
+        if approval == "approved":
+            return None
+        kind: Kind = "approval_timed_out" if approval == "timeout" else "denied_by_user"
+        return Outcome(kind=kind, message=f"{call.name} was not approved")
+
+    async def tool(self, turn: Turn, call: Call) -> Outcome:
+        """Execute a call, again where `after_tool` says so.
+
+        Raises:
+            Ended: the turn ends by it.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            await self.run_hooks("pre_tool", {"tool": call.name, "tool_call": call.id})
+            self.call_started(turn, call, attempt)
+            outcome = await execute_once(call)
+            if outcome.ok:
+                self.call_ended(turn, call, attempt, outcome, None)
+                await self.run_hooks("post_tool", {"tool": call.name, "ok": True})
+                return outcome
+            step = self.after_tool(turn, call, attempt, outcome)
+            self.call_ended(turn, call, attempt, outcome, step)
+            await self.run_hooks("post_tool", {"tool": call.name, "ok": False})
+            if step.act == "end":
+                raise self.ended_by(call, outcome, step)
+            if step.act == "tell":
+                return outcome
+            await asyncio.sleep(step.wait_s)
+
+    def ended_by(self, call: Call, outcome: Outcome, step: Next) -> Ended:
+        """Return the end of a turn that goes no further than a call."""
+        return Ended(step.state, self.run_pair(self.classify_tool(call, outcome)), outcome.message)
+
+    @abstractmethod
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
+        """Return class and code of a call that is not good."""
+
+    @abstractmethod
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
+        """Return what to do about a call that is not good."""
+
+    @abstractmethod
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        """Return what the model is told of a call."""
+
+    # ------------------------------------------------------------------ ends
+
+    @abstractmethod
+    def cancelled(self, turn: Turn) -> Ended:
+        """Return the end of a turn that was cancelled."""
+
+    @abstractmethod
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
+        """Return the end of a turn in which something happened that nobody thought of."""
+
+    async def turn_over(self, turn: Turn, end: Ended) -> None:
+        """Tell everyone how the turn ended."""
+
+
+async def _now(outcome: Outcome) -> Outcome:
+    return outcome

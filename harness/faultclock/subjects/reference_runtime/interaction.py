@@ -1,0 +1,257 @@
+"""Asking the person: one prompt at a time, first answer wins, and nobody is waited for for ever.
+
+    InteractionRaised -> shown to every interactor of that kind -> answered, timed out or cut off
+    -> InteractionAnswered -> taken off all other screens -> InteractionExchange in the audit trail
+
+Not to answer in time is to deny. An answer that comes later is refused, and changes nothing. A
+broken interactor is as one that does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from faultclock.subjects.ports import (
+    InteractionAnswer,
+    InteractionKind,
+    InteractionRequest,
+    Interactor,
+    TypedError,
+)
+from faultclock.subjects.reference_runtime.session import Halted, Session
+
+__all__ = ["Exchange", "Interactions"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """One request on its way to an answer.
+
+    Attributes:
+        shown: the interactors that have it on their screens.
+        settled: becomes the answer and who gave it; the first one counts.
+    """
+
+    request: InteractionRequest
+    shown: list[Interactor] = field(default_factory=list)
+    settled: asyncio.Future[tuple[InteractionAnswer, Interactor | None]]
+
+
+class Interactions:
+    """The protocol between this runtime and the person.
+
+    Attributes:
+        deadlines_s: the default deadline of each kind, in seconds; a device code has none, since
+            its provider says how long it is good for.
+    """
+
+    deadlines_s: Mapping[str, float] = {
+        "Approve": 120.0,
+        "Confirm": 60.0,
+        "Ask": 120.0,
+        "Select": 120.0,
+        "Auth.Password": 120.0,
+    }
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        # Prompts are strictly first in, first out: asyncio wakes those who wait in their order.
+        self.queue = asyncio.Lock()
+
+    async def ask(
+        self,
+        kind: InteractionKind,
+        prompt: str,
+        *,
+        options: tuple[str, ...] = (),
+        deadline_s: float | None = None,
+        tool: str | None = None,
+        tool_call: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> InteractionAnswer:
+        """Ask, and return the answer; `timeout` where none came in time.
+
+        Raises:
+            TypedError: the request is not valid, or there is no interactor for it.
+            Halted: there is nobody to ask.
+        """
+        request = InteractionRequest(
+            id=self.session.new_id("ix"),
+            kind=kind,
+            prompt=prompt,
+            options=options,
+            deadline_s=self.deadline_s(kind, deadline_s),
+            tool=tool,
+            tool_call=tool_call,
+            arguments=dict(arguments or {}),
+        )
+        if self.session.surroundings.headless:
+            return self.without_a_person(request)
+        interactors = [item for item in self.session.surroundings.interactors if kind in item.kinds]
+        if not interactors:
+            raise TypedError("Session", "NoInteractorAttached", f"nobody can be asked: {kind}")
+        async with self.queue:
+            return await self.exchange(request, interactors)
+
+    def deadline_s(self, kind: InteractionKind, asked_s: float | None) -> float:
+        """Return the deadline of a request: every one has one, and it is finite.
+
+        Raises:
+            TypedError: Validation, where it has not.
+        """
+        if kind not in get_args(InteractionKind):
+            raise TypedError("Validation", "InteractionKindUnknown", f"unknown kind: {kind}")
+        limit_s = asked_s
+        if limit_s is None:
+            limit_s = self.session.surroundings.deadlines_s.get(kind, self.deadlines_s.get(kind))
+        if limit_s is None or not math.isfinite(limit_s) or limit_s <= 0:
+            raise TypedError(
+                "Validation", "TimeoutMsInvalid", f"{kind} needs a finite deadline, not {limit_s}"
+            )
+        return limit_s
+
+    # One exchange.
+
+    async def exchange(
+        self, request: InteractionRequest, interactors: list[Interactor]
+    ) -> InteractionAnswer:
+        """Show `request` to all `interactors` and wait for the first answer, or the deadline."""
+        loop = asyncio.get_running_loop()
+        exchange = Exchange(request=request, settled=loop.create_future())
+        self.raised(request)
+        self.show(exchange, interactors)
+        timer = loop.call_later(request.deadline_s, self.expire, exchange)
+        try:
+            answer, winner = await exchange.settled
+        except asyncio.CancelledError:
+            self.conclude(exchange, "cancelled", None)
+            raise
+        finally:
+            timer.cancel()
+        if answer.status == "timeout":
+            self.timed_out(request)
+        self.conclude(exchange, answer.status, winner)
+        return answer
+
+    def show(self, exchange: Exchange, interactors: list[Interactor]) -> None:
+        """Put the request on every screen."""
+        for interactor in interactors:
+            if exchange.settled.done():
+                return
+            exchange.shown.append(interactor)
+            try:
+                interactor.show(exchange.request, self.answer_of(exchange, interactor))
+            except Exception as error:  # noqa: BLE001 - a broken user interface may raise anything
+                exchange.shown.remove(interactor)
+                reason = f"the interactor {interactor.id} could not show the request"
+                self.session.telling.swallowed(reason, error)
+
+    def answer_of(
+        self, exchange: Exchange, interactor: Interactor
+    ) -> Callable[[InteractionAnswer], None]:
+        """Return what this interactor calls with its answer."""
+        return lambda answer: self.take(exchange, answer, interactor)
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        """Accept the first answer.
+
+        Raises:
+            TypedError: Session/InteractionAlreadyAnswered: this one comes too late.
+        """
+        if exchange.settled.done():
+            raise TypedError(
+                "Session",
+                "InteractionAlreadyAnswered",
+                f"the request {exchange.request.id} has been settled",
+            )
+        exchange.settled.set_result((answer, interactor))
+
+    def expire(self, exchange: Exchange) -> None:
+        """Settle a request that nobody has answered by its deadline."""
+        if not exchange.settled.done():
+            exchange.settled.set_result((InteractionAnswer(status="timeout"), None))
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        """Say what became of the request, then take it off the screens that still show it."""
+        self.answered(exchange.request, status)
+        for interactor in exchange.shown:
+            if interactor is not winner:
+                interactor.dismiss(exchange.request.id)
+        self.audit(exchange.request, status)
+
+    # What is told.
+
+    def raised(self, request: InteractionRequest) -> None:
+        """Emit that a request goes out, before anybody sees it."""
+        self.session.host.event(
+            "InteractionRaised",
+            request=request.id,
+            kind=request.kind,
+            tool_call=request.tool_call,
+        )
+
+    def answered(self, request: InteractionRequest, status: str) -> None:
+        """Emit what became of it; whoever still shows it takes it off."""
+        self.session.host.event(
+            "InteractionAnswered",
+            request=request.id,
+            kind=request.kind,
+            tool_call=request.tool_call,
+            status=status,
+        )
+
+    def timed_out(self, request: InteractionRequest) -> None:
+        """Audit that nobody answered in time, before the denial that follows from it."""
+        self.session.host.audit_event(
+            "InteractionTimedOut",
+            request=request.id,
+            kind=request.kind,
+            tool_call=request.tool_call,
+        )
+
+    def audit(self, request: InteractionRequest, status: str) -> None:
+        """Audit the exchange."""
+        self.session.host.audit_event(
+            "InteractionExchange",
+            request=request.id,
+            kind=request.kind,
+            tool_call=request.tool_call,
+            status=status,
+        )
+
+    # Nobody there.
+
+    def without_a_person(self, request: InteractionRequest) -> InteractionAnswer:
+        """Answer for the absent person in mode `yolo`, and halt the turn in any other.
+
+        Raises:
+            Halted: always, unless everything was allowed beforehand.
+        """
+        if self.session.mode == "yolo":
+            self.audit(request, "accepted")
+            return InteractionAnswer(status="accepted", value=_yolo_value(request))
+        self.session.host.event(
+            "permission-required",
+            request=request.id,
+            kind=request.kind,
+            tool=request.tool,
+            tool_call=request.tool_call,
+            hint="run with a person present, or allow it beforehand",
+        )
+        self.session.host.show_user(
+            "permission-required: the agent needs a person for this step, and nobody is there."
+        )
+        self.audit(request, "halt")
+        raise Halted(request.kind, request.id)
+
+
+def _yolo_value(request: InteractionRequest) -> Any:
+    if request.kind == "Select":
+        return request.options[0] if request.options else None
+    return {"Approve": True, "Confirm": True, "Ask": ""}.get(request.kind)

@@ -1,0 +1,151 @@
+"""Miniatures of cancels: what they reach, in which order, and what is told of them."""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from faultclock.subjects.ports import CancelScope, TypedError
+from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
+from faultclock.subjects.reference_runtime.provider import ProviderCall
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+from faultclock.subjects.reference_runtime.session import Turn
+from faultclock.subjects.reference_runtime.telling import Telling
+from faultclock.subjects.runtime_miniatures.table import wrong
+from faultclock.subjects.stud import AttemptError
+
+__all__: list[str] = []
+
+T = TypeVar("T")
+
+
+# What they reach.
+
+
+@wrong(
+    "backoff-swallows-cancel",
+    "Swallows a cancel while it waits",
+    fails="cancel.outcome",
+    origin="harbor-framework/harbor#1223",
+)
+class _BackoffSwallowsCancel(ProviderCall):
+    """harbor-framework/harbor#1223: the retry caught the cancel, and the next attempt came."""
+
+    async def wait_after(self, failure: AttemptError) -> None:
+        waited = asyncio.ensure_future(super().wait_after(failure))
+        while not waited.done():
+            try:
+                await asyncio.wait({waited})
+            except asyncio.CancelledError:
+                continue
+        waited.result()
+
+
+@wrong("cancel-is-a-wish", "Cancels only between two steps", fails="cancel.outcome")
+class _CancelIsAWish(Scope):
+    """earendil-works/pi#8331: Escape did nothing while the stream was open."""
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        result = await work
+        self.check()
+        return result
+
+
+@wrong("tool-cancel-goes-up", "Cancels a turn with one of its tools", fails="cancel.outcome")
+class _ToolCancelGoesUp(ReferenceRuntime):
+    """A cancel goes down, never up."""
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        super().cancel("turn" if scope == "tool" else scope, None)
+
+
+@wrong(
+    "tool-cancel-goes-sideways",
+    "Cancels all tools with one",
+    fails="cancel.outcome",
+    origin="bytedance/deer-flow#2339",
+)
+class _ToolCancelGoesSideways(ReferenceRuntime):
+    """bytedance/deer-flow#2339: one cancelled tool took its siblings with it."""
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        super().cancel(scope, None)
+
+
+@wrong(
+    "asks-after-cancel",
+    "Asks what to keep after a cancel",
+    fails="ordering.cancelled-turn-acts-no-more",
+)
+class _AsksAfterCancel(ReferenceRuntime):
+    """Whoever pressed Escape wants no further question."""
+
+    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+        try:
+            return await super().in_time(turn, work)
+        except TypedError as error:
+            if is_cancellation(error):
+                question = self.interactions.ask("Confirm", "Keep what was done?")
+                self.question = asyncio.ensure_future(question)
+                await asyncio.sleep(0)
+            raise
+
+
+@wrong(
+    "session-goes-on",
+    "Cancels the turn instead of the session",
+    fails="ordering.cancelled-session-acts-no-more",
+)
+class _SessionGoesOn(ReferenceRuntime):
+    """The next turn is in the queue already, and nobody tells it."""
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        super().cancel("turn" if scope == "session" else scope, target)
+
+
+# In which order.
+
+
+@wrong(
+    "cancels-top-down", "Cancels the turn before its tools", fails="ordering.cancel-children-first"
+)
+class _CancelsTopDown(Scope):
+    """For a moment a tool runs in a turn that is over."""
+
+    def below(self) -> tuple[Scope, ...]:
+        return () if self.first else super().below()
+
+    first = False
+
+    def cancel(self, reason: str) -> None:
+        if self.error is not None:
+            return
+        self.first = True
+        super().cancel(reason)
+        self.first = False
+        for child in self.below():
+            child.cancel("parent")
+
+
+# What is told of it.
+
+
+@wrong("cancel-unaudited", "Does not audit a cancel", fails="ordering.cancel-audited")
+class _CancelUnaudited(Telling):
+    """The trail has a turn that just stops."""
+
+    def cancelled(self, scope: Scope) -> None:
+        return
+
+
+@wrong("cancel-is-an-error", "Audits a cancel as an error", fails="cancel.audited")
+class _CancelIsAnError(Telling):
+    """A cooperative exit raises an alarm."""
+
+    def cancelled(self, scope: Scope) -> None:
+        super().cancelled(scope)
+        context = {"scope": scope.kind}
+        self.host.audit(error_class="ExtensionHost", code="TurnFailed", context=context)

@@ -1,0 +1,211 @@
+"""Miniatures of the dialog with the person: deadlines, answers, screens."""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from faultclock.subjects.ports import InteractionAnswer, InteractionRequest, Interactor
+from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
+from faultclock.subjects.runtime_miniatures.table import OpenLock, wrong
+
+__all__: list[str] = []
+
+# How long.
+
+
+@wrong("one-deadline", "Gives every question two minutes", fails="approvals.deadline")
+class _OneDeadline(Interactions):
+    """The dangerous question stays on the screen twice as long as it may."""
+
+    deadlines_s: Mapping[str, float] = {**Interactions.deadlines_s, "Confirm": 120.0}
+
+
+@wrong("own-deadlines-only", "Has one deadline for all sign-ins", fails="approvals.deadline")
+class _OwnDeadlinesOnly(Interactions):
+    """The provider of a device code says how long it is good for, and nobody listens."""
+
+    def deadline_s(self, kind: Any, asked_s: float | None) -> float:
+        return min(super().deadline_s(kind, asked_s), 120.0)
+
+
+@wrong("default-deadline", "Ignores a configured deadline", fails="approvals.deadline")
+class _DefaultDeadline(Interactions):
+    """The default is applied behind the configuration's back."""
+
+    def deadline_s(self, kind: Any, asked_s: float | None) -> float:
+        return super().deadline_s(kind, asked_s or self.deadlines_s.get(kind))
+
+
+@wrong("polls-for-answers", "Looks for an answer once a minute", fails="approvals.deadline")
+class _PollsForAnswers(Interactions):
+    """openai/codex#29627: a pending approval was polled, and its deadline was another one."""
+
+    def expire(self, exchange: Exchange) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_later(60.0, super().expire, exchange)
+
+
+# Which answer.
+
+
+@wrong(
+    "takes-late-answers",
+    "Takes an answer that comes too late",
+    fails="ordering.interaction-late-answer-refused",
+)
+class _TakesLateAnswers(Interactions):
+    """It changes nothing, but whoever gave it believes that it does."""
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        if not exchange.settled.done():
+            super().take(exchange, answer, interactor)
+
+
+@wrong(
+    "late-yes-runs-it",
+    "Runs a tool that is approved too late",
+    fails="ordering.denied-never-executed",
+    origin="rmusser01/tldw_chatbook#1713",
+)
+class _LateYesRunsIt(Interactions):
+    """rmusser01/tldw_chatbook#1713: a late approval ran the tool behind everybody's back."""
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        if not exchange.settled.done():
+            super().take(exchange, answer, interactor)
+        elif answer.value is True:
+            self.late = asyncio.ensure_future(self.run(exchange.request))
+
+    async def run(self, request: InteractionRequest) -> None:
+        for tool in self.session.surroundings.tools:
+            if tool.contract.name == request.tool:
+                await tool.execute(request.arguments, call_id=str(request.tool_call))
+
+
+@wrong("refuses-untyped", "Refuses a second answer without a name", fails="approvals.once")
+class _RefusesUntyped(Interactions):
+    """What raises is the future, and it knows nothing of class and code."""
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        exchange.settled.set_result((answer, interactor))
+
+
+@wrong("leaves-dialogs-open", "Leaves the other dialog on its screen", fails="approvals.once")
+class _LeavesDialogsOpen(Interactions):
+    """Whoever sits at the other screen answers a question that nobody asks any more."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        if winner is not None:
+            exchange.shown = [winner]
+        super().conclude(exchange, status, winner)
+
+
+# One after the other.
+
+
+@wrong(
+    "asks-side-by-side",
+    "Puts two questions on one screen",
+    fails="ordering.interaction-one-at-a-time",
+)
+class _AsksSideBySide(Interactions):
+    """A question of an extension does not wait for the approval that is open."""
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session)
+        self.queue = OpenLock()
+
+
+# What is told of it.
+
+
+@wrong(
+    "raises-after-showing",
+    "Announces a question that is on the screen",
+    fails="ordering.interaction-raised-before-shown",
+)
+class _RaisesAfterShowing(Interactions):
+    """Who listens for the event sees the answer to a question that it has not heard of."""
+
+    def raised(self, request: InteractionRequest) -> None:
+        return
+
+    def show(self, exchange: Exchange, interactors: list[Interactor]) -> None:
+        super().show(exchange, interactors)
+        super().raised(exchange.request)
+
+
+@wrong(
+    "answered-for-others-only",
+    "Announces an answer only to other screens",
+    fails="ordering.interaction-settled",
+)
+class _AnsweredForOthersOnly(Interactions):
+    """With one screen there is nobody to dismiss, and so the event is left out."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        self.alone = exchange.shown == [winner]
+        super().conclude(exchange, status, winner)
+
+    def answered(self, request: InteractionRequest, status: str) -> None:
+        if not self.alone:
+            super().answered(request, status)
+
+
+@wrong(
+    "answered-per-screen",
+    "Announces an answer once for each screen",
+    fails="ordering.interaction-answered-once",
+)
+class _AnsweredPerScreen(Interactions):
+    """Whoever counts answers counts screens."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        for _ in exchange.shown[1:]:
+            self.answered(exchange.request, status)
+        super().conclude(exchange, status, winner)
+
+
+@wrong(
+    "dismisses-first",
+    "Takes a question off before it is answered",
+    fails="ordering.interaction-dismissed-after-answer",
+)
+class _DismissesFirst(Interactions):
+    """For a moment nobody shows it, and nobody has answered it."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        for interactor in exchange.shown:
+            if interactor is not winner:
+                interactor.dismiss(exchange.request.id)
+        super().conclude(exchange, status, winner)
+
+
+@wrong(
+    "timeout-unaudited",
+    "Does not audit that time ran out",
+    fails="ordering.timeout-audited-first",
+)
+class _TimeoutUnaudited(Interactions):
+    """The trail has a denial, and not why."""
+
+    def timed_out(self, request: InteractionRequest) -> None:
+        return
+
+
+@wrong("exchange-unaudited", "Audits no exchange with the person", fails="audit.interactions")
+class _ExchangeUnaudited(Interactions):
+    """Somebody said no, and the trail does not know to what."""
+
+    def audit(self, request: InteractionRequest, status: str) -> None:
+        return

@@ -1,0 +1,101 @@
+"""Where a subject stands in its author's file: what a build server points at.
+
+Read from the file's text, so that it is the line that a person wrote, whatever decorators and
+bindings made of it. Nothing is imported or run here.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+
+from faultclock.model.finding import SourcePlace
+
+__all__ = ["functions_in", "imported_modules", "line_of", "place_in"]
+
+#: Folders of environments, which many keep in their working folder.
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+_Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def place_in(file: Path, source: bytes, name: str) -> SourcePlace | None:
+    """Return the place of `name` in a file of the person's own; None in any other.
+
+    Their own are those below the working folder, but for what is installed there.
+
+    Args:
+        source: what the file holds.
+        name: as a subject is named, such as `subject` or `Adapter.call`.
+    """
+    try:
+        below = file.resolve().relative_to(Path.cwd().resolve())
+    except (OSError, ValueError):
+        return None
+    if not _INSTALLED.isdisjoint(below.parts):
+        return None
+    return SourcePlace(file=below.as_posix(), line=line_of(source, name))
+
+
+def line_of(source: bytes, name: str) -> int:
+    """Return the line (1-based) on which `name` is defined or assigned; 1 where none is found."""
+    try:
+        with warnings.catch_warnings():
+            # It was imported before, which is when Python warns of what stands in it.
+            warnings.simplefilter("ignore")
+            body: list[ast.stmt] = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):
+        return 1
+    line = 1
+    for part in name.split("."):
+        # The last one counts, as it does when the file is run.
+        found = [node for node in body if part in _names(node)]
+        if not found:
+            break
+        line = found[-1].lineno
+        body = found[-1].body if isinstance(found[-1], _Defining) else []
+    return line
+
+
+def functions_in(place: str) -> tuple[str, ...]:
+    """Return the public functions of a file, without running it; none where it cannot be read."""
+    try:
+        path = Path(place).expanduser()
+        body = ast.parse(path.read_bytes()).body if path.is_file() else []
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    functions = (item for item in body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef))
+    return tuple(item.name for item in functions if not item.name.startswith("_"))
+
+
+def imported_modules(source: bytes) -> tuple[str, ...]:
+    """Return the first part of each module that a file imports at its top level, in order."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    names: dict[str, None] = {}
+    for node in body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0]: None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names[node.module.split(".")[0]] = None
+    return tuple(names)
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """Return the names that a statement binds."""
+    if isinstance(node, _Defining):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        inner = (part for target in targets for part in ast.walk(target))
+        return {part.id for part in inner if isinstance(part, ast.Name)}
+    # Of `if`, `try` and `with`: what their own statements bind, as in `if TYPE_CHECKING:`.
+    blocks = (getattr(node, field, []) for field in ("body", "orelse", "finalbody"))
+    return {name for block in blocks for item in block for name in _names(item)}

@@ -1,0 +1,242 @@
+"""Miniatures of tools: the reference tool, each with one named defect, and its check."""
+
+# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from faultclock.subjects.bind_tool import tool
+from faultclock.subjects.json_exchange import ServiceError
+from faultclock.subjects.miniatures import Miniature
+from faultclock.subjects.ports import ToolProblem, ToolRequest, ToolResult, TypedError
+from faultclock.subjects.reference_acting_tool import CONTRACT as ACTING
+from faultclock.subjects.reference_acting_tool import Order, place_order
+from faultclock.subjects.reference_tool import CONTRACT, Lookup, look_up
+
+__all__ = ["TOOL_MINIATURES"]
+
+TOOL_MINIATURES: dict[str, Miniature] = {}
+
+_Run = Callable[[ToolRequest], Any]
+
+
+def _miniature(name: str, title: str, *, fails: str, **contract: Any) -> Callable[[_Run], _Run]:
+    def register(run: _Run) -> _Run:
+        options = {**CONTRACT, **contract}
+        bind = tool(
+            id=f"mini-tool-{name}",
+            title=title,
+            name="look_up",
+            declares=("errors",),
+            inline=True,
+            **options,
+        )
+        TOOL_MINIATURES[f"mini-tool-{name}"] = Miniature(binding=bind(run), fails=fails)
+        return run
+
+    return register
+
+
+def _wrong(name: str, title: str, *, fails: str) -> Callable[[type[Lookup]], type[Lookup]]:
+    """Register the reference tool with the steps of the decorated class."""
+
+    def register(steps: type[Lookup]) -> type[Lookup]:
+        async def run(call: ToolRequest) -> ToolResult:
+            return await look_up(call, steps(call))
+
+        _miniature(name, title, fails=fails)(run)
+        return steps
+
+    return register
+
+
+# What it says of failures.
+
+
+@_miniature("raises", "Lets an exception of its own out", fails="tool.typed-reply")
+async def _raises(call: ToolRequest) -> ToolResult:
+    result = await look_up(call, Lookup(call))
+    if result.problem is not None:
+        raise RuntimeError(result.problem.message)
+    return result
+
+
+@_miniature("untyped-item", "Lists items that failed without a code", fails="tool.typed-reply")
+async def _untyped_item(call: ToolRequest) -> ToolResult:
+    result = await look_up(call, Lookup(call))
+    errors = tuple(ToolProblem(error_class="", code="", item=item.item) for item in result.errors)
+    return replace(result, errors=errors)
+
+
+@_miniature("error-in-value", "Puts its error into the value", fails="tool.upstream")
+async def _error_in_value(call: ToolRequest) -> ToolResult:
+    result = await look_up(call, Lookup(call))
+    if result.problem is not None and result.problem.code != "InputInvalid":
+        return ToolResult(value={"items": [{"id": 0, "text": result.problem.message}]})
+    return result
+
+
+@_wrong("forbidden-is-not-found", "Takes a refusal for a hole", fails="tool.upstream")
+class _ForbiddenIsNotFound(Lookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        result = super().result(outcomes)
+        if result.problem is None or result.problem.code != "Forbidden":
+            return result
+        return ToolResult(problem=replace(result.problem, code="NotFound"))
+
+
+@_wrong("stack-in-message", "Tells the model where it failed", fails="tool.leaks")
+class _StackInMessage(Lookup):
+    def problem(self, failure: ServiceError) -> ToolProblem:
+        frames = traceback.extract_tb(failure.__traceback__)
+        # File names without folders: a trace is the same on every machine.
+        lines = [f'  File "{Path(f.filename).name}", line {f.lineno}, in {f.name}' for f in frames]
+        return replace(super().problem(failure), message="\n".join(lines))
+
+
+@_wrong("key-in-message", "Tells the model its key", fails="tool.leaks")
+class _KeyInMessage(Lookup):
+    def problem(self, failure: ServiceError) -> ToolProblem:
+        return replace(super().problem(failure), message=f"refused {self.call.api_key}")
+
+
+# What it replies.
+
+
+@_wrong("checks-nothing", "Sends whatever it is given", fails="tool.input")
+class _ChecksNothing(Lookup):
+    def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
+        return None
+
+    def item(self, item: int, answer: Any) -> dict[str, Any]:
+        return super().item(1, answer)
+
+
+@_wrong("asks-first", "Checks its arguments after the first request", fails="tool.input")
+class _AsksFirst(Lookup):
+    def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
+        problem = super().refused(arguments)
+        self.late = problem
+        return None
+
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        return super().result(outcomes) if self.late is None else ToolResult(problem=self.late)
+
+
+@_wrong("wrong-shape", "Returns a list where an object is declared", fails="tool.output")
+class _WrongShape(Lookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        result = super().result(outcomes)
+        return replace(result, value=result.value["items"]) if result.ok else result
+
+
+@_wrong("drops-failed-items", "Leaves out what failed, in silence", fails="tool.partial")
+class _DropsFailedItems(Lookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        return replace(super().result(outcomes), errors=())
+
+
+@_wrong("one-error-for-all", "Lists one error for all failed items", fails="tool.partial")
+class _OneErrorForAll(Lookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        result = super().result(outcomes)
+        return replace(result, errors=result.errors[:1])
+
+
+@_wrong("always-busy", "Fails though its service answered", fails="tool.answers")
+class _AlwaysBusy(Lookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        result = super().result(outcomes)
+        if not result.ok or result.errors:
+            return result
+        busy = ToolProblem(error_class="ToolTransient", code="ResourceBusy", message="not now")
+        return ToolResult(problem=busy)
+
+
+# How often it tries, and when it ends.
+
+
+@_wrong("retries-for-ever", "Tries five times where it declares three", fails="tool.retries")
+class _RetriesTooOften(Lookup):
+    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
+        wait_s = super().wait_s(problem, min(attempt, 2))
+        return None if attempt >= 5 else wait_s
+
+
+@_wrong("retries-forbidden", "Tries again what is not allowed", fails="tool.retries")
+class _RetriesForbidden(Lookup):
+    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
+        busy = replace(problem, error_class="ToolTransient", code="ResourceBusy")
+        return super().wait_s(busy if problem.code == "Forbidden" else problem, attempt)
+
+
+@_wrong("gives-up", "Declares retries and makes none", fails="tool.retries")
+class _GivesUp(Lookup):
+    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
+        return None
+
+
+@_wrong("waits-nothing", "Tries again at once", fails="tool.waits")
+class _WaitsNothing(Lookup):
+    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
+        return None if super().wait_s(problem, attempt) is None else 0.0
+
+
+@_miniature("no-deadline", "Lets the deadlines of its attempts add up", fails="tool.deadline")
+async def _no_deadline(call: ToolRequest) -> ToolResult:
+    steps = Lookup(call)
+    steps.attempt_s = 20.0
+    # As if the limit of the whole execution had been forgotten.
+    return await look_up(replace(call, timeout_s=1_000.0), steps)
+
+
+@_miniature("deaf-to-cancel", "Finishes its work after a cancel", fails="tool.cancel")
+async def _deaf(call: ToolRequest) -> ToolResult:
+    work = asyncio.ensure_future(look_up(replace(call, signal=type(call.signal)()), Lookup(call)))
+    while True:
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if work.done():
+                raise
+
+
+@_miniature("cancelled-is-failed", "Calls a cancel a timeout", fails="tool.cancel")
+async def _cancelled_is_failed(call: ToolRequest) -> ToolResult:
+    try:
+        return await look_up(call, Lookup(call))
+    except TypedError:
+        problem = ToolProblem(error_class="ToolTransient", code="ExecutionTimeout", message="late")
+        return ToolResult(problem=problem)
+
+
+# What it does to its service.
+
+
+class _TwiceOrder(Order):
+    attempts_max = 2
+    attempt_s = 10.0
+
+
+async def _sends_twice(call: ToolRequest) -> ToolResult:
+    return await place_order(call, _TwiceOrder(call))
+
+
+TOOL_MINIATURES["mini-tool-sends-twice"] = Miniature(
+    binding=tool(
+        id="mini-tool-sends-twice",
+        title="Places an order again when the answer was lost",
+        declares=("errors",),
+        inline=True,
+        **ACTING,
+    )(_sends_twice),
+    fails="tool.repeats",
+    model="common",
+    shown_by="tool-contract/silent-service",
+)

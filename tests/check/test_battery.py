@@ -1,0 +1,101 @@
+"""Which scenarios fit a target, and what is left out by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from faultclock.check.battery import battery_for
+from faultclock.errors import InputError
+from faultclock.model.scenario import Scenario
+from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.registry import load_subject
+
+FAMILIES = ("rate-limits", "provider-transient")
+
+
+def _ids(scenarios: tuple[Scenario, ...]) -> set[str]:
+    return {scenario.id for scenario in scenarios}
+
+
+def test_a_target_that_never_streams_is_not_asked_for_streams() -> None:
+    """A fault in a stream would never be met, so it is left out with its reason."""
+    binding = load_subject("reference")
+    battery = battery_for(binding, "common", Abilities(streams="never"), FAMILIES)
+    streams = {item.what: item for item in battery.left_out}["streams"]
+    assert streams.scenarios > 10
+    assert streams.why == "the target never asks for a stream"
+    found = _ids(battery.scenarios)
+    assert "provider-transient/stream-reset" not in found
+    assert "rate-limits/quota-on-both-paths" not in found
+    # A wrong request is refused alike with and without a stream.
+    assert "provider-transient/invalid-request" in found
+
+
+def test_a_target_that_can_do_everything_is_asked_everything() -> None:
+    """Nothing of its dialect is left out."""
+    battery = battery_for(load_subject("reference"), "common", Abilities(), FAMILIES)
+    assert battery.left_out == ()
+    assert "provider-transient/stream-reset" in _ids(battery.scenarios)
+
+
+def test_a_target_that_always_streams_is_not_asked_for_answers_in_one_piece() -> None:
+    """What happens to a plain request alone cannot happen to it."""
+    binding = load_subject("reference")
+    always = battery_for(binding, "common", Abilities(streams="always"), FAMILIES)
+    asked = battery_for(binding, "common", Abilities(), FAMILIES)
+    gone = _ids(asked.scenarios) - _ids(always.scenarios)
+    assert all(
+        any(rule.when.stream is False for rule in scenario.provider.faults)
+        for scenario in asked.scenarios
+        if scenario.id in gone
+    )
+    assert "rate-limits/retry-after-integer" in _ids(always.scenarios)
+
+
+def test_tool_calls_are_left_out_where_no_tools_are_offered() -> None:
+    """A model asks for a tool only where it was offered one."""
+    battery = battery_for(load_subject("reference"), "common", Abilities(tools=False), FAMILIES)
+    assert [item.what for item in battery.left_out] == ["tool calls"]
+    assert "provider-transient/healthy-tool-call" not in _ids(battery.scenarios)
+
+
+def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
+    """A small agent without approvals, sessions and cancels is not asked for any of them."""
+    runtime = load_subject("reference-runtime")
+    small = Abilities(approvals=False, sessions=False, cancels=False)
+    battery = battery_for(runtime, "common", small)
+    names = {item.what for item in battery.left_out}
+    assert names == {"approvals", "resumed sessions", "cancels"}
+    assert not any(item.cancels or item.crashes for item in battery.scenarios)
+    assert any(item.tools for item in battery.scenarios)
+    none = battery_for(runtime, "common", Abilities(tools=False))
+    assert not any(reply.tool_calls for s in none.scenarios for reply in s.provider.replies)
+
+
+def test_what_the_api_does_not_have_is_left_out_by_name() -> None:
+    """An error that a provider never sends says nothing about its client."""
+    binding = replace(load_subject("reference"), dialects=("ollama",))
+    battery = battery_for(binding, "common", Abilities(), FAMILIES)
+    assert [item.what for item in battery.left_out] == ["errors of other APIs"]
+    assert "ollama" in battery.left_out[0].why
+
+
+def test_scenarios_of_one_document_are_for_its_model() -> None:
+    """What a document alone demands is no business of any other model."""
+    battery = battery_for(load_subject("reference-runtime"), "common", Abilities(), ["shared"])
+    assert all(not item.models or "common" in item.models for item in battery.scenarios)
+
+
+def test_the_likely_bad_come_first_and_crowds_last() -> None:
+    """A person who waits sees a problem soon."""
+    scenarios = battery_for(load_subject("reference"), "common", Abilities(), FAMILIES).scenarios
+    assert "retry-after" in scenarios[0].id
+    assert scenarios[-1].seeds > 1 or sum(task.copies for task in scenarios[-1].tasks) > 3
+
+
+def test_an_empty_selection_is_refused() -> None:
+    """Nothing checked must not look like nothing found."""
+    with pytest.raises(InputError, match="no situation fits"):
+        battery_for(load_subject("reference"), "common", Abilities(), ["nonsense"])

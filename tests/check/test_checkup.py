@@ -1,0 +1,52 @@
+"""The answer as a whole."""
+
+from __future__ import annotations
+
+from faultclock.check.checkup import checkup_of
+from faultclock.check.running import Runs
+from faultclock.model.checkup import CheckUp, TakenFor
+from faultclock.model.finding import Report, Verdict
+from faultclock.model.gate import Deviation, GateReport, KnownDeviation
+from tests.check.samples import finding, report, run
+
+TAKEN = TakenFor(target="client.py:ask", kind="a function", because="", otherwise="")
+
+
+def _checkup(of: Report) -> CheckUp:
+    return checkup_of(Runs(report=of), taken_for=TAKEN, left_out=(), streams=True)
+
+
+def test_what_proves_nothing_is_one_line_for_each_reason() -> None:
+    """Twenty situations with one reason are one thing to read."""
+    unmet = finding("T-RETRY-01", verdict=Verdict.INCONCLUSIVE, reason="no request met it")
+    hung = finding("T-RETRY-01", verdict=Verdict.INCONCLUSIVE, reason="it ended by force")
+    found = _checkup(report(run("one", unmet), run("two", unmet), run("three", hung)))
+    assert found.inconclusive == (
+        "Situation one and 1 more: no request met it",
+        "Situation three: it ended by force",
+    )
+    assert found.problems == ()
+
+
+def test_what_a_baseline_knows_is_marked() -> None:
+    """The problem is still there, and changes no exit code."""
+    told = finding("T-RETRY-01", "again")
+    entry = Deviation(
+        scenario="tests/one",
+        check=told.check,
+        reason="it is on the list",
+        owner="me",
+        expires="2999-01-01",  # type: ignore[arg-type]
+    )
+    gate = GateReport(
+        baseline="known.yaml",
+        today="2026-01-01",  # type: ignore[arg-type]
+        known=(KnownDeviation(deviation=entry, findings=(told.id,)),),
+    )
+    (problem,) = _checkup(report(run("one", told)).model_copy(update={"gate": gate})).problems
+    assert problem.known
+
+
+def test_a_target_that_asks_no_model_has_nothing_inferred() -> None:
+    """A tool has no retries that a provider could see."""
+    assert _checkup(report(run("one"))).does == ()

@@ -1,0 +1,235 @@
+"""Findings of many runs as what a person mends."""
+
+from __future__ import annotations
+
+import shlex
+
+from faultclock.model.error_model import Requirement
+from faultclock.model.finding import RunReport, SourcePlace, Verdict
+from faultclock.model.harm import Harm
+from faultclock.model.notes import Frame, RunNotes
+from faultclock.model.problems import problems_in, problems_of, unproved_in
+from tests.check.samples import FRAME, finding, model, noted, raised, report, run, slept_at
+
+
+def _notes(message: str, **more: object) -> RunNotes:
+    return RunNotes(raised=(raised(message, **more),))
+
+
+def _crashed(name: str, message: str, **more: object) -> RunReport:
+    return run(name, finding("T-CRASH-01", message), notes=_notes(message, **more))
+
+
+def test_one_exception_at_one_line_is_one_problem_whatever_it_says() -> None:
+    """A header that is a word and one that is a date are two situations, and one line of code."""
+    (problem,) = problems_of(
+        (_crashed("word", "not a number: 'soon'"), _crashed("date", "not a number: 'Wed'")),
+        (),
+        model().requirements,
+    )
+    assert problem.title == "ValueError: not a number: 'soon'"
+    assert problem.error == problem.title
+    assert problem.source == SourcePlace(file="client.py", line=14)
+    assert problem.code == FRAME.code
+    assert problem.runs == 2
+    assert problem.situations == ("Situation word", "Situation date")
+    assert problem.harm is Harm.CRASH
+    assert problem.serious
+
+
+def test_the_same_exception_at_another_line_is_another_problem() -> None:
+    """Each line is mended by itself."""
+    other = FRAME.model_copy(update={"line": 40, "code": "int(body)"})
+    problems = problems_of(
+        (_crashed("one", "no number"), _crashed("two", "no number", frames=(other,))),
+        (),
+        model().requirements,
+    )
+    assert {problem.source.line for problem in problems if problem.source} == {14, 40}
+
+
+def test_the_line_is_the_innermost_of_the_users_own() -> None:
+    """A library's line below it is not theirs to mend."""
+    library = Frame(file="json/decoder.py", line=355, function="raw_decode", own=False)
+    (problem,) = problems_of(
+        (_crashed("one", "no", frames=(FRAME, library)),), (), model().requirements
+    )
+    assert problem.source == SourcePlace(file="client.py", line=14)
+
+
+def test_what_follows_from_a_crash_is_no_problem_of_its_own() -> None:
+    """A handler that crashed has not retried either, and only the crash is there to mend."""
+    both = (finding("T-CRASH-01", "boom"), finding("T-RETRY-02", "gave up"))
+    (problem,) = problems_of((run("one", *both, notes=_notes("boom")),), (), model().requirements)
+    assert problem.requirement == "T-CRASH-01"
+    assert set(problem.findings) == {"F-T-CRASH-01-boom", "F-T-RETRY-02-gave up"}
+
+
+def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:
+    """An effect that happened twice did not happen because of the crash after it."""
+    found = (
+        finding("T-CRASH-01", "boom"),
+        finding("T-EFFECT-01", "paid twice"),
+        finding("T-RETRY-02", "gave up", call="ask/2"),
+    )
+    problems = problems_of((run("one", *found, notes=_notes("boom")),), (), model().requirements)
+    assert [problem.requirement for problem in problems] == [
+        "T-EFFECT-01",
+        "T-CRASH-01",
+        "T-RETRY-02",
+    ]
+
+
+def test_the_same_requirement_broken_in_the_same_way_is_one_problem() -> None:
+    """Numbers and quoted values are of the run, and not of the cause."""
+    runs = (
+        run("one", finding("T-RETRY-01", "sent 3 times more after 1.5s, with 'a'")),
+        run("two", finding("T-RETRY-01", "sent 12 times more after 1m30s, with 'b'")),
+        run("three", finding("T-RETRY-01", "sent without a body")),
+    )
+    problems = problems_of(runs, (), model().requirements)
+    assert [problem.runs for problem in problems] == [2, 1]
+
+
+def test_waits_at_two_lines_are_two_problems() -> None:
+    """Two loops that sleep too long are mended in two places."""
+    runs = []
+    for name, line in (("one", 20), ("two", 30)):
+        notes, source = slept_at(line)
+        runs.append(run(name, finding("T-WAIT-01", "slept", source=source), notes=notes))
+    problems = problems_of(runs, (), model().requirements)
+    assert {problem.source.line for problem in problems if problem.source} == {20, 30}
+    assert {problem.code for problem in problems} == {"time.sleep(wait)"}
+
+
+def test_the_most_harmful_comes_first_then_the_serious_then_the_frequent() -> None:
+    """A person mends from the top."""
+    runs = (
+        run("a", finding("T-RETRY-02", "x")),
+        run("b", finding("T-WAIT-01", "y")),
+        run("c", finding("T-WAIT-01", "y")),
+        run("d", finding("T-RETRY-01", "z")),
+        run("e", finding("T-ANSWER-01", "half")),
+    )
+    problems = problems_of(runs, (), model().requirements)
+    assert [problem.requirement for problem in problems] == [
+        "T-ANSWER-01",
+        "T-RETRY-01",
+        "T-WAIT-01",
+        "T-RETRY-02",
+    ]
+    assert [problem.serious for problem in problems] == [True, True, False, False]
+
+
+def test_the_plainest_situation_is_shown() -> None:
+    """One call before a crowd, and a scenario that can be run before a question of inference."""
+    observed = finding("T-RETRY-01", "again")
+    crowd = run("crowd", observed, calls=20)
+    asked = run("infer/status-400", observed)
+    plain = run("plain", observed)
+    (problem,) = problems_of((asked, crowd, plain), (), model().requirements)
+    assert problem.situations == (
+        "Situation plain",
+        "Situation crowd",
+        "Situation infer/status-400",
+    )
+    assert "tests/plain" in problem.reproduce
+
+
+def test_an_id_is_the_same_whatever_runs_show_it() -> None:
+    """Links and notes about a problem still fit when more is run."""
+    few = problems_of((_crashed("one", "x"),), (), model().requirements)
+    many = problems_of((_crashed("two", "y"), _crashed("one", "x")), (), model().requirements)
+    assert few[0].id == many[0].id
+
+
+def test_a_verdict_on_a_group_of_seeds_is_shown_with_all_of_them() -> None:
+    """One seed alone would not show that the waits are alike."""
+    runs = tuple(run("crowd", seed=seed) for seed in range(4))
+    over = finding("T-WAIT-01", "no jitter", scenario="tests/crowd", call=None)
+    (problem,) = problems_of(runs, (over,), model().requirements)
+    words = shlex.split(problem.reproduce)
+    assert words[words.index("--seeds") + 1] == "4"
+    assert problem.runs == 1
+
+
+def test_a_problem_is_known_when_all_of_its_failures_are() -> None:
+    """One that the baseline does not list makes the problem a new one."""
+    runs = (run("one", finding("T-RETRY-01", "x 1")), run("two", finding("T-RETRY-01", "x 2")))
+    ids = ["F-T-RETRY-01-x 1", "F-T-RETRY-01-x 2"]
+    assert [item.known for item in problems_of(runs, (), model().requirements, known=ids)] == [True]
+    assert [item.known for item in problems_of(runs, (), model().requirements, known=ids[:1])] == [
+        False
+    ]
+
+
+def test_what_passes_or_proves_nothing_is_no_problem() -> None:
+    """Only a deviation is one."""
+    found = (
+        finding("T-RETRY-01", verdict=Verdict.PASS),
+        finding("T-RETRY-02", verdict=Verdict.INCONCLUSIVE),
+    )
+    assert problems_of((run("one", *found),), (), model().requirements) == ()
+
+
+def test_the_last_lines_of_output_are_shown() -> None:
+    """The nearest to the end says the most."""
+    notes = noted(*(f"line {number}" for number in range(12)))
+    (problem,) = problems_of(
+        (run("one", finding("T-CRASH-01"), notes=notes),), (), model().requirements
+    )
+    assert [line.text for line in problem.output][-1] == "line 11"
+    assert len(problem.output) == 8
+
+
+def test_a_model_that_says_no_harm_still_gives_problems() -> None:
+    """Documents other than the neutral one have no scale of harm."""
+    silent = model()
+    requirements = tuple(
+        item.model_copy(update={"harm": None, "does": "", "change": "", "sources": ()})
+        for item in silent.requirements
+    )
+    silent = silent.model_copy(update={"requirements": requirements})
+    (problem,) = problems_of(
+        (run("one", finding("T-RETRY-01", hint="Wait.")),), (), silent.requirements
+    )
+    assert problem.does == "The sentence of T-RETRY-01."
+    assert problem.change == "Wait."
+    assert (problem.harm, problem.kind) == (None, "breaks a MUST")
+
+
+def _silently(*ids: str) -> tuple[Requirement, ...]:
+    rules = model().requirements
+    return tuple(
+        item.model_copy(update={"harm": None}) if item.id in ids else item for item in rules
+    )
+
+
+def test_without_a_harm_an_exception_that_a_line_caused_is_the_cause() -> None:
+    """The check that notices it differs from run to run; the line does not."""
+    error = raised("no", raised_by="operation")
+    notes = RunNotes(raised=(error,))
+    runs = (
+        run("one", finding("T-RETRY-01", "gave up"), notes=notes),
+        run("two", finding("T-WAIT-01", "no wait"), notes=notes),
+    )
+    (problem,) = problems_of(runs, (), _silently("T-RETRY-01", "T-WAIT-01"))
+    assert (problem.runs, problem.error) == (2, "ValueError: no")
+
+
+def test_what_has_a_harm_comes_before_what_has_none() -> None:
+    """An unknown harm is never put above one that is known."""
+    runs = (run("one", finding("T-RETRY-01", "x")), run("two", finding("T-RETRY-02", "y")))
+    problems = problems_of(runs, (), _silently("T-RETRY-01"))
+    assert [problem.requirement for problem in problems] == ["T-RETRY-02", "T-RETRY-01"]
+
+
+def test_a_requirement_that_the_report_does_not_list_is_read_from_the_finding() -> None:
+    """A report whose coverage was cut off loses no problem."""
+    cut = report(run("one", finding("T-RETRY-01", "x", sentence="Retry.")))
+    (problem,) = problems_in(cut.model_copy(update={"coverage": ()}))
+    assert (problem.requirement, problem.sentence, problem.harm) == ("T-RETRY-01", "Retry.", None)
+    assert unproved_in(cut) == ()
+    bare = cut.runs[0].findings[0].model_copy(update={"requirement": None, "sentence": None})
+    (problem,) = problems_of((run("one", bare),), (), ())
+    assert (problem.requirement, problem.sentence) == (bare.check, bare.expected)

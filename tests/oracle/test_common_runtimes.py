@@ -1,0 +1,140 @@
+"""What `common` leaves to a runtime, and what it does not: no class, no code, no order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle.common_model import found, verdict
+from tests.oracle.trace_builder import link
+from tests.oracle.turn_builder import TurnBuilder, value
+
+CANCELS = [{"id": "stop", "when": {"at": "1s"}, "scope": "turn"}]
+
+
+def cancelled(after: str) -> TurnBuilder:
+    """Return a turn whose tool is stopped some time after the turn was cancelled."""
+    built = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls")
+    execution = built.calls("c1")
+    built.after("1s").cancels("turn").after(after).stops(execution, "c1")
+    return built
+
+
+@pytest.mark.parametrize("error", [(), ("Any/Error",)])
+def test_a_cancelled_turn_may_end_as_it_likes(error: tuple[str, ...]) -> None:
+    """With an error or with what it has, as long as it ends within a second."""
+    assert verdict(cancelled("500ms").ends(*error), "cancel.outcome") == "PASS"
+
+
+def test_a_cancelled_turn_that_ends_late_is_found() -> None:
+    """The person has pressed Escape, and waits."""
+    finding = found(cancelled("5s").ends(), "cancel.outcome")
+    assert (finding.requirement, finding.verdict.value) == ("COMMON-CANCEL-02", "FAIL")
+
+
+def test_what_begins_after_a_cancel_is_found() -> None:
+    """The turn had ended in time; what it had planned was still done."""
+    built = cancelled("500ms").ends().after("5s")
+    built.call = "ask/1"
+    built.runs("c2")
+    assert found(built, "cancel.outcome").requirement == "COMMON-CANCEL-03"
+
+
+def test_a_sibling_may_be_stopped_with_a_cancelled_tool() -> None:
+    """Whether the cancel of one tool ends the others, runtimes differ on."""
+    built = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls", "c2 ls")
+    first, second = built.calls("c1"), built.calls("c2")
+    built.after("1s").cancels("tool", "c1").stops(first, "c1")
+    built.stops(second, "c2")
+    assert verdict(built.says().ends(), "cancel.outcome") == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [(("c1", "c2"), "PASS"), (("c2", "c1"), "PASS"), (("c1",), "FAIL"), (("c1",) * 2, "FAIL")],
+)
+def test_each_call_has_one_result_in_any_order(told: tuple[str, ...], said: str) -> None:
+    """Providers ask for a result of each call, and for no order."""
+    built = TurnBuilder().turn().wants("c1 ls", "c2 ls").runs("c1").runs("c2")
+    for tool_call in told:
+        built.tells(tool_call, value())
+    assert verdict(built.says().ends(), "tools.paired") == said
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"), [("ToolTerminal/NotFound", "WARN"), (None, "NOT_APPLICABLE")]
+)
+def test_a_failed_tool_does_not_end_the_turn(failure: str | None, said: str) -> None:
+    """A tool that went well and a turn that failed are another matter."""
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1", failure).ends("Any/Error")
+    assert verdict(built, "turns.go-on") == said
+
+
+def test_a_denial_may_end_the_turn() -> None:
+    """Some runtimes stop where a person says no, and wait to be told what to do instead."""
+    built = TurnBuilder().turn().wants("c1 rm").shows("r1").answers("r1", "denied")
+    assert verdict(built.ends("Any/Error"), "turns.go-on") == "NOT_APPLICABLE"
+
+
+@pytest.mark.parametrize(
+    ("saves", "said"), [(True, "PASS"), (False, "NOT_APPLICABLE")], ids=["saves", "in memory"]
+)
+def test_a_runtime_need_not_save_sessions(saves: bool, said: str) -> None:
+    """One that does has to wait for the store."""
+    built = TurnBuilder(store={"rules": []}).turn().says()
+    if saves:
+        built.stores()
+    assert verdict(built.ends(), "turns.saved") == said
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"), [(True, "FAIL"), (False, "NOT_APPLICABLE")], ids=["resumes", "begins anew"]
+)
+def test_a_resumed_session_holds_what_was_said(reads: bool, said: str) -> None:
+    """One that reads the store and forgets; a runtime that never reads it resumes nothing."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().says().stores().ends()
+    built.begins("more/1").crashes()
+    built.messages.clear()
+    built.opens(resume=True).begins("more/2")
+    if reads:
+        built.stores("read")
+    assert verdict(built.says("Anew.").ends(), "resume.history") == said
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"), [(True, "FAIL"), (False, "PASS")], ids=["resumes", "begins anew"]
+)
+def test_an_effect_from_before_a_crash_is_not_repeated(reads: bool, said: str) -> None:
+    """By a runtime that goes on with the session, and forgets what it had done in it."""
+    crashes = [{"id": "killed", "at": "10s"}]
+    built = TurnBuilder(crashes=crashes).turn().stores().wants("c1 ls")
+    built.happens(built.calls("c1"), "c1")
+    built.crashes()
+    built.messages.clear()
+    built.opens(resume=True).begins("ask/2")
+    if reads:
+        built.stores("read")
+    built.wants("c2 ls")
+    execution = built.calls("c2")
+    built.happens(execution, "c2")
+    built.replies(execution, "c2")
+    assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
+
+
+@pytest.mark.parametrize(("kind", "said"), [("RuntimeError", "PASS"), ("KeyError", "FAIL")])
+def test_the_words_of_a_tools_own_exception_are_the_tools(kind: str, said: str) -> None:
+    """One that leaves the turn as it was; what the runtime raises by itself is its own."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    execution = built.calls("c1")
+    facts = {"execution": execution, "tool": "ls", "tool_call": "c1", "type": "RuntimeError"}
+    built.event("tool", "tool.raised", call="ask/1", seen=True, **facts)
+    leaving = {**link("Any/Error"), "type": f"builtins.{kind}", "message": "no: <secret>"}
+    built.raises(leaving, call="ask/1")
+    assert verdict(built, "errors.secrets") == said
+
+
+def test_a_tool_that_a_workflow_asks_for_needs_no_call_of_a_model() -> None:
+    """There is none: the workflow says what runs."""
+    nodes = [{"id": "fetch", "do": "tool", "tool": "ls"}]
+    built = TurnBuilder(workflow={"nodes": nodes}).turn().runs("fetch").ends()
+    assert verdict(built, "tools.asked-for") == "NOT_APPLICABLE"

@@ -1,0 +1,65 @@
+"""What in a folder looks like code that asks a model, without running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faultclock.subjects.candidates import candidates
+
+MIXED = """
+import openai
+raise SystemExit("this file is not to be run")
+
+client = openai.AsyncOpenAI()
+_hidden = openai.OpenAI()
+
+async def ask(prompt: str, *, model="gpt-4o", timeout: float = 3.0) -> str: ...
+
+def chat(history: list[dict], /) -> str:
+    return client.chat(history)
+
+def parse(text): return text
+def main(): return ask("hi")
+def both(left, right): ...
+def _private(prompt): ...
+def pieces(prompt):
+    yield client
+"""
+BOUND = """
+from faultclock import provider_adapter, runtime
+
+@provider_adapter(id="x", streams=False)
+def subject(request): ...
+
+class Agent: ...
+
+agent = runtime(id="mine")(Agent)
+"""
+
+
+def test_functions_objects_and_bindings_are_found_the_likeliest_first(tmp_path: Path) -> None:
+    """A function that uses the client comes before one that only looks like it."""
+    (tmp_path / "llm.py").write_text(MIXED)
+    (tmp_path / "bound.py").write_text(BOUND)
+    (tmp_path / "other.py").write_text("def ask(prompt): ...\n")
+    (tmp_path / "broken.py").write_text("import openai\ndef ask(prompt:\n")
+    found = candidates(tmp_path)
+    assert [(item.spec, item.kind) for item in found] == [
+        ("bound.py:subject", "bound by @provider_adapter"),
+        ("llm.py:chat", "a blocking function of messages"),
+        ("llm.py:pieces", "a blocking function of a prompt"),
+        ("bound.py:agent", "a runtime object"),
+        ("llm.py:ask", "an async function of a prompt"),
+        ("llm.py:client", "a AsyncOpenAI object"),
+        ("llm.py:parse", "a blocking function of a prompt"),
+        ("llm.py:main", "a blocking function that takes nothing"),
+    ]
+
+
+def test_what_is_installed_or_a_test_is_passed_over(tmp_path: Path) -> None:
+    """Nobody means it, and there is a lot of it."""
+    for folder in (".venv/lib", "tests", "node_modules/x", "a/b/c/d", "src/pkg"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "llm.py").write_text("import httpx\ndef ask(prompt): httpx.get\n")
+    (tmp_path / "test_llm.py").write_text("import httpx\ndef ask(prompt): httpx.get\n")
+    assert [item.spec for item in candidates(tmp_path)] == ["src/pkg/llm.py:ask"]

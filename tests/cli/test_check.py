@@ -205,6 +205,18 @@ def test_a_tool_is_checked_as_a_tool(tmp_path: Path) -> None:
     assert "No problem in what was tried" in made.stdout
 
 
+def test_a_loop_without_an_end_is_named_and_the_rest_is_not_waited_for(tmp_path: Path) -> None:
+    """Each such run takes its whole limit of real time, so three are enough."""
+    endless = BLOCKING.replace(CRASHES, "while error.code == 429: pass")
+    folder = _written(tmp_path, endless)
+    made = process(folder, "check", "client.py:ask", "--wall-limit", "1s", "--jobs", "1")
+    assert made.returncode == 3, made.stdout + made.stderr
+    assert "3 runs did not end" in made.stdout
+    assert "client.py:21 while error.code == 429: pass (3 runs)" in made.stdout
+    assert "not run, since earlier ones did not end" in " ".join(made.stdout.split())
+    assert made.stdout.rstrip().endswith("faultclock check client.py:ask --wall-limit 1s")
+
+
 def test_nothing_shown_is_not_green() -> None:
     """Without one run that proves something there is no answer."""
     shown = checkup(run("one"))

@@ -45,7 +45,7 @@ def test_fail_fast_stops_and_names_what_was_not_run(tmp_path: Path) -> None:
         assert code == 1
         assert scenarios(found) == [PASSES[0], PASSES[1], FAILS]
         assert list(passed_over(found)) == ["rate-limits/retry-after-then-none"]
-        assert f"stopped at the first failure, {FAILS} with seed 0" in told
+        assert f"nothing was run after the failure, {FAILS} with seed 0" in told
 
 
 def test_fail_fast_says_how_many_seeds_were_not_run(tmp_path: Path) -> None:

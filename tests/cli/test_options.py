@@ -42,3 +42,12 @@ def test_a_wall_limit_is_a_duration(value: str, words: str) -> None:
     result = faultclock("run", "--subject", "reference", "--wall-limit", value)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+@pytest.mark.parametrize("limit", [("--wall-limit", "30s"), ("--memory-limit", "512")])
+@pytest.mark.parametrize("command", ["run", "explore", "replay"])
+def test_a_limit_needs_a_process_for_each_run(command: str, limit: tuple[str, str]) -> None:
+    """What shares the process of the command cannot be ended without it."""
+    result = faultclock(command, "x", "--subject", "reference", "--inline", *limit)
+    assert result.exit_code == 2
+    assert f"{limit[0]} ends the process of a run" in result.stderr

@@ -137,6 +137,15 @@ def test_a_scenario_of_ones_own_is_run_again_by_its_path(tmp_path: Path) -> None
     assert f"reproduce: faultclock run mine.yaml --subject {subject}" in done.stdout
 
 
+def test_the_command_that_reproduces_a_run_repeats_its_limits(tmp_path: Path) -> None:
+    """A run that needs more than the default would end otherwise."""
+    limits = ("--wall-limit", "90s", "--memory-limit", "4096")
+    subject = "mini-common-ignores-retry-after"
+    done = process(tmp_path, "run", ONE, "--subject", subject, *limits)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"--seeds 1 {' '.join(limits)}\n" in done.stdout
+
+
 def test_inline_and_parallel_runs_say_the_same(tmp_path: Path) -> None:
     """How runs are spread over processes is not part of the result, but that they shared one is."""
     reports = []

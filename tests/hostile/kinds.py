@@ -35,7 +35,8 @@ _REFERENCE = {
     "session_store": "reference-store",
     "extension": "reference-extension",
 }
-_RUN = ("--quiet", "--inline", "--wall-limit", "5s")
+#: Most runs of a subject are made in the process of the command, which is much cheaper.
+_INLINE_SHARE = 0.95
 
 Made = list[list[str]]
 Make = Callable[[Samples, random.Random, Path], Made]
@@ -49,6 +50,11 @@ def trial(samples: Samples, number: int, only: str | None = None) -> Trial:
     kind = names[number * 37 % len(names)] if only is None else only
     make = KINDS[kind][1]
     return Trial(number=number, kind=kind, make=lambda folder: make(samples, dice, folder))
+
+
+def _running(dice: random.Random) -> list[str]:
+    """Return the options of a command that runs a subject."""
+    return ["--inline"] if dice.random() < _INLINE_SHARE else ["--wall-limit", "5s"]
 
 
 # ---------------------------------------------------------------------- YAML
@@ -79,7 +85,7 @@ def _scenario(samples: Samples, dice: random.Random, folder: Path) -> Made:
     path = dice.choice(samples.scenarios)
     role = yaml.load(path.read_bytes(), yaml.CSafeLoader).get("role", "provider_adapter")
     _yaml(path, dice, folder / "s.yaml")
-    run = ["run", "s.yaml", "--subject", _REFERENCE[role], *_RUN]
+    run = ["run", "s.yaml", "--subject", _REFERENCE[role], "--quiet", *_running(dice)]
     if dice.random() < 0.3:
         run += ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif"]
     return [["validate", "s.yaml"], run]
@@ -170,14 +176,17 @@ def _trace(samples: Samples, dice: random.Random, folder: Path) -> Made:
     _write_trace(path, dice, folder / "t.jsonl")
     notes = path.with_name(path.name.removesuffix(".jsonl") + ".notes.json")
     if notes.exists():
-        shutil.copy(notes, folder / "t.notes.json")
+        content = notes.read_bytes()
+        (folder / "t.notes.json").write_bytes(
+            _json(content, dice) if dice.random() < 0.5 else content
+        )
     judge = ["judge", "t.jsonl", "--model", dice.choice(_MODELS)]
     if dice.random() < 0.4:
         outputs = ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif", "--json", "r.json"]
         judge += [*outputs, "--github-annotations", "g.txt", "--gitlab", "g.json"]
     commands = [["validate", "t.jsonl"], judge]
     if dice.random() < 0.15:
-        commands.append(["replay", "t.jsonl", "--inline", "--wall-limit", "5s"])
+        commands.append(["replay", "t.jsonl", *_running(dice)])
     return commands
 
 
@@ -228,30 +237,37 @@ def _renumber(events: list[Any], footer: Any, dice: random.Random) -> None:
 
 
 def _report(samples: Samples, dice: random.Random, folder: Path) -> Made:
-    names = ("report.json", "part-1.json", "part-2.json")
+    names = ("report.json", "part-1.json", "part-2.json", "checkup.json")
     for name in names:
         shutil.copy(samples.folder / name, folder)
     name = dice.choice(names)
-    content = (folder / name).read_bytes()
-    if dice.random() < 0.8:
-        data = json.loads(content)
-        ways = GENTLE if dice.random() < 0.6 else STRUCTURES
-        for _ in range(dice.randint(1, 3)):
-            data = changed(data, dice, ways)
-        content = dumped(data, dice)
-    else:
-        content = damaged(content, dice)
-    (folder / name).write_bytes(content)
-    if name != "report.json":
+    (folder / name).write_bytes(_json((folder / name).read_bytes(), dice))
+    if name.startswith("part"):
         outputs = ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif", "--json", "r.json"]
-        return [["merge", *names[1:], *outputs]]
+        return [["merge", *names[1:3], *outputs]]
     good = str(samples.folder / name)
     known = str(samples.folder / "known.yaml")
     commands = [["diff", good, name], ["diff", name, good], ["baseline", "check", known, name]]
     if dice.random() < 0.1:
         named = [dice.choice(samples.findings), "--report", name]
-        commands.append(["replay", *named, "--inline", "--wall-limit", "5s"])
+        commands.append(["replay", *named, *_running(dice)])
     return commands
+
+
+def _json(content: bytes, dice: random.Random) -> bytes:
+    if dice.random() < 0.2:
+        return damaged(content, dice)
+    data = json.loads(content)
+    ways = GENTLE if dice.random() < 0.6 else STRUCTURES
+    for _ in range(dice.randint(1, 3)):
+        data = changed(data, dice, ways)
+    return dumped(data, dice)
+
+
+def _census(samples: Samples, dice: random.Random, folder: Path) -> Made:
+    (folder / "other.json").write_bytes(_json((samples.folder / "census.json").read_bytes(), dice))
+    add = ["census", "--add", "other.json", "--html", "c.html", "--json", "c.json", "--quiet"]
+    return [[*add, "requests-retry", "--scenario", "rate-limits/retry-after-integer"]]
 
 
 def _history(samples: Samples, dice: random.Random, folder: Path) -> Made:
@@ -373,9 +389,7 @@ def _recording(samples: Samples, dice: random.Random, folder: Path) -> Made:
 def _token(samples: Samples, dice: random.Random, _: Path) -> Made:
     text = dice.choice(samples.tokens)
     token = damaged(text.encode(), dice).decode("utf-8", "replace").replace("\0", "0")
-    return (
-        [["replay", token, "--inline", "--wall-limit", "5s"]] if not token.startswith("-") else []
-    )
+    return [["replay", token, *_running(dice)]] if not token.startswith("-") else []
 
 
 #: Kind to its share and how an input of it is made. Shares are about what one costs, and how much
@@ -393,5 +407,6 @@ KINDS: dict[str, tuple[int, Make]] = {
     "certificate": (4, _certificate),
     "key": (1, _key),
     "recording": (6, _recording),
+    "census": (1, _census),
     "token": (2, _token),
 }

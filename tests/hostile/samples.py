@@ -136,7 +136,11 @@ def _reports(folder: Path, _: Path) -> list[list[str]]:
     report = str(folder / "report.json")
     parts = [[*run, str(folder / f"part-{n}.json"), "--shard", f"{n}/2"] for n in (1, 2)]
     baseline = ["baseline", "update", str(folder / "known.yaml"), report, *_DAY]
-    return [*parts, [*run, report], baseline]
+    client = str(fixtures_root() / "clients/ordinary.py:ask")
+    check = ["check", client, "--quiet", "--json", str(folder / "checkup.json")]
+    some = ["--scenario", "rate-limits/retry-after-integer", "--jobs", "1", "--quiet"]
+    census = ["census", "requests-retry", *some, "--json", str(folder / "census.json")]
+    return [*parts, [*run, report], baseline, check, census]
 
 
 def _history(folder: Path, _: Path) -> list[list[str]]:

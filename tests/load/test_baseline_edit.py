@@ -140,6 +140,13 @@ def test_what_is_no_baseline_is_not_edited() -> None:
         edited("deviations: []\n", add=(NEW,))
 
 
+def test_what_only_one_parser_reads_is_refused_with_its_place() -> None:
+    """A tab inside a plain word is read by libyaml, and not by the library that edits."""
+    text = TEXT.replace("scenario: f/one", "scenario: f/on\te")
+    with pytest.raises(SourceError, match=r"b\.yaml:10:17: (?s:.*) put the value in quotes"):
+        edited(text, add=(NEW,))
+
+
 @settings(max_examples=30)
 @given(baselines())
 def test_a_new_file_says_what_it_should(baseline: Baseline) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import signal
@@ -110,6 +111,30 @@ def test_a_child_that_computes_for_ever_is_ended_with_its_stack() -> None:
     assert outcome.detail[0] == "no end after 0.5 s of real time"
     assert "is running at test_isolate.py:" in outcome.detail[1]
     assert " spin" in outcome.detail[1]
+
+
+def test_a_child_whose_time_is_up_hands_over_what_it_has() -> None:
+    """One that hangs in C code cannot, and is ended all the same."""
+    made: list[int] = []
+
+    def begins() -> None:
+        made.append(7)
+        spin()
+
+    def in_c_code() -> None:
+        sum(itertools.repeat(0))
+
+    for function, known in ((begins, [7]), (in_c_code, None)):
+        outcome = run_isolated(function, wall_limit_s=BRIEF_S, so_far=lambda: made)
+        assert isinstance(outcome, Hung)
+        assert outcome.so_far == known
+
+
+def test_what_goes_wrong_on_handing_over_loses_that_and_nothing_else() -> None:
+    """The run has hung, whatever becomes of its events."""
+    outcome = run_isolated(spin, wall_limit_s=BRIEF_S, so_far=lambda: threading.Lock())
+    assert isinstance(outcome, Hung)
+    assert (outcome.so_far, len(outcome.detail)) == (None, 2)
 
 
 def test_a_simulated_thread_that_spins_is_told_from_those_that_wait() -> None:

@@ -275,6 +275,9 @@ def test_a_life_that_hangs_for_real_is_ended_by_the_watchdog() -> None:
     trace = run_one(working(tasks=tasks), Spinning, 0, isolate=True, wall_limit_s=1.0)
     assert trace.footer.ending == "watchdog"
     assert trace.footer.detail[0] == "no end after 1 s of real time"
+    lives = [event.payload["life"] for event in trace.of_kind("process.started")]
+    assert lives == [1, 2], "what happened before is in the trace"
+    assert trace.events[-1].payload["life"] == 2
 
 
 def test_a_task_that_no_runtime_can_do_is_refused() -> None:

@@ -98,6 +98,7 @@ def test_a_subject_that_hangs_for_real_is_ended_by_the_watchdog(model: ErrorMode
     (run,) = suite(model, spins, small(), wall_limit_s=0.5).runs
     assert (run.ending, run.verdict) == ("watchdog", Verdict.INCONCLUSIVE)
     assert any("spins" in line for line in run.ending_detail)
+    assert [call.task for call in run.calls] == ["ask"], "what it did before is in the report"
 
 
 def test_a_subject_that_ends_the_process_is_not_green(model: ErrorModel) -> None:

@@ -5,12 +5,13 @@ Pure: a report that was compared with a baseline gives its answer without anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import faultclock
 from faultclock.check.running import Runs
 from faultclock.check.traits import traits_of
 from faultclock.model.checkup import CheckUp, LeftOut, TakenFor
+from faultclock.model.finding import Report
 from faultclock.model.problems import problems_in, unproved_in
 
 __all__ = ["checkup_of"]
@@ -35,8 +36,16 @@ def checkup_of(
         taken_for=taken_for,
         does=() if runs.profile is None else traits_of(runs.profile, streams=streams),
         problems=problems_in(report),
-        left_out=tuple(left_out),
+        left_out=(*left_out, *_not_run(report)),
         inconclusive=unproved_in(report),
         report=report,
         profile=runs.profile,
     )
+
+
+def _not_run(report: Report) -> Iterator[LeftOut]:
+    """Yield what was not run since too much of what was run before it did not end."""
+    scenarios = [item.scenario for item in report.passed_over if item.stopped]
+    if scenarios:
+        why = "not run, since earlier ones did not end: mend that first, and check again"
+        yield LeftOut(what="the rest", why=why, scenarios=len(scenarios))

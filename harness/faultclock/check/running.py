@@ -30,6 +30,8 @@ __all__ = ["Runs", "make_runs"]
 _ASKING = ("provider_adapter", "runtime")
 #: By this header a provider asks for what no rule knows of, such as a retry after a 400.
 _OVERRIDES = "x-should-retry"
+#: Runs that hang, before the others are left out.
+_HANGS_MAX = 3
 #: Where the traces of the inference are kept by the command that shows one of them again.
 _FOLDER = "faultclock-traces"
 
@@ -56,6 +58,8 @@ def make_runs(
     infer: bool = True,
     jobs: int,
     seed: int | None = None,
+    wall_limit_s: float | None = None,
+    limits: tuple[str, ...] = (),
     on_run: Callable[[RunReport], None],
 ) -> Runs:
     """Run and judge everything.
@@ -66,6 +70,8 @@ def make_runs(
         streams: whether it asks for streams; else what the inference asks about them is not judged.
         infer: find out what the target does, too, where it asks a model.
         seed: first seed of each scenario; None takes its own.
+        wall_limit_s: see `SuiteRequest`.
+        limits: how they were given, for the commands that show a run again.
         on_run: called after each run that was judged.
     """
     request = SuiteRequest(
@@ -75,9 +81,12 @@ def make_runs(
         model=model,
         seed=seed,
         jobs=jobs,
+        wall_limit_s=wall_limit_s,
+        limits=limits,
     )
-    report = run_suite(request, on_run=on_run)
-    if not infer or binding.role not in _ASKING:
+    report = run_suite(request, on_run=on_run, ends_with=_HangsTooOften())
+    gave_up = any(item.stopped for item in report.passed_over)
+    if gave_up or not infer or binding.role not in _ASKING:
         return Runs(report=_for_reading(report))
     judged: list[tuple[Done[Probe], RunReport]] = []
 
@@ -87,7 +96,7 @@ def make_runs(
             judged.append((done, _reported(done, spec)))
             on_run(judged[-1][1])
 
-    with Bench(binding, jobs=jobs, model=model, on_judged=keep) as bench:
+    with Bench(binding, jobs=jobs, model=model, wall_limit_s=wall_limit_s, on_judged=keep) as bench:
         inferred = infer_profile(binding, bench.run)
     seeds = (*report.seeds_findings, *_over_seeds([done for done, _ in judged], model))
     whole = assemble(
@@ -100,6 +109,22 @@ def make_runs(
         source=report.source,
     )
     return Runs(report=_for_reading(whole), profile=inferred.profile)
+
+
+@dataclass(slots=True)
+class _HangsTooOften:
+    """Says after which run a check gives up: each hanging one takes its whole limit of real time.
+
+    Attributes:
+        runs: how many have hung so far.
+    """
+
+    runs: int = 0
+
+    def __call__(self, run: RunReport) -> bool:
+        """Look at one run that was judged."""
+        self.runs += run.ending == "watchdog"
+        return self.runs >= _HANGS_MAX
 
 
 def _overrides(probe: Probe) -> bool:

@@ -15,7 +15,12 @@ from click.core import ParameterSource
 
 from faultclock.cli.exits import exit_code_of_checkup
 from faultclock.cli.gating import gate_of, today_option
-from faultclock.cli.options import jobs_option
+from faultclock.cli.options import (
+    jobs_option,
+    limits_given,
+    memory_limit_option,
+    wall_limit_option,
+)
 from faultclock.cli.say import Span, machine, say
 from faultclock.cli.target_options import as_option, dialect_option
 from faultclock.errors import InputError
@@ -115,6 +120,8 @@ be shown.
     help="First seed of each situation. The default is its own.",
 )
 @jobs_option("Runs at a time.")
+@wall_limit_option
+@memory_limit_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(
     subject: str | None,
@@ -131,6 +138,7 @@ def command(
     only: tuple[str, ...],
     seed: int | None,
     jobs: int,
+    wall_limit: float | None,
     quiet: bool,
 ) -> int:
     """Check how your code handles errors, and what to mend first.
@@ -151,7 +159,17 @@ def command(
     gate = gate_of(known, today)
     started_s = time.perf_counter()
     out = sys.stderr if _STDOUT in places.values() else sys.stdout
-    checkup = _checkup(subject, as_, dialect, gate, only=only, jobs=jobs, seed=seed, quiet=quiet)
+    checkup = _checkup(
+        subject,
+        as_,
+        dialect,
+        gate,
+        only=only,
+        jobs=jobs,
+        seed=seed,
+        wall_limit_s=wall_limit,
+        quiet=quiet,
+    )
     _write(checkup, places)
     from faultclock.render.checkup_text import checkup_lines
 
@@ -198,6 +216,7 @@ def _checkup(
     only: tuple[str, ...],
     jobs: int,
     seed: int | None,
+    wall_limit_s: float | None,
     quiet: bool,
 ) -> CheckUp:
     from dataclasses import replace
@@ -211,7 +230,7 @@ def _checkup(
     from faultclock.load.error_model import load_error_model
 
     model = load_error_model(_MODEL)
-    target = take(prepared(spec, as_=as_, dialect=dialect))
+    target = take(prepared(spec, as_=as_, dialect=dialect, wall_limit_s=wall_limit_s))
     if gate is not None:
         gate.check(target.binding.id, model.id)
     battery = battery_for(target.binding, model.id, target.abilities, only)
@@ -225,6 +244,8 @@ def _checkup(
             infer=not only,
             jobs=jobs,
             seed=seed,
+            wall_limit_s=wall_limit_s,
+            limits=limits_given(click.get_current_context()),
             on_run=told,
         )
     if gate is not None:
@@ -295,4 +316,4 @@ def _again(context: click.Context) -> str:
         given = value if isinstance(value, tuple) else (value,) if value else ()
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             words += [word for item in given for word in (flag, str(item))]
-    return shlex.join(words)
+    return shlex.join([*words, *limits_given(context)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from faultclock.errors import InputError
 
@@ -14,6 +16,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "inline_option",
     "jobs_option",
+    "limits_given",
     "memory_limit_bytes",
     "memory_limit_option",
     "model_option",
@@ -31,6 +34,8 @@ DEFAULT_MODEL = "common"
 _MEMORY_LIMIT_MIB = 2_048
 #: Under this name a command keeps what was said.
 _MEMORY_LIMIT = "faultclock.memory_limit_mib"
+#: Parameter to its flag.
+_LIMITS = {"wall_limit": "--wall-limit", "memory_limit": "--memory-limit"}
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -75,12 +80,23 @@ def jobs_option(what: str, *, flag: str = "--jobs") -> Callable[[FunctionT], Fun
 
 def inline_option(function: FunctionT) -> FunctionT:
     """Add `--inline`."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, inline: bool, **options: Any) -> Any:
+        limits = limits_given(click.get_current_context()) if inline else ()
+        if limits:
+            raise click.UsageError(
+                f"{limits[0]} ends the process of a run, and --inline makes no process for one"
+            )
+        return function(*args, inline=inline, **options)
+
     return click.option(
         "--inline",
         is_flag=True,
         help="Make all runs in one process instead of a forked child for each: for a debugger, and "
-        "for subjects that keep no process-wide state. Such runs certify nothing.",
-    )(function)
+        "for subjects that keep no process-wide state. Such runs certify nothing, and no limit "
+        "ends one that hangs.",
+    )(cast("FunctionT", checked))
 
 
 def wall_limit_option(function: FunctionT) -> FunctionT:
@@ -111,6 +127,16 @@ def memory_limit_option(function: FunctionT) -> FunctionT:
 
 def _keep_memory_limit(context: click.Context, _: click.Parameter, value: int) -> None:
     context.meta[_MEMORY_LIMIT] = value
+
+
+def limits_given(context: click.Context) -> tuple[str, ...]:
+    """Return the limits of a run that stand on the command line, as the words they are."""
+    words: list[str] = []
+    for name, flag in _LIMITS.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = context.params.get(name, context.meta.get(_MEMORY_LIMIT))
+            words += [flag, f"{value:g}s" if isinstance(value, float) else str(value)]
+    return tuple(words)
 
 
 def memory_limit_bytes() -> int:

@@ -97,7 +97,7 @@ def command(
             raise InputError(
                 f"{what} is a finding, and no file", hint="say which report has it: --report FILE"
             )
-        return _trace(what, subject, outputs, inline=inline)
+        return _trace(what, subject, outputs, inline=inline, wall_limit_s=wall_limit)
     if inline:
         raise click.UsageError("--inline goes with a trace: a token is run in two processes")
     from faultclock.cli.replay_at import Wanted, of_finding, of_token, replay_at
@@ -121,7 +121,14 @@ def _is_there(path: str) -> bool:
         return False
 
 
-def _trace(path: str, subject: str | None, outputs: Outputs, *, inline: bool) -> int:
+def _trace(
+    path: str,
+    subject: str | None,
+    outputs: Outputs,
+    *,
+    inline: bool,
+    wall_limit_s: float | None,
+) -> int:
     from faultclock.load.trace_file import read_trace
 
     recorded = read_trace(path)
@@ -135,8 +142,8 @@ def _trace(path: str, subject: str | None, outputs: Outputs, *, inline: bool) ->
     from faultclock.cli.preparing import prepared
     from faultclock.run.replay import replay
 
-    binding = prepared(spec, inline=inline).binding
-    result = replay(recorded, binding, isolate=not inline)
+    binding = prepared(spec, inline=inline, wall_limit_s=wall_limit_s).binding
+    result = replay(recorded, binding, isolate=not inline, wall_limit_s=wall_limit_s)
     _tell(recorded, result)
     if (store := outputs.trace_writer()) is not None:
         say(f"  written: {store(result.trace)}")

@@ -13,6 +13,7 @@ from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option
 from faultclock.cli.options import (
     inline_option,
     jobs_option,
+    limits_given,
     memory_limit_option,
     model_option,
     parse_readings,
@@ -317,6 +318,7 @@ def _chosen(
         model_spec=without_root(model),
         readings=readings,
         **options,
+        limits=limits_given(click.get_current_context()),
         # A person's own file is run again by its path: no id leads to it.
         selectors={
             item.scenario.id: without_root(item.path) for item in found if item.path not in shipped

@@ -36,6 +36,7 @@ class Bench:
     Args:
         jobs: runs at a time (1 or more).
         isolate: one child per run, but for a subject that is bound with `inline`.
+        wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
         on_run: called after each run with what was asked.
         model: by which the runs are judged; None: they are not.
         on_judged: called with each run that was judged, in order.
@@ -47,12 +48,14 @@ class Bench:
         *,
         jobs: int = 1,
         isolate: bool = True,
+        wall_limit_s: float | None = None,
         on_run: OnRun | None = None,
         model: ErrorModel | None = None,
         on_judged: OnJudged | None = None,
     ) -> None:
         self._binding = binding
         self._isolate = isolate and not binding.inline
+        self._wall_limit_s = wall_limit_s
         self._workers = Workers(jobs)
         self._shared = Shared(self)
         self._on_run = on_run
@@ -108,7 +111,13 @@ class Bench:
         return self._twice[1](probe)
 
     def _made(self, probe: Probe) -> Trace:
-        return run_one(probe.scenario, self._binding, probe.seed, isolate=self._isolate)
+        return run_one(
+            probe.scenario,
+            self._binding,
+            probe.seed,
+            isolate=self._isolate,
+            wall_limit_s=self._wall_limit_s,
+        )
 
     def _lost(self, probe: Probe) -> Trace | Done[Probe]:
         trace = lost_run(probe.scenario, self._binding, probe.seed)

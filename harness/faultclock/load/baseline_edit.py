@@ -17,9 +17,10 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from faultclock.errors import InternalError, SourceError
+from faultclock.errors import InternalError, Problem, SourceError
 from faultclock.load.baseline import parse_baseline
 from faultclock.model.gate import Baseline, Deviation
 
@@ -70,16 +71,31 @@ def edited_baseline(
     after = before.model_copy(update={"deviations": (*kept, *add)})
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    body = _renewed(body, renew)
-    if gone or add:
-        listed = _list_of(body)
-        if listed is None or listed.node.flow_style or not listed.node.value:
-            body = _round_trip(body, gone, add)
-        else:
-            made = _by_lines(body, listed, gone, add)
-            # Strange line ends (U+2028) are not counted alike everywhere.
-            body = made if _says(made, after) else _round_trip(body, gone, add)
+    try:
+        body = _renewed(body, renew)
+        if gone or add:
+            listed = _list_of(body)
+            if listed is None or listed.node.flow_style or not listed.node.value:
+                body = _round_trip(body, gone, add)
+            else:
+                made = _by_lines(body, listed, gone, add)
+                # Strange line ends (U+2028) are not counted alike everywhere.
+                body = made if _says(made, after) else _round_trip(body, gone, add)
+    except MarkedYAMLError as error:
+        raise SourceError((_not_editable(path, error),)) from None
     return _checked(mark + body, after)
+
+
+def _not_editable(path: str, error: MarkedYAMLError) -> Problem:
+    """Say what the stricter of the two parsers refuses, such as a tab inside a plain word."""
+    mark = error.problem_mark or error.context_mark
+    return Problem(
+        path=path,
+        line=1 if mark is None else mark.line + 1,
+        column=1 if mark is None else mark.column + 1,
+        message=f"the file can be read but not edited: {error.problem or error.context}",
+        hint="put the value in quotes",
+    )
 
 
 def _says(text: str, wanted: Baseline) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from faultclock.model.checkup import CheckUp, Problem
 from faultclock.model.finding import RequirementCoverage, Verdict
+from faultclock.model.problems import hung_at
 from faultclock.render.finding_text import command_lines
 from faultclock.render.wording import clipped, count, visible
 
@@ -102,6 +103,7 @@ def _title(problem: Problem) -> str:
 def _screen(checkup: CheckUp, wall_s: float, jobs: int, again: str, how: _How) -> Iterator[Line]:
     yield from _taken_for(checkup, how)
     yield from () if how.brief else _does(checkup)
+    yield from _hung(checkup)
     new = [problem for problem in checkup.problems if not problem.known]
     known = [problem for problem in checkup.problems if problem.known]
     if new:
@@ -222,6 +224,27 @@ def _rule(problem: Problem) -> Iterator[Line]:
         yield Line(f"{' ' * min(_INDENT, COLUMNS - len(link))}{link}", "dim")
 
 
+def _hung(checkup: CheckUp) -> Iterator[Line]:
+    """Yield the lines at which runs did not end: whatever hides behind them is not seen."""
+    hung = [run for run in checkup.report.runs if run.ending == "watchdog"]
+    if not hung:
+        return
+    yield Line("")
+    text = f"{count(len(hung), 'run')} did not end, and what hides behind that is not seen"
+    yield from _wrapped(text, style="serious")
+    places = Counter(hung_at(run) for run in hung)
+    for frame, runs in places.most_common():
+        if frame is not None:
+            place = f"{frame.file}:{frame.line} {frame.code} ({count(runs, 'run')})"
+            yield from _labelled("at", place)
+    change = (
+        "Look there for an endless loop, for a lock that nothing opens, or for a call into C code"
+        " that waits for something real. Mend this first."
+    )
+    yield from _labelled("change", change)
+    yield from _command("again", hung[0].replay)
+
+
 def _held(checkup: CheckUp, *, known: bool) -> Iterator[Line]:
     """Say what was tried where nothing is to be mended; what was not tried is not claimed."""
     tested = [item for item in checkup.report.coverage if item.status == "tested"]
@@ -272,7 +295,9 @@ def _totals(
 
 
 def _next(checkup: CheckUp, new: Sequence[Problem], *, again: str) -> Iterator[Line]:
-    if new:
+    if any(run.ending == "watchdog" for run in checkup.report.runs):
+        yield from _command("next", again, said="mend what does not end, then run again:")
+    elif new:
         yield from _command("next", again, said="mend the first problem, then run again:")
     elif any(run.verdict is Verdict.PASS for run in checkup.report.runs):
         yield from _command("next", again, said="run it with every push:")

@@ -20,7 +20,7 @@ from faultclock.model.mishap import CrashRule
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.model.trace import EndingReason
-from faultclock.run.happened import Happened, reason_of
+from faultclock.run.happened import Happened, reason_of, so_far
 from faultclock.run.isolate import Died, Hung, run_isolated
 from faultclock.run.moments import Watch
 from faultclock.run.notes import RawNotes, hung_notes, noting
@@ -121,10 +121,15 @@ def _live_apart(
 ) -> StoreRun:
     limit_s = scenario.limits.wall_time / 1e9 * _LIFE_SHARE
     outcome = run_isolated(
-        lambda: _live(scenario, binding, seed, chance, run, folder), wall_limit_s=limit_s
+        lambda: _live(scenario, binding, seed, chance, run, folder),
+        wall_limit_s=limit_s,
+        so_far=so_far,
     )
     if isinstance(outcome, Hung):
-        notes = run.notes.joined(hung_notes(outcome.stacks))
+        if isinstance(known := outcome.so_far, Happened):
+            facts, now_ns = [*run.facts, *known.facts], known.ended_at_ns
+            run = replace(run, facts=facts, now_ns=now_ns, notes=run.notes.joined(known.notes))
+        notes = run.notes.joined(hung_notes(outcome.stacks, run.now_ns))
         return replace(run, ending=outcome.ending, detail=outcome.detail, notes=notes)
     if isinstance(outcome, Died):
         return replace(run, ending=outcome.ending, detail=outcome.detail)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from faultclock.model.tape import BLANK, Tape
 from faultclock.model.trace import EndingReason
-from faultclock.run.notes import RawNotes
+from faultclock.run.notes import RawNotes, current_notes
 from faultclock.sim.kernel import Ending
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.outcome import describe_exception
 
-__all__ = ["Ended", "Happened", "reason_of"]
+__all__ = ["Ended", "Happened", "reason_of", "so_far"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,20 @@ class Happened(Ended):
     """
 
     notes: RawNotes = field(default_factory=RawNotes)
+
+
+def so_far() -> Happened | None:
+    """Return what has happened in the world of this process; None if it has none."""
+    notes = current_notes()
+    if notes is None:
+        return None
+    return Happened(
+        facts=list(notes.kernel.recorder.events),
+        ending="watchdog",
+        detail=(),
+        ended_at_ns=notes.kernel.now_ns,
+        notes=notes.taken(),
+    )
 
 
 def reason_of(ending: Ending) -> tuple[EndingReason, tuple[str, ...]]:

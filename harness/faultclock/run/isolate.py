@@ -3,7 +3,7 @@
 The child inherits a warmed subject and leaves nothing behind: no cached client, no loop, no
 connection. Its result comes back by pickle over a pipe. When it hangs in something that the
 world cannot see (an endless loop, a real lock, C code), the parent asks it for the stacks of
-its threads, kills it, and says where it hung. POSIX only.
+its threads and for what it has so far, kills it, and says where it hung. POSIX only.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from faultclock.errors import InternalError
 from faultclock.model.trace import EndingReason
@@ -51,6 +51,11 @@ T = TypeVar("T")
 _DUMP_SIGNAL = signal.SIGUSR2
 #: Real seconds that the child gets to write them.
 _DUMP_LIMIT_S = 2.0
+#: The signal that makes a child hand over what it has so far, and end. Python answers it, so a
+#: child that hangs in C code does not.
+_HAND_OVER_SIGNAL = signal.SIGUSR1
+#: Real seconds that the child gets for that.
+_HAND_OVER_LIMIT_S = 0.5
 #: Real seconds that a child may go on after it has closed the pipe of its result.
 _END_LIMIT_S = 1.0
 #: Innermost frames shown of each stack.
@@ -76,11 +81,13 @@ class Hung:
     Attributes:
         detail: one line, then one line a thread that says where it was.
         stacks: of each thread, innermost first: file, line and function.
+        so_far: what the child had by then; None: nothing, or it hangs where it cannot say.
         ending: of the run that it made.
     """
 
     detail: tuple[str, ...]
     stacks: tuple[tuple[tuple[str, int, str], ...], ...] = ()
+    so_far: Any = None
     ending: EndingReason = "watchdog"
 
 
@@ -119,6 +126,7 @@ def run_isolated(
     wall_limit_s: float,
     output: tuple[int, int] | None = None,
     confined: bool = True,
+    so_far: Callable[[], object] = lambda: None,
 ) -> T | Hung | Died:
     """Run `function` in a forked child and return its result, which must be picklable.
 
@@ -126,6 +134,7 @@ def run_isolated(
         wall_limit_s: real seconds after which the child is ended; above 0.
         output: descriptors that are its standard output and error; None: it has ours.
         confined: refuse it all sockets and processes; False only where no verdict depends on it.
+        so_far: called in a child whose time is up; returns what it has, which must be picklable.
 
     Raises:
         BaseException: what the function raised, if that can be pickled; Died says it otherwise.
@@ -139,7 +148,7 @@ def run_isolated(
         _part_from(parent, result_read, dump_read)
         if output is not None:
             _write_to(output)
-        _live_as_child(function, result_write, dump_write, watch)
+        _live_as_child(function, so_far, result_write, dump_write, watch)
     os.close(result_write)
     os.close(dump_write)
     problem = ""
@@ -150,9 +159,12 @@ def run_isolated(
         data = receive(result_read, deadline_s)
         kind, value = pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
     except TimeoutError:
-        return _ask_where(child, dump_read, wall_limit_s)
+        with _killed_after(child):
+            hung = _ask_where(child, dump_read, wall_limit_s)
+            return replace(hung, so_far=_ask_what(child, result_read))
     except RefusedError as refused:
-        where = _ask_where(child, dump_read, wall_limit_s, refused.answer).detail[1:]
+        with _killed_after(child):
+            where = _ask_where(child, dump_read, wall_limit_s, refused.answer).detail[1:]
         return Died(detail=(f"the system call {refused.what}", *where), ending="escape")
     except EOFError:
         problem = "it ended"
@@ -188,6 +200,7 @@ def run_contained(
     wall_limit_s: float,
     output: tuple[int, int] | None = None,
     confined: bool = True,
+    so_far: Callable[[], object] = lambda: None,
 ) -> T | Hung | Died:
     """Do what `run_isolated` does, but let no subject interrupt more than its own run.
 
@@ -200,6 +213,7 @@ def run_contained(
             wall_limit_s=wall_limit_s,
             output=output,
             confined=confined,
+            so_far=so_far,
         )
     except KeyboardInterrupt as error:
         if not getattr(error, "__notes__", None):
@@ -240,7 +254,11 @@ def restart(environment: Mapping[str, str]) -> NoReturn:
 
 
 def _live_as_child(
-    function: Callable[[], object], result: int, dump: int, watch: Watch | None
+    function: Callable[[], object],
+    so_far: Callable[[], object],
+    result: int,
+    dump: int,
+    watch: Watch | None,
 ) -> NoReturn:
     """Run, hand the outcome over, and end without any of the parent's exit handlers."""
     global _way_out
@@ -250,6 +268,7 @@ def _live_as_child(
     gc.disable()
     try:
         faulthandler.register(_DUMP_SIGNAL, file=dump, all_threads=True)
+        signal.signal(_HAND_OVER_SIGNAL, lambda *_: _leave(result, so_far()))
         if watch is not None:
             confine(watch)
         data = _outcome(function)
@@ -345,30 +364,38 @@ def _flush() -> None:
 def _ask_where(
     child: int, dump: int, wall_limit_s: float, then: Callable[[], None] = lambda: None
 ) -> Hung:
-    """Make the child write its stacks, then kill it.
+    """Make the child write its stacks.
 
     Args:
         then: what it may need to be able to answer; called as soon as it is asked.
     """
     head = f"no end after {wall_limit_s:g} s of real time"
     text = b""
-    try:
-        os.kill(child, _DUMP_SIGNAL)
-        then()
-        # The pipe stays open on the child's side: what comes within a moment is all of it.
-        deadline_s = time.monotonic() + _DUMP_LIMIT_S
-        poller = select.poll()
-        poller.register(dump, select.POLLIN)
-        while poller.poll(max(0.0, deadline_s - time.monotonic()) * 1_000):
-            chunk = os.read(dump, 1 << 16)
-            if not chunk:
-                break
-            text += chunk
-            deadline_s = time.monotonic() + 0.1
-    finally:
-        _kill(child)
+    os.kill(child, _DUMP_SIGNAL)
+    then()
+    # The pipe stays open on the child's side: what comes within a moment is all of it.
+    deadline_s = time.monotonic() + _DUMP_LIMIT_S
+    poller = select.poll()
+    poller.register(dump, select.POLLIN)
+    while poller.poll(max(0.0, deadline_s - time.monotonic()) * 1_000):
+        chunk = os.read(dump, 1 << 16)
+        if not chunk:
+            break
+        text += chunk
+        deadline_s = time.monotonic() + 0.1
     dump_text = text.decode("utf-8", "replace")
     return Hung(detail=(head, *stacks_of(dump_text)), stacks=_parsed(dump_text))
+
+
+def _ask_what(child: int, result: int) -> Any:
+    """Make the child hand over what it has so far, or return None."""
+    os.kill(child, _HAND_OVER_SIGNAL)
+    # It may hang in C code, or have begun to write a result when its time was up.
+    with contextlib.suppress(Exception):
+        data = receive(result, time.monotonic() + _HAND_OVER_LIMIT_S)
+        kind, value = pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
+        return value if kind == "value" else None
+    return None
 
 
 def _parsed(dump: str) -> tuple[tuple[tuple[str, int, str], ...], ...]:
@@ -403,6 +430,14 @@ def stacks_of(dump: str) -> tuple[str, ...]:
         state = "waits" if waits else "is running"
         (waiting if waits else running).append(f"thread {number} {state} at {text}")
     return tuple(running + waiting)
+
+
+@contextlib.contextmanager
+def _killed_after(child: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        _kill(child)
 
 
 def _kill(child: int) -> None:

@@ -29,7 +29,6 @@ from faultclock.run.program import Program
 from faultclock.run.surroundings import Fakes, FakesState, session_of
 from faultclock.run.turns import AsyncDriver, SyncDriver
 from faultclock.run.worlds import choices_of, limits_of, seed_of_life
-from faultclock.sim.kernel import Ending
 from faultclock.sim.recorder import Fact, Recorder
 from faultclock.sim.world import World
 from faultclock.subjects.binding import Binding
@@ -66,7 +65,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifeOver:
-    """What one life left behind. Plain data: it is pickled.
+    """What a life left behind after which another one comes. Plain data: it is pickled.
 
     Attributes:
         facts: of this life.
@@ -74,7 +73,6 @@ class LifeOver:
         crash: id of the rule that killed the process.
         restarts: a fresh one was asked for.
         tape, notes: what was chosen in it, and noted of it; see `Happened`.
-        happened: how the run ended with it, without its facts; None if another life comes.
     """
 
     facts: list[Fact]
@@ -83,7 +81,6 @@ class LifeOver:
     restarts: bool = False
     tape: Tape = BLANK
     notes: RawNotes = field(default_factory=RawNotes)
-    happened: Happened | None = None
 
 
 #: Ends the process of a life with what it left behind; returns where that is not possible.
@@ -93,12 +90,15 @@ Leave = Callable[[LifeOver], None]
 class Life(Protocol):
     """A life that is about to be lived."""
 
-    def __call__(self, leave: Leave) -> LifeOver:
-        """Live it; a process that is killed calls `leave`, if that can end it."""
+    def __call__(self, leave: Leave) -> LifeOver | Happened:
+        """Live it, and return what happened in it if it is the last one.
+
+        A process that is killed calls `leave`, if that can end it.
+        """
         ...
 
 
-def inline(life: Life) -> LifeOver:
+def inline(life: Life) -> LifeOver | Happened:
     """Live a life in this process, which goes on afterwards."""
     return life(lambda _: None)
 
@@ -109,7 +109,7 @@ def live(
     seed: int,
     chance: Chance = PLAIN,
     *,
-    run_life: Callable[[Life], LifeOver] = inline,
+    run_life: Callable[[Life], LifeOver | Happened] = inline,
 ) -> Happened:
     """Let a runtime live through `scenario`, with as many lives as it takes.
 
@@ -130,8 +130,9 @@ def live(
         facts += over.facts
         tape = tape.joined(over.tape)
         notes = notes.joined(over.notes)
-        if over.happened is not None:
-            return replace(over.happened, facts=facts, tape=tape, notes=notes)
+        if isinstance(over, Happened):
+            ended_at_ns = max(over.ended_at_ns, progress.now_ns)
+            return replace(over, facts=facts, tape=tape, notes=notes, ended_at_ns=ended_at_ns)
         progress = _next_life(scenario, over, facts)
 
 
@@ -142,7 +143,7 @@ def _live_once(
     chance: Chance,
     progress: Progress,
     leave: Leave,
-) -> LifeOver:
+) -> LifeOver | Happened:
     """Live one life; `progress` is used up by it."""
     killed: list[LifeOver] = []
     # What is killed and what is cancelled is made below, with the world that it lives in.
@@ -162,15 +163,15 @@ def _live_once(
     driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
     mishaps.arm(world.kernel, fakes.store)
 
-    def over(left: Progress, **how: Any) -> LifeOver:
+    def left_behind() -> dict[str, Any]:
         facts, tape = list(world.recorder.events), world.choices.noted()
-        return LifeOver(facts=facts, progress=left, tape=tape, notes=notes.taken(), **how)
+        return {"facts": facts, "tape": tape, "notes": notes.taken()}
 
     def kill(rule: CrashRule) -> None:
         _note(progress, world)
         # Copies: what the killed code does from here on must not reach them.
         left: Progress = pickle.loads(pickle.dumps(progress))  # noqa: S301 - our own
-        killed.append(over(left, crash=rule.id))
+        killed.append(LifeOver(progress=left, crash=rule.id, **left_behind()))
         leave(killed[0])
         world.kernel.crash()
 
@@ -181,19 +182,15 @@ def _live_once(
     fakes.end_life()
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
-        return over(progress, restarts=True)
+        return LifeOver(progress=progress, restarts=True, **left_behind())
     fakes.seal()
     mishaps.seal(world.kernel)
     _note(progress, world)
-    return over(progress, happened=_happened(progress, world, ending))
-
-
-def _happened(progress: Progress, world: World, ending: Ending) -> Happened:
-    """Return how the last life ended; its facts and notes are with those of the others."""
     reason, detail = reason_of(ending)
     if reason == "completed" and progress.escapes:
         reason, detail = "escape", progress.escapes
-    return Happened(facts=[], ending=reason, detail=detail, ended_at_ns=world.kernel.now_ns)
+    ended_at_ns = world.kernel.now_ns
+    return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
 
 
 def _world(

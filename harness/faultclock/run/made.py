@@ -67,7 +67,6 @@ def lost(
     detail: tuple[str, ...],
     *,
     ending: EndingReason = "harness_error",
-    notes: RunNotes | None = None,
 ) -> Made:
     """Return what stands for a run of which no event is left.
 
@@ -80,5 +79,4 @@ def lost(
         detail=detail,
         ended_at_ns=0,
         tape=asked.chance.tape,
-        notes=notes,
     )

@@ -11,12 +11,11 @@ from dataclasses import replace
 
 from faultclock.run.drive_store import forks_lives
 from faultclock.run.execute import simulate
-from faultclock.run.happened import Happened
+from faultclock.run.happened import Happened, so_far
 from faultclock.run.isolate import Died, Hung, leave, run_contained
 from faultclock.run.lives import Life, LifeOver, live
-from faultclock.run.made import Made, RunRequest, lost, made_of
-from faultclock.run.notes import RawNotes, hung_notes
-from faultclock.run.notes_made import made_notes
+from faultclock.run.made import Made, RunRequest, made_of
+from faultclock.run.notes import hung_notes
 from faultclock.run.notes_output import Spill
 from faultclock.run.staying import staying
 from faultclock.run.untouched import Untouched
@@ -57,23 +56,35 @@ def make(binding: Binding, asked: RunRequest) -> Made:
         with staying():
             return made_of(_simulated(binding, asked))
     with Spill() as spill:
-        outcome: Happened | Hung | Died
         if binding.role == "runtime" and has_lives(asked.scenario):
-            outcome = _live_isolated(binding, asked, spill)
+            happened = _lived_isolated(binding, asked, spill)
         else:
             outcome = run_contained(
                 lambda: _simulated(binding, asked),
                 wall_limit_s=asked.limit_s,
                 output=spill.descriptors,
                 confined=not forks_lives(asked.scenario, binding),
+                so_far=so_far,
             )
-        if isinstance(outcome, Happened):
-            if _ran_out_of_memory(outcome):
-                return lost(asked, (_NO_MEMORY,), ending="watchdog")
-            return made_of(outcome, spill.lines(outcome.ended_at_ns))
-        raw = hung_notes(outcome.stacks) if isinstance(outcome, Hung) else RawNotes()
-        notes = made_notes(raw, spill.lines(0))
-        return lost(asked, outcome.detail, ending=outcome.ending, notes=notes)
+            happened = outcome if isinstance(outcome, Happened) else _lost(outcome, asked)
+        if _ran_out_of_memory(happened):
+            happened = replace(happened, ending="watchdog", detail=(_NO_MEMORY,))
+        return made_of(happened, spill.lines(happened.ended_at_ns))
+
+
+def _lost(outcome: Hung | Died, asked: RunRequest) -> Happened:
+    """Return what is known of a run, or of a life, whose process hung or died."""
+    known = outcome.so_far if isinstance(outcome, Hung) else None
+    if not isinstance(known, Happened):
+        known = Happened(facts=[], ending=outcome.ending, detail=(), ended_at_ns=0)
+    stacks = outcome.stacks if isinstance(outcome, Hung) else ()
+    return replace(
+        known,
+        ending=outcome.ending,
+        detail=outcome.detail,
+        tape=asked.chance.tape,
+        notes=known.notes.joined(hung_notes(stacks, known.ended_at_ns)),
+    )
 
 
 def _simulated(binding: Binding, asked: RunRequest) -> Happened:
@@ -95,40 +106,26 @@ def _ran_out_of_memory(happened: Happened) -> bool:
     )
 
 
-class _LifeLostError(Exception):
-    """The process of a life hung or died, and not because of a crash that was planned."""
-
-    def __init__(self, outcome: Hung | Died) -> None:
-        super().__init__()
-        self.outcome = outcome
-
-
-def _lived(life: Life) -> LifeOver:
+def _lived(life: Life) -> LifeOver | Happened:
     over = life(leave)
-    if over.happened is None:
-        return over
-    return replace(over, happened=_observed(over.happened))
+    return _observed(over) if isinstance(over, Happened) else over
 
 
-def _live_isolated(binding: Binding, asked: RunRequest, spill: Spill) -> Happened | Hung | Died:
+def _lived_isolated(binding: Binding, asked: RunRequest, spill: Spill) -> Happened:
     """Do what `live` does, with a forked child for each life, all within one time limit."""
     deadline_s = time.monotonic() + asked.limit_s
 
-    def run_life(life: Life) -> LifeOver:
+    def run_life(life: Life) -> LifeOver | Happened:
         # A child that gets no time at all is killed like one that took too much.
         outcome = run_contained(
             lambda: _lived(life),
             wall_limit_s=max(0.0, deadline_s - time.monotonic()),
             output=spill.descriptors,
+            so_far=so_far,
         )
         if isinstance(outcome, Hung):
             said = f"no end after {asked.limit_s:g} s of real time"
-            raise _LifeLostError(replace(outcome, detail=(said, *outcome.detail[1:])))
-        if isinstance(outcome, Died):
-            raise _LifeLostError(outcome)
-        return outcome
+            outcome = replace(outcome, detail=(said, *outcome.detail[1:]))
+        return _lost(outcome, asked) if isinstance(outcome, (Hung, Died)) else outcome
 
-    try:
-        return live(asked.scenario, binding, asked.seed, asked.chance, run_life=run_life)
-    except _LifeLostError as life_lost:
-        return life_lost.outcome
+    return live(asked.scenario, binding, asked.seed, asked.chance, run_life=run_life)

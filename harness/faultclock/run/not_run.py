@@ -21,7 +21,8 @@ def not_run_after(
         place: 0-based, of the scenario in `planned` whose run was the last.
         sweep: whether crashes are tried at every event of a scenario that says so.
     """
-    stopped = f"the run stopped at the first failure, {last.scenario} with seed {last.seed}"
+    what = "a run that did not end in real time" if last.ending == "watchdog" else "the failure"
+    stopped = f"nothing was run after {what}, {last.scenario} with seed {last.seed}"
     wanted: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for number, (scenario, seeds) in enumerate(planned):

@@ -27,7 +27,7 @@ from faultclock.sim.context import current_call
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.waits import waiting_stacks
 
-__all__ = ["Notes", "RawNotes", "RawWait", "hung_notes", "note_raised", "noting"]
+__all__ = ["Notes", "RawNotes", "RawWait", "current_notes", "hung_notes", "note_raised", "noting"]
 
 #: Waits looked at in a run: a subject that only waits must not fill the memory.
 _WAITS_MAX = 20_000
@@ -139,11 +139,21 @@ def noting(kernel: Kernel) -> Iterator[Notes]:
         _current = before
 
 
-def hung_notes(stacks: Iterable[Iterable[tuple[str, int, str]]]) -> RawNotes:
-    """Return the notes of a run that the watchdog ended: where each of its threads was."""
+def current_notes() -> Notes | None:
+    """Return the notes of the world that runs now; None between worlds."""
+    return _current
+
+
+def hung_notes(stacks: Iterable[Iterable[tuple[str, int, str]]], at_ns: int) -> RawNotes:
+    """Return the notes of a run that the watchdog ended: where each of its threads was.
+
+    Args:
+        at_ns: virtual time at which it hung; 0 where it is not known.
+    """
     found = [frames for stack in stacks if (frames := stack_of_lines(stack))]
-    # Nothing is known of its time: what never ends began, for all that is known, at once.
-    return RawNotes(waits=tuple((None, 0, None, frames, True) for frames in found[:_HANGING_MAX]))
+    return RawNotes(
+        waits=tuple((None, at_ns, None, frames, True) for frames in found[:_HANGING_MAX])
+    )
 
 
 def note_raised(call: str, error: BaseException, chain: list[dict[str, Any]]) -> None:

@@ -45,12 +45,23 @@ class Replayed:
     unplayed: int = 0
 
 
-def replay(recorded: Trace, binding: Binding, *, isolate: bool = True) -> ReplayResult:
+def replay(
+    recorded: Trace,
+    binding: Binding,
+    *,
+    isolate: bool = True,
+    wall_limit_s: float | None = None,
+) -> ReplayResult:
     """Run the scenario and seed of `recorded` again with `binding`, and compare."""
     scenario = recorded.header.scenario
     header = recorded.header
     observed = run_one(
-        scenario, binding, header.seed, isolate=isolate, chance=Chance(tape=header.tape)
+        scenario,
+        binding,
+        header.seed,
+        isolate=isolate,
+        wall_limit_s=wall_limit_s,
+        chance=Chance(tape=header.tape),
     )
     return compare(recorded, observed)
 

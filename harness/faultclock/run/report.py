@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import faultclock
 from faultclock.model.coverage import Coverage
@@ -47,12 +47,14 @@ def replay_command(
     readings: Mapping[str, str],
     seed: int,
     scenario: Scenario | None = None,
+    limits: Sequence[str] = (),
 ) -> str:
     """Return the command line that runs exactly one scenario, subject and seed again.
 
     Args:
         selector: what selects the scenario's file.
         scenario: the one that was run, where the file stands for more than one.
+        limits: options that say when a run is ended.
     """
     words = ["faultclock", "run", selector, "--subject", subject, "--model", model]
     for switch, option in sorted(readings.items()):
@@ -65,6 +67,7 @@ def replay_command(
             words += ["--crash-at-event", str(seq)]
         elif scenario.crash_everywhere:
             words.append("--no-crash-everywhere")
+    words += limits
     return shlex.join(words)
 
 

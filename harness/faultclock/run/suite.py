@@ -68,6 +68,7 @@ class SuiteRequest:
             runs all in this process.
         jobs: worker processes (1 or more).
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
+        limits: how a person gave limits, for replay commands.
         sweep: run a scenario that says `crash_everywhere` once more for each of its crash points.
         selectors: scenario id to the word that selects it on the command line, where it is not
             the id itself.
@@ -92,6 +93,7 @@ class SuiteRequest:
     isolate: bool = True
     jobs: int = 1
     wall_limit_s: float | None = None
+    limits: tuple[str, ...] = ()
     sweep: bool = True
     selectors: Mapping[str, str] = field(default_factory=dict)
     crossings: tuple[Crossing, ...] = ()
@@ -262,6 +264,7 @@ def _replay(request: SuiteRequest, trace: Trace) -> str:
         request.readings,
         trace.header.seed,
         scenario,
+        request.limits,
     )
 
 

@@ -7,7 +7,8 @@ from faultclock.check.running import Runs
 from faultclock.model.checkup import CheckUp, TakenFor
 from faultclock.model.finding import Report, Verdict
 from faultclock.model.gate import Deviation, GateReport, KnownDeviation
-from tests.check.samples import finding, report, run
+from faultclock.model.notes import RunNotes, WaitingPlace
+from tests.check.samples import FRAME, finding, report, run
 
 TAKEN = TakenFor(target="client.py:ask", kind="a function", because="", otherwise="")
 
@@ -26,6 +27,19 @@ def test_what_proves_nothing_is_one_line_for_each_reason() -> None:
         "Situation three: it ended by force",
     )
     assert found.problems == ()
+
+
+def test_runs_that_did_not_end_come_first_by_the_line_that_did_not() -> None:
+    """Whatever their scenarios are: the line is what there is to mend."""
+    unmet = finding("T-RETRY-01", verdict=Verdict.INCONCLUSIVE, reason="no request met it")
+    hung = finding("T-RETRY-01", verdict=Verdict.INCONCLUSIVE, reason="no end after 3 s")
+    wait = WaitingPlace(call=None, from_ns=0, until_ns=None, frames=(FRAME,), hangs=True)
+    ended = {"ending": "watchdog", "notes": RunNotes(waits=(wait,))}
+    found = _checkup(report(run("one", unmet), run("two", hung, **ended)))
+    assert found.inconclusive == (
+        f"Situation two: it did not end in real time, at client.py:14: {FRAME.code}",
+        "Situation one: no request met it",
+    )
 
 
 def test_what_a_baseline_knows_is_marked() -> None:

@@ -70,6 +70,18 @@ Recorder.record = lambda *_, **__: 1""",
     "replaces the code of a function": """
 import faultclock.run.made as made
 made.made_of.__code__ = (lambda happened, spilled=None: None).__code__""",
+    "hands over another time": """
+import dataclasses
+import faultclock.run.making as making
+kept = making.made_of
+def made_of(happened, spilled=None):
+    facts, later = [], 0
+    for number, at_ns, *rest in happened.facts:
+        facts.append((number, at_ns + later, *rest))
+        later = 8_000_000_000 if rest[1] == 'net.closed' else later
+    ended_at_ns = happened.ended_at_ns + later
+    return kept(dataclasses.replace(happened, facts=facts, ended_at_ns=ended_at_ns), spilled)
+making.made_of = made_of""",
     "puts a module in the place of ours": """
 import sys, types
 sys.modules['faultclock.oracle.judge'] = types.ModuleType('faultclock.oracle.judge')""",
@@ -118,6 +130,15 @@ Kernel.record = lambda *_, **__: 1""",
     "replaces what records": """
 from faultclock.sim.recorder import Recorder
 Recorder.record = lambda *_, **__: 1""",
+    "records another time": """
+from faultclock.sim.recorder import Recorder
+kept = Recorder.record
+def record(self, actor, kind, /, **payload):
+    number = kept(self, actor, kind, **payload)
+    seq, at_ns, *rest = self.events[-1]
+    self.events[-1] = (seq, at_ns + 8_000_000_000, *rest)
+    return number
+Recorder.record = record""",
     "forgets what was recorded": """
 import gc
 from faultclock.sim.recorder import Recorder

@@ -100,6 +100,7 @@ def test_a_turn_that_leaves_the_model_waiting_is_a_failure(model: ErrorModel) ->
     trace = TurnBuilder().turn().wants("c1 ls").runs("c1").ends(text="").build()
     (finding,) = bad(model, trace, "turns.go-on")
     assert finding.observed == "the turn returned without asking it again"
+    assert bad(model, trace, "evidence.exercised") == [], "it failed, which says more than that"
 
 
 def test_a_new_session_that_does_not_open_is_a_failure(model: ErrorModel) -> None:

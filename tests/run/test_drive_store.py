@@ -10,6 +10,7 @@ import pytest
 
 from faultclock.run import drive_store
 from faultclock.run.expand import crash_after
+from faultclock.run.suite import run_one
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.reference_store import FileStore, reference_store, reference_store_async
 from tests.run.store_runs import Memory, drive, facts, outcomes, scenario, write
@@ -221,6 +222,25 @@ def test_files_are_changed_between_two_lives(how: str) -> None:
     trace = drive(reference_store, run)
     assert [item["how"] for item in facts(trace, "disk.edited")] == [how]
     assert outcomes(trace)["look/1"] == "ManifestDrift"
+
+
+def test_a_life_that_hangs_keeps_what_was_recorded_before_it() -> None:
+    """It gets a part of the time that is left, so that it can say where it hung."""
+
+    class Store(Memory):
+        def read(self, session_id: str) -> Any:
+            while True:
+                pass
+
+    tasks = (write("first", 1), {"id": "later", "do": "restart"}, LOOK)
+    binding = session_store(id="s")(Store)
+    trace = run_one(scenario(*tasks), binding, 0, isolate=True, wall_limit_s=1.5)
+    assert trace.footer.ending == "watchdog"
+    assert "read" in trace.footer.detail[1]
+    assert [item["life"] for item in facts(trace, "process.started")] == [1, 2]
+    done = ("start/1", "first/1", "later/1", "start/2")
+    assert outcomes(trace) == dict.fromkeys(done, "done")
+    assert trace.events[-1].kind == "call.started"
 
 
 def test_equal_runs_are_equal_to_the_byte() -> None:

@@ -57,6 +57,14 @@ def test_what_is_no_frame_is_refused(noise: bytes) -> None:
             receive(read)
 
 
+def test_a_length_that_no_trace_has_is_refused_at_once(pipe: tuple[int, int]) -> None:
+    """What a subject wrote must not keep the reader waiting for the rest."""
+    read, write = pipe
+    os.write(write, (1 << 40).to_bytes(8, "big") + bytes(32))
+    with pytest.raises(DamagedError, match="length"):
+        receive(read, time.monotonic() + 5)
+
+
 def test_a_changed_byte_is_refused(pipe: tuple[int, int]) -> None:
     """The digest is that of what was sent."""
     read, write = pipe

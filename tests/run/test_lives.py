@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -278,6 +279,26 @@ def test_a_life_that_hangs_for_real_is_ended_by_the_watchdog() -> None:
     lives = [event.payload["life"] for event in trace.of_kind("process.started")]
     assert lives == [1, 2], "what happened before is in the trace"
     assert trace.events[-1].payload["life"] == 2
+
+
+def test_a_life_that_dies_keeps_what_was_recorded_before_it() -> None:
+    """The run ends when that was, and proves nothing."""
+
+    @runtime(id="dying")
+    class Dying:
+        def __init__(self, surroundings: Surroundings) -> None:
+            if surroundings.resume:
+                os._exit(3)
+
+        def run_turn(self, text: str) -> str:
+            time.sleep(2)
+            return "done"
+
+    tasks = [{"id": "ask"}, {"id": "fresh", "do": "restart"}, {"id": "more"}]
+    trace = run_one(working(tasks=tasks), Dying, 0, isolate=True)
+    assert trace.footer.ending == "harness_error"
+    assert "call.returned" in [event.kind for event in trace.events]
+    assert trace.footer.ended_at_ns == 2_000_000_000
 
 
 def test_a_task_that_no_runtime_can_do_is_refused() -> None:

@@ -21,7 +21,7 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.model.trace import EndingReason
 from faultclock.run.happened import Happened, reason_of, so_far
-from faultclock.run.isolate import Died, Hung, run_isolated
+from faultclock.run.isolate import Died, Hung, run_isolated, time_left_s
 from faultclock.run.moments import Watch
 from faultclock.run.notes import RawNotes, hung_notes, noting
 from faultclock.run.store_program import StoreProgram
@@ -34,7 +34,7 @@ from faultclock.subjects.binding import Binding
 
 __all__ = ["StoreRun", "forks_lives", "simulate_store"]
 
-#: Part of the wall limit that one life may take, so that its own watchdog says where it hung.
+#: Part of the time left that one life may take, so that its own watchdog says where it hung.
 _LIFE_SHARE = 0.9
 _FOLDER_PREFIX = "faultclock-store-"
 #: A file system in memory, where there is one: what is durable is decided by the simulation, and
@@ -119,7 +119,7 @@ def _live_apart(
     run: StoreRun,
     folder: Path,
 ) -> StoreRun:
-    limit_s = scenario.limits.wall_time / 1e9 * _LIFE_SHARE
+    limit_s = min(scenario.limits.wall_time / 1e9, time_left_s()) * _LIFE_SHARE
     outcome = run_isolated(
         lambda: _live(scenario, binding, seed, chance, run, folder),
         wall_limit_s=limit_s,

@@ -24,6 +24,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -43,6 +44,7 @@ __all__ = [
     "limit_children",
     "run_contained",
     "run_isolated",
+    "time_left_s",
 ]
 
 T = TypeVar("T")
@@ -58,6 +60,8 @@ _HAND_OVER_SIGNAL = signal.SIGUSR1
 _HAND_OVER_LIMIT_S = 0.5
 #: Real seconds that a child may go on after it has closed the pipe of its result.
 _END_LIMIT_S = 1.0
+#: What became of the result of a child that ended without one.
+_ENDED = "it ended"
 #: Innermost frames shown of each stack.
 _FRAMES_MAX = 6
 #: Set in the environment once the process was started again with a fixed hash seed.
@@ -68,6 +72,8 @@ _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<f
 
 #: In a child: hands its result over and ends it. None in every other process.
 _way_out: Callable[[object], NoReturn] | None = None
+#: On the clock of `time.monotonic`: when a child is ended. None in every other process.
+_ends_at_s: float | None = None
 #: Descriptors by which this process talks to others: no child may write there.
 _kept_from_children: list[int] = []
 #: See `limit_children`.
@@ -139,12 +145,15 @@ def run_isolated(
     Raises:
         BaseException: what the function raised, if that can be pickled; Died says it otherwise.
     """
+    global _ends_at_s
     result_read, result_write = os.pipe()
     dump_read, dump_write = os.pipe()
     parent = os.getpid()
     watch = Watch() if confined else None
+    deadline_s = time.monotonic() + wall_limit_s
     child = fork_process()
     if child == 0:
+        _ends_at_s = deadline_s
         _part_from(parent, result_read, dump_read)
         if output is not None:
             _write_to(output)
@@ -153,7 +162,6 @@ def run_isolated(
     os.close(dump_write)
     problem = ""
     try:
-        deadline_s = time.monotonic() + wall_limit_s
         if watch is not None:
             watch.until_readable(result_read, deadline_s)
         data = receive(result_read, deadline_s)
@@ -167,7 +175,7 @@ def run_isolated(
             where = _ask_where(child, dump_read, wall_limit_s, refused.answer).detail[1:]
         return Died(detail=(f"the system call {refused.what}", *where), ending="escape")
     except EOFError:
-        problem = "it ended"
+        problem = _ENDED
         _let_end(child)
     except (DamagedError, pickle.UnpicklingError, ValueError, TypeError) as error:
         problem = f"what it wrote is no result: {error}"
@@ -183,15 +191,25 @@ def run_isolated(
             watch.close()
         status = _reap(child)
     if problem:
-        if watch is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS:
-            return Died(detail=("a system call for a socket or a process",), ending="escape")
-        return Died(detail=(_how_it_died(status) if problem == "it ended" else problem,))
+        return _died(problem, status, confined=confined)
     if kind == "raised":
         raise value
     if kind == "unpicklable":
         return Died(detail=tuple(value))
     result: T = value
     return result
+
+
+def _died(problem: str, status: int, *, confined: bool) -> Died:
+    """Return how a child died.
+
+    Args:
+        problem: what became of its result.
+        status: as `os.waitpid` gives it.
+    """
+    if confined and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS:
+        return Died(detail=("a system call for a socket or a process",), ending="escape")
+    return Died(detail=(_how_it_died(status) if problem == _ENDED else problem,))
 
 
 def run_contained(
@@ -219,6 +237,11 @@ def run_contained(
         if not getattr(error, "__notes__", None):
             raise
         return Died(detail=("the run raised KeyboardInterrupt, without an interrupt from outside",))
+
+
+def time_left_s() -> float:
+    """Return the real seconds after which this process is ended; infinite if it is no child."""
+    return inf if _ends_at_s is None else max(0.0, _ends_at_s - time.monotonic())
 
 
 def leave(value: object) -> None:

@@ -275,12 +275,11 @@ def _chosen(
     """Load what was named, the subject last: it is the slowest, and the files may be wrong."""
     from faultclock.cli.last_failed import FailureRecord
     from faultclock.load.error_model import load_error_model
-    from faultclock.load.scenario import find_scenarios, shipped_scenarios
+    from faultclock.load.scenario import find_scenarios
 
     error_model = load_error_model(model, readings)
     record = FailureRecord(subject, error_model.id, readings)
     found = find_scenarios(_wanted(selectors, record) if last_failed else selectors)
-    shipped = set(shipped_scenarios().values())
 
     from faultclock.cli.preparing import prepared
     from faultclock.cli.selection import (
@@ -319,16 +318,22 @@ def _chosen(
         readings=readings,
         **options,
         limits=limits_given(click.get_current_context()),
-        # A person's own file is run again by its path: no id leads to it.
-        selectors={
-            item.scenario.id: without_root(item.path) for item in found if item.path not in shipped
-        },
+        selectors=_own_files(found),
         crossings=_crossings(fits, runnable),
         passed_over=(*passed_over, *left_out),
         only_seeds={} if narrowed is None else narrowed.only_seeds,
         shard=shard,
     )
     return _Chosen(found=found, request=request, record=record)
+
+
+def _own_files(found: Iterable[LoadedScenario]) -> dict[str, str]:
+    """Return the paths of a person's own scenarios, which are run again by them: no id helps."""
+    from faultclock.cli.selection import without_root
+    from faultclock.load.scenario import shipped_scenarios
+
+    shipped = set(shipped_scenarios().values())
+    return {item.scenario.id: without_root(item.path) for item in found if item.path not in shipped}
 
 
 def _crossings(fits: Iterable[LoadedScenario], run: Iterable[Scenario]) -> tuple[Crossing, ...]:

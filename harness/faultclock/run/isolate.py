@@ -164,8 +164,7 @@ def run_isolated(
     try:
         if watch is not None:
             watch.until_readable(result_read, deadline_s)
-        data = receive(result_read, deadline_s)
-        kind, value = pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
+        kind, value = _received(result_read, deadline_s)
     except TimeoutError:
         with _killed_after(child):
             hung = _ask_where(child, dump_read, wall_limit_s)
@@ -192,12 +191,19 @@ def run_isolated(
         status = _reap(child)
     if problem:
         return _died(problem, status, confined=confined)
+    result: T | Died = _result(kind, value)
+    return result
+
+
+def _received(descriptor: int, deadline_s: float) -> Any:
+    data = receive(descriptor, deadline_s)
+    return pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
+
+
+def _result(kind: str, value: Any) -> Any:
     if kind == "raised":
         raise value
-    if kind == "unpicklable":
-        return Died(detail=tuple(value))
-    result: T = value
-    return result
+    return Died(detail=tuple(value)) if kind == "unpicklable" else value
 
 
 def _died(problem: str, status: int, *, confined: bool) -> Died:
@@ -415,8 +421,7 @@ def _ask_what(child: int, result: int) -> Any:
     os.kill(child, _HAND_OVER_SIGNAL)
     # It may hang in C code, or have begun to write a result when its time was up.
     with contextlib.suppress(Exception):
-        data = receive(result, time.monotonic() + _HAND_OVER_LIMIT_S)
-        kind, value = pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
+        kind, value = _received(result, time.monotonic() + _HAND_OVER_LIMIT_S)
         return value if kind == "value" else None
     return None
 

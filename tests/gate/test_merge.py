@@ -151,6 +151,6 @@ def test_a_part_that_stopped_at_a_failure_is_named() -> None:
     name, first = next(iter(parts.items()))
     left = PassedOver(scenario="a/2", because="stopped", stopped=True)
     parts[name] = changed(first, passed_over=(left,))
-    with pytest.raises(InputError, match="stopped at a failure before a/2") as error:
+    with pytest.raises(InputError, match="its runs stopped before a/2") as error:
         merged(parts)
     assert "--fail-fast" in str(error.value)

@@ -45,7 +45,6 @@ def checkup_of(
 
 def _not_run(report: Report) -> Iterator[LeftOut]:
     """Yield what was not run since too much of what was run before it did not end."""
-    scenarios = [item.scenario for item in report.passed_over if item.stopped]
-    if scenarios:
+    if report.not_reached:
         why = "not run, since earlier ones did not end: mend that first, and check again"
-        yield LeftOut(what="the rest", why=why, scenarios=len(scenarios))
+        yield LeftOut(what="the rest", why=why, scenarios=len(report.not_reached))

@@ -85,8 +85,7 @@ def make_runs(
         limits=limits,
     )
     report = run_suite(request, on_run=on_run, ends_with=_HangsTooOften())
-    gave_up = any(item.stopped for item in report.passed_over)
-    if gave_up or not infer or binding.role not in _ASKING:
+    if report.not_reached or not infer or binding.role not in _ASKING:
         return Runs(report=_for_reading(report))
     judged: list[tuple[Done[Probe], RunReport]] = []
 

@@ -248,7 +248,8 @@ def _checkup(
             limits=limits_given(click.get_current_context()),
             on_run=told,
         )
-    if gate is not None:
+    # What was not run is neither known nor mended, and the answer says which line is to blame.
+    if gate is not None and not runs.report.not_reached:
         runs = replace(runs, report=gate.held(runs.report))
     return checkup_of(
         runs,

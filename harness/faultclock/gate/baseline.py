@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from faultclock.errors import InputError
+from faultclock.gate.facts import check_complete
 from faultclock.model.cells import cell_of
 from faultclock.model.finding import Finding, Report, RunReport, Verdict
 from faultclock.model.gate import (
@@ -96,7 +97,7 @@ def gated(
         known.append(KnownDeviation(deviation=entry, findings=tuple(item.failing)))
     regressions = _regressions(report, [item.deviation for item in known])
     if not regressions:
-        _check_complete(report)
+        check_complete(report, "the report")
     gate = GateReport(
         baseline=file,
         today=today,
@@ -105,16 +106,6 @@ def gated(
         **{name: tuple(listed) for name, listed in lists.items()},
     )
     return report.model_copy(update={"gate": gate})
-
-
-def _check_complete(report: Report) -> None:
-    stopped = [item.scenario for item in report.passed_over if item.stopped]
-    if stopped:
-        more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
-        raise InputError(
-            f"the report is not complete: its runs stopped at a failure before {stopped[0]}{more}",
-            hint="run again without --fail-fast; a gate needs every run",
-        )
 
 
 def is_news(run: RunReport, baseline: Baseline, *, today: date) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from faultclock.errors import InputError
 from faultclock.model.duration import format_duration
 from faultclock.model.finding import Report, RunReport, Verdict
 from faultclock.model.report_diff import Fact
 
-__all__ = ["Key", "facts_of", "fold", "settings_of"]
+__all__ = ["Key", "check_complete", "facts_of", "fold", "settings_of"]
 
 _WORST_FIRST = (
     Verdict.FAIL,
@@ -35,6 +36,23 @@ class Key(NamedTuple):
 def fold(verdicts: Iterable[Verdict]) -> Verdict | None:
     """Return the worst of `verdicts`; None without any."""
     return min(verdicts, key=_WORST_FIRST.index, default=None)
+
+
+def check_complete(report: Report, name: str) -> None:
+    """Check that a report has every run that was asked for.
+
+    Args:
+        name: of the report, for the message.
+
+    Raises:
+        InputError: its runs stopped early.
+    """
+    if stopped := report.not_reached:
+        more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
+        raise InputError(
+            f"{name} is not complete: its runs stopped before {stopped[0]}{more}",
+            hint="run again without --fail-fast (-x): every run is needed",
+        )
 
 
 def settings_of(before: Report, after: Report) -> tuple[Fact, ...]:

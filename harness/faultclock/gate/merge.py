@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from faultclock.errors import InputError
+from faultclock.gate.facts import check_complete
 from faultclock.model.coverage import Coverage
 from faultclock.model.finding import (
     CrossingReport,
@@ -190,13 +191,7 @@ def _check_parts(reports: Mapping[str, Report]) -> None:
         )
     _check_scenarios(reports)
     for name, report in reports.items():
-        stopped = [item.scenario for item in report.passed_over if item.stopped]
-        if stopped:
-            more = f" and {len(stopped) - 1} more" if len(stopped) > 1 else ""
-            raise InputError(
-                f"{name} is not complete: its runs stopped at a failure before {stopped[0]}{more}",
-                hint="run every part again without --fail-fast (-x)",
-            )
+        check_complete(report, name)
     passed_over = {report.passed_over for report in reports.values()}
     if len(passed_over) > 1:
         raise InputError("the parts skipped different scenarios: run all with the same options")

@@ -305,7 +305,7 @@ class PassedOver(SparseValue):
     scenario: str
     because: str
     stopped: bool = False
-    """Whether it was to be run, and the runs stopped at a failure before: no gate may open."""
+    """Whether it was to be run, and the runs stopped before: no gate may open."""
 
 
 class CheckEntry(Value):
@@ -373,3 +373,8 @@ class Report(SparseValue):
     option left it out."""
     checks: tuple[CheckEntry, ...] = ()
     """All checks of the model, whether or not they had something to judge here."""
+
+    @property
+    def not_reached(self) -> tuple[str, ...]:
+        """Ids of scenarios that were to be run, when an earlier run ended everything."""
+        return tuple(item.scenario for item in self.passed_over if item.stopped)

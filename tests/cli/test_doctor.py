@@ -53,6 +53,14 @@ def test_what_confines_a_run_here_is_found_out_by_a_process(
     assert text in line.text
 
 
+def test_what_is_noted_is_not_nothing_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line with a `!` is counted in the last sentence."""
+    monkeypatch.setattr(confinement, "_MACHINE", None)
+    result = faultclock("doctor")
+    assert result.exit_code == 0
+    assert "\n1 to look at. Tried: Python" in result.stdout
+
+
 def test_a_missing_dependency_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do about it, and code 1."""
     version = metadata.version

@@ -115,17 +115,19 @@ def command(
         if line.hint is not None:
             say(f"    {line.hint}")
     bad = sum(line.mark == "✗" for line in found.lines)
-    say_lines(_closing(bad, found))
+    doubts = sum(line.mark == "!" for line in found.lines)
+    say_lines(_closing(bad, doubts, found))
     if subject is not None and not bad:
         again = shlex.join(["faultclock", "check", speaking(subject, dialect, as_)])
         say(f"Whether its error handling is any good: {again}")
     return NONCONFORMING if bad else OK
 
 
-def _closing(bad: int, found: Answer) -> str:
-    """Return a sentence that claims nothing of what was not tried."""
-    head = f"{bad} to mend" if bad else "Nothing to mend in what was tried"
-    tried = f"{head}{'. Tried' if bad else ''}: {', '.join(found.tried)}."
+def _closing(bad: int, doubts: int, found: Answer) -> str:
+    """Return a sentence that claims nothing of what was not tried, nor of what was noted."""
+    counts = [f"{number} to {do}" for number, do in ((bad, "mend"), (doubts, "look at")) if number]
+    head = f"{', '.join(counts)}. Tried" if counts else "Nothing to mend in what was tried"
+    tried = f"{head}: {', '.join(found.tried)}."
     if not found.not_tried:
         return tried
     return f"{tried}\nNot tried: {', '.join(found.not_tried)}."

@@ -31,11 +31,11 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak hostile bench lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff hostile bench lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
 
 demo: $(VENV)/.demo ## check a client and an agent, run the references, write the reports
 	@mkdir -p reports
@@ -79,6 +79,12 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
+
+ledger: $(VENV)/.dev ## play all that we have, and keep what it comes to in reports/ledger
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.ledger make --jobs $(JOBS)
+
+ledger-diff: $(VENV)/.dev ## judge those runs again, and name what differs (PLAY=1 makes them again)
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.ledger diff --jobs $(JOBS) $(if $(PLAY),--play)
 
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)

@@ -220,6 +220,16 @@ def test_a_loop_without_an_end_is_named_and_the_rest_is_not_waited_for(tmp_path:
     assert (made.returncode, "3 runs did not end" in made.stdout) == (3, True), made.stderr
 
 
+def test_runs_that_left_the_simulation_are_not_green(tmp_path: Path) -> None:
+    """A handler that starts a process hides what it does next, whatever the other runs show."""
+    starts = BLOCKING.replace(CRASHES, "import os; os.fork()")
+    made = process(_written(tmp_path, starts), "check", "client.py:ask", *FEW)
+    assert made.returncode == 3, made.stdout + made.stderr
+    assert "2 runs left the simulation" in made.stdout
+    assert "os.fork at subject.client:21 (2 runs)" in made.stdout
+    assert "0 others, 2 ended by force" in made.stdout
+
+
 def test_nothing_shown_is_not_green() -> None:
     """Without one run that proves something there is no answer."""
     shown = checkup(run("one"))

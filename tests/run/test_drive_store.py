@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +243,20 @@ def test_a_life_that_hangs_keeps_what_was_recorded_before_it() -> None:
     done = ("start/1", "first/1", "later/1", "start/2")
     assert outcomes(trace) == dict.fromkeys(done, "done")
     assert trace.events[-1].kind == "call.started"
+
+
+def test_a_life_that_sends_itself_our_signals_comes_to_no_result() -> None:
+    """What it has so far is no result of a life."""
+
+    class Store(Memory):
+        def read(self, session_id: str) -> Any:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(1)
+
+    tasks = (write("first", 1), {"id": "later", "do": "restart"}, LOOK)
+    trace = run_one(scenario(*tasks), session_store(id="s")(Store), 0, isolate=True)
+    assert trace.footer.ending == "harness_error"
+    assert "a signal that is Faultclock's own" in trace.footer.detail[0]
 
 
 def test_equal_runs_are_equal_to_the_byte() -> None:

@@ -18,6 +18,7 @@ from faultclock.run.aside import Aside
 from faultclock.run.hosting import Host, HostedBinding, LostError, make_run, where_loaded
 from faultclock.run.made import RunRequest
 from faultclock.run.prepare import hosted, hosted_target, prepare
+from faultclock.run.probe import probe
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
@@ -107,6 +108,14 @@ def test_what_a_run_does_to_its_process_is_said(
         trace = run_one(_scenario(), target.binding, 1, isolate=True, wall_limit_s=1)
         assert trace.footer.ending == ending
         assert any(said in line for line in trace.footer.detail), trace.footer.detail
+
+
+def test_a_subject_that_needs_too_much_memory_is_told_so(tmp_path: Path) -> None:
+    """It does end: more time is no help."""
+    target = hosted_target(_file(tmp_path, "bytearray(1 << 30)"), memory_limit_bytes=1 << 29)
+    probed = probe(target.binding)
+    assert "more memory" in probed.why_not
+    assert "--memory-limit" in probed.what_to_do
 
 
 def test_a_session_that_hangs_is_ended(tmp_path: Path) -> None:

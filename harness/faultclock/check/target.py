@@ -48,20 +48,23 @@ class Target:
         return said_of(self.spec, dialect=self.binding.dialect, lacks=lacks)
 
 
-def take(adopted: Adopted) -> Target:
+def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     """Call a target that was loaded in a healthy world.
+
+    Args:
+        wall_limit_s: real seconds that a run may take, if a person has said that.
 
     Raises:
         SubjectError: it does not work when nothing goes wrong.
     """
-    probed = probe(adopted.binding)
+    probed = probe(adopted.binding, wall_limit_s)
     if not probed.healthy:
         raise SubjectError(f"{adopted.spec}: {probed.why_not}", hint=probed.what_to_do)
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
         taken_for=adopted.taken_for.model_copy(update={"dialect": probed.dialect or ""}),
-        abilities=abilities_of(probed),
+        abilities=abilities_of(probed, wall_limit_s),
         is_bound=adopted.is_bound,
         given_requests=adopted.given_requests,
     )

@@ -230,7 +230,7 @@ def _checkup(
     from faultclock.load.error_model import load_error_model
 
     model = load_error_model(_MODEL)
-    target = take(prepared(spec, as_=as_, dialect=dialect, wall_limit_s=wall_limit_s))
+    target = take(prepared(spec, as_=as_, dialect=dialect, wall_limit_s=wall_limit_s), wall_limit_s)
     if gate is not None:
         gate.check(target.binding.id, model.id)
     battery = battery_for(target.binding, model.id, target.abilities, only)
@@ -266,21 +266,27 @@ class _Told:
     Attributes:
         advance: moves the bar.
         told: ids of the problems that were said.
+        hung: it was said that a run does not end.
     """
 
     model: ErrorModel
     advance: Callable[[str], None]
     quiet: bool
     told: set[str] = field(default_factory=set)
+    hung: bool = False
 
     def __call__(self, run: RunReport) -> None:
         """Look at one run that was judged."""
-        from faultclock.model.problems import problems_of
+        from faultclock.model.problems import hung_at, problems_of
         from faultclock.render.checkup_text import problem_line
 
         self.advance(run.title)
         if self.quiet:
             return
+        if (frame := hung_at(run)) is not None and not self.hung:
+            self.hung = True
+            hint = "a shorter --wall-limit shows that sooner"
+            say(f"{_FOUND}a run does not end: {frame.file}:{frame.line} ({hint})", err=True)
         for problem in problems_of((run,), (), self.model.requirements):
             if problem.serious and problem.id not in self.told:
                 self.told.add(problem.id)

@@ -36,9 +36,6 @@ INTERRUPTED = 130
 #: the verdict may have been in the part that was not read.
 OUTPUT_CLOSED = 141
 
-#: Endings of a run that left no events behind.
-_LOST = ("watchdog", "harness_error")
-
 
 def exit_code_of(report: Report) -> int:
     """Return what a command exits with that made this report: a warning changes nothing.
@@ -61,14 +58,16 @@ def exit_code_of_checkup(checkup: CheckUp, fail_on: str) -> int:
     Args:
         fail_on: `serious`, `any` or `never`: which problems count.
     """
+    from faultclock.model.trace import CUT_SHORT
+
     new = [problem for problem in checkup.problems if not problem.known]
     gate = checkup.report.gate
     is_shut = gate is not None and not gate.is_open
     counted = any(problem.serious or fail_on == "any" for problem in new)
     if fail_on != "never" and (counted or is_shut):
         return NONCONFORMING
-    if any(run.ending in _LOST for run in checkup.report.runs):
-        # A process that died or hung in a run may have hidden anything.
+    if any(run.ending in CUT_SHORT for run in checkup.report.runs):
+        # What such a run would have done next may have been anything.
         return INCONCLUSIVE
     shown = any(item.status in ("tested", "failed") for item in checkup.report.coverage)
     return OK if shown else INCONCLUSIVE

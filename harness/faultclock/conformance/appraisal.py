@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from faultclock.conformance.hardened import hardened_objections, seen_while_hardening
-from faultclock.conformance.judging import FORCED
 from faultclock.conformance.obligations import obligation_objections, obligations_of
 from faultclock.conformance.selection import role_set
 from faultclock.load.requirement_set import model_digest, set_digest
@@ -26,6 +25,7 @@ from faultclock.model.conformance import (
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.evidence import Evidence, Judged
 from faultclock.model.finding import Finding, Report, RunReport, Verdict
+from faultclock.model.trace import CUT_SHORT
 from faultclock.run.confirm import REPEATABLE
 
 __all__ = ["appraise"]
@@ -145,7 +145,7 @@ def _spoilt(report: Report, evidence: Evidence) -> Iterator[Objection]:
     for run in report.runs:
         if run.verdict is Verdict.INCONCLUSIVE and not _has(run, Verdict.INCONCLUSIVE):
             yield Objection(what=run.scenario, because="a run of it proves nothing")
-        if run.ending in FORCED:
+        if run.ending in CUT_SHORT:
             yield Objection(
                 what=run.scenario,
                 because=f"a run of it came to no end of its own: {run.ending.replace('_', ' ')}",

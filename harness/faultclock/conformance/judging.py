@@ -17,16 +17,13 @@ from faultclock.model.evidence import Evidence, Judged, StoredTrace
 from faultclock.model.exploration import Coordinates
 from faultclock.model.finding import Finding, RunReport
 from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import SubjectInfo, Trace, trace_digest
+from faultclock.model.trace import CUT_SHORT, SubjectInfo, Trace, trace_digest
 from faultclock.oracle.judge import Judge, judge_seeds
 from faultclock.run.expand import crash_event, crash_points, variant_of
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
 from faultclock.run.suite import crossed
 
-__all__ = ["FORCED", "Judging", "judged", "stored"]
-
-#: Endings by force, or by our own fault.
-FORCED = ("watchdog", "harness_error", "escape", "event_limit", "log_cut")
+__all__ = ["Judging", "judged", "stored"]
 
 
 def stored(name: str, trace: Trace) -> StoredTrace:
@@ -200,7 +197,7 @@ class Judging:
             yield "the digest in its footer is not that of the trace"
         if not trace.is_virtual:
             yield "it was not made in virtual time"
-        if footer.ending in FORCED:
+        if footer.ending in CUT_SHORT:
             yield f"it came to no end of its own: {footer.ending.replace('_', ' ')}"
         if header.subject != self.subject:
             yield "it is of another subject, or of another version of it"

@@ -58,6 +58,14 @@ EndingReason = Literal[
     "harness_error",
     "log_cut",
 ]
+#: Endings by force, or by a fault of ours: what the subject would have done next is not known.
+CUT_SHORT: tuple[EndingReason, ...] = (
+    "watchdog",
+    "harness_error",
+    "escape",
+    "event_limit",
+    "log_cut",
+)
 
 
 @dataclass(frozen=True, slots=True)

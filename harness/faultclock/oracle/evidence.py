@@ -21,9 +21,9 @@ from faultclock.oracle.untouched import untouched
 
 __all__ = ["CHECKS", "SPOILING"]
 
-#: Endings by force or by our own fault: what the subject would have done next is not known.
+#: What is said of each of CUT_SHORT.
 _CUT_SHORT = {
-    "watchdog": "the watchdog ended the run in real time",
+    "watchdog": "the watchdog ended the run",
     "harness_error": "the run came to no result",
     "escape": "the subject left the simulation",
     "event_limit": "the run was ended at its limit of events",

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from faultclock.model.checkup import CheckUp, Problem
-from faultclock.model.finding import RequirementCoverage, Verdict
+from faultclock.model.finding import RequirementCoverage, RunReport, Verdict
 from faultclock.model.problems import hung_at
+from faultclock.model.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
 from faultclock.render.wording import clipped, count, visible
 
@@ -30,6 +31,28 @@ _TITLE_MIN = 24
 _LABEL = 8
 _INDENT = 4
 _ADDRESS = "https://"
+_CAUSES_MAX = 5
+#: What is said of runs that were cut short, and what to do about it, by their ending.
+_CUT_SHORT = {
+    "watchdog": (
+        "did not end",
+        "Look there for an endless loop, retries without a wait, a lock that nothing opens, or a"
+        " call into C code (a regular expression, too) that does not come back.",
+    ),
+    "event_limit": (
+        "went on without end",
+        "Look for a loop that asks, waits or logs again and again without a limit.",
+    ),
+    "escape": (
+        "left the simulation",
+        "Start no process, open no socket of your own and do not exit in the code that is checked,"
+        " nor where it handles an error; or give that part to the caller.",
+    ),
+    "harness_error": (
+        "came to no result",
+        "Look for code that ends or kills its own process.",
+    ),
+}
 
 #: Before a problem in one line, by whether it is serious.
 MARKS = {True: "✗", False: "!"}
@@ -103,7 +126,7 @@ def _title(problem: Problem) -> str:
 def _screen(checkup: CheckUp, wall_s: float, jobs: int, again: str, how: _How) -> Iterator[Line]:
     yield from _taken_for(checkup, how)
     yield from () if how.brief else _does(checkup)
-    yield from _hung(checkup)
+    yield from _cut_short(checkup)
     new = [problem for problem in checkup.problems if not problem.known]
     known = [problem for problem in checkup.problems if problem.known]
     if new:
@@ -224,25 +247,26 @@ def _rule(problem: Problem) -> Iterator[Line]:
         yield Line(f"{' ' * min(_INDENT, COLUMNS - len(link))}{link}", "dim")
 
 
-def _hung(checkup: CheckUp) -> Iterator[Line]:
-    """Yield the lines at which runs did not end: whatever hides behind them is not seen."""
-    hung = [run for run in checkup.report.runs if run.ending == "watchdog"]
-    if not hung:
-        return
-    yield Line("")
-    text = f"{count(len(hung), 'run')} did not end, and what hides behind that is not seen"
-    yield from _wrapped(text, style="serious")
-    places = Counter(hung_at(run) for run in hung)
-    for frame, runs in places.most_common():
-        if frame is not None:
-            place = f"{frame.file}:{frame.line} {frame.code} ({count(runs, 'run')})"
-            yield from _labelled("at", place)
-    change = (
-        "Look there for an endless loop, for a lock that nothing opens, or for a call into C code"
-        " that waits for something real. Mend this first."
-    )
-    yield from _labelled("change", change)
-    yield from _command("again", hung[0].replay)
+def _cut_short(checkup: CheckUp) -> Iterator[Line]:
+    """Yield why runs were ended by force: whatever would have come next is not seen."""
+    for ending, (what, change) in _CUT_SHORT.items():
+        runs = [run for run in checkup.report.runs if run.ending == ending]
+        if not runs:
+            continue
+        yield Line("")
+        text = f"{count(len(runs), 'run')} {what}, and what comes after that is not seen"
+        yield from _wrapped(text, style="serious")
+        for (label, why), number in Counter(map(_why_cut, runs)).most_common(_CAUSES_MAX):
+            yield from _labelled(label, f"{why} ({count(number, 'run')})")
+        yield from _labelled("change", change)
+        yield from _command("again", runs[0].replay)
+
+
+def _why_cut(run: RunReport) -> tuple[str, str]:
+    """Return the line at which a run was ended, or without one the reason, and its label."""
+    if (frame := hung_at(run)) is not None:
+        return "at", f"{frame.file}:{frame.line} {frame.code}"
+    return "because", "; ".join(run.ending_detail[:1])
 
 
 def _held(checkup: CheckUp, *, known: bool) -> Iterator[Line]:
@@ -291,12 +315,14 @@ def _totals(
     workers = count(jobs, "worker")
     serious = sum(problem.serious for problem in new)
     found = f"{count(serious, 'serious problem')}, {count(len(new) - serious, 'other')}"
-    yield Line(f"{runs} in {wall_s:.1f} s, {workers}: {found}", "heading")
+    cut = sum(run.ending in CUT_SHORT for run in checkup.report.runs)
+    ended = f", {cut} ended by force" if cut else ""
+    yield Line(f"{runs} in {wall_s:.1f} s, {workers}: {found}{ended}", "heading")
 
 
 def _next(checkup: CheckUp, new: Sequence[Problem], *, again: str) -> Iterator[Line]:
-    if any(run.ending == "watchdog" for run in checkup.report.runs):
-        yield from _command("next", again, said="mend what does not end, then run again:")
+    if any(run.ending in CUT_SHORT for run in checkup.report.runs):
+        yield from _command("next", again, said="mend what stands first, then run again:")
     elif new:
         yield from _command("next", again, said="mend the first problem, then run again:")
     elif any(run.verdict is Verdict.PASS for run in checkup.report.runs):

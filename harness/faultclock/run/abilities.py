@@ -8,6 +8,7 @@ cancel when all is over.
 from __future__ import annotations
 
 from faultclock.model.scenario import Scenario
+from faultclock.model.trace import CUT_SHORT
 from faultclock.run.probe import Probed
 from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
@@ -52,17 +53,25 @@ _TURN = Scenario.model_validate(
 )
 
 
-def abilities_of(probed: Probed) -> Abilities:
-    """Return what a target does, of which a healthy run was made."""
+def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities:
+    """Return what a target does, of which a healthy run was made.
+
+    Where a run of it does not come to an end, nothing is known to be missing.
+
+    Args:
+        wall_limit_s: real seconds that a run may take; None takes the scenario's.
+    """
     binding = probed.binding
     if binding.role == "provider_adapter":
         # A blocking call runs to its end.
         cancels = binding.style == "async"
-        tools = probed.tools or _hands_on_tool_calls(binding)
+        tools = probed.tools or _hands_on_tool_calls(binding, wall_limit_s)
         return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
     if binding.role != "runtime":
         return Abilities()
-    trace = run_one(_TURN, binding, 0, isolate=not binding.inline)
+    trace = run_one(_TURN, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
+    if trace.footer.ending in CUT_SHORT:
+        return Abilities(streams=probed.streams)
     return Abilities(
         streams=probed.streams,
         tools=any(trace.of_kind("tool.called")),
@@ -72,7 +81,10 @@ def abilities_of(probed: Probed) -> Abilities:
     )
 
 
-def _hands_on_tool_calls(binding: Binding) -> bool:
+def _hands_on_tool_calls(binding: Binding, wall_limit_s: float | None) -> bool:
     """Return whether an adapter that offers no tools makes something of an answer that asks."""
-    trace = run_one(_TOOL_CALL, binding, 0, isolate=not binding.inline)
-    return any(event.payload.get("tool_calls") for event in trace.of_kind("call.returned"))
+    isolate = not binding.inline
+    trace = run_one(_TOOL_CALL, binding, 0, isolate=isolate, wall_limit_s=wall_limit_s)
+    return trace.footer.ending in CUT_SHORT or any(
+        event.payload.get("tool_calls") for event in trace.of_kind("call.returned")
+    )

@@ -52,14 +52,15 @@ T = TypeVar("T")
 #: The signal that makes a child write its stacks; a handler in C answers it even in a tight loop.
 _DUMP_SIGNAL = signal.SIGUSR2
 #: Real seconds that the child gets to write them.
-_DUMP_LIMIT_S = 2.0
-#: The signal that makes a child hand over what it has so far, and end. Python answers it, so a
-#: child that hangs in C code does not.
+_DUMP_LIMIT_S = 0.8
+#: The signal that makes a child hand over what it has so far. In C code it is not answered.
 _HAND_OVER_SIGNAL = signal.SIGUSR1
 #: Real seconds that the child gets for that.
-_HAND_OVER_LIMIT_S = 0.5
+_HAND_OVER_LIMIT_S = 0.4
 #: Real seconds that a child may go on after it has closed the pipe of its result.
 _END_LIMIT_S = 1.0
+#: What a child hands over: its result, or what it has when its time is up.
+_VALUE, _SO_FAR = "value", "so far"
 #: What became of the result of a child that ended without one.
 _ENDED = "it ended"
 #: Innermost frames shown of each stack.
@@ -168,7 +169,8 @@ def run_isolated(
     except TimeoutError:
         with _killed_after(child):
             hung = _ask_where(child, dump_read, wall_limit_s)
-            return replace(hung, so_far=_ask_what(child, result_read))
+            # One that is stopped, or blocks all signals, answers nothing.
+            return replace(hung, so_far=_ask_what(child, result_read)) if hung.stacks else hung
     except RefusedError as refused:
         with _killed_after(child):
             where = _ask_where(child, dump_read, wall_limit_s, refused.answer).detail[1:]
@@ -196,13 +198,14 @@ def run_isolated(
 
 
 def _received(descriptor: int, deadline_s: float) -> Any:
-    data = receive(descriptor, deadline_s)
-    return pickle.loads(data)  # noqa: S301 - a child of ours, that no other one trusts
+    return pickle.loads(receive(descriptor, deadline_s))  # noqa: S301 - from a child of ours
 
 
 def _result(kind: str, value: Any) -> Any:
     if kind == "raised":
         raise value
+    if kind == _SO_FAR:
+        return Died(detail=("a signal that is Faultclock's own ended it before its time was up",))
     return Died(detail=tuple(value)) if kind == "unpicklable" else value
 
 
@@ -297,7 +300,7 @@ def _live_as_child(
     gc.disable()
     try:
         faulthandler.register(_DUMP_SIGNAL, file=dump, all_threads=True)
-        signal.signal(_HAND_OVER_SIGNAL, lambda *_: _leave(result, so_far()))
+        signal.signal(_HAND_OVER_SIGNAL, lambda *_: _leave(result, so_far(), _SO_FAR))
         if watch is not None:
             confine(watch)
         data = _outcome(function)
@@ -340,8 +343,8 @@ def _limit_memory(limit_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _leave(result: int, value: object) -> NoReturn:
-    data = pickle.dumps(("value", value))
+def _leave(result: int, value: object, kind: str = _VALUE) -> NoReturn:
+    data = pickle.dumps((kind, value))
     _flush()
     send(result, data)
     os._exit(0)
@@ -362,7 +365,7 @@ def _outcome(function: Callable[[], object]) -> bytes:
             data = pickle.dumps(("unpicklable", lines))
         return data
     try:
-        return pickle.dumps(("value", value))
+        return pickle.dumps((_VALUE, value))
     except Exception as error:
         raise InternalError(f"the result of an isolated run cannot be pickled: {error}") from error
 
@@ -422,7 +425,7 @@ def _ask_what(child: int, result: int) -> Any:
     # It may hang in C code, or have begun to write a result when its time was up.
     with contextlib.suppress(Exception):
         kind, value = _received(result, time.monotonic() + _HAND_OVER_LIMIT_S)
-        return value if kind == "value" else None
+        return value if kind == _SO_FAR else None
     return None
 
 

@@ -14,7 +14,7 @@ from faultclock.run.execute import simulate
 from faultclock.run.happened import Happened, so_far
 from faultclock.run.isolate import Died, Hung, leave, run_contained
 from faultclock.run.lives import Life, LifeOver, live
-from faultclock.run.made import Made, RunRequest, made_of
+from faultclock.run.made import NO_MEMORY, Made, RunRequest, made_of
 from faultclock.run.notes import hung_notes
 from faultclock.run.notes_output import Spill
 from faultclock.run.staying import staying
@@ -43,7 +43,6 @@ _OBSERVERS = Untouched(
     "faultclock.sim.recorder",
     "faultclock.sim.world",
 )
-_NO_MEMORY = "it needed more memory than a run may take: --memory-limit says how much"
 
 
 def make(binding: Binding, asked: RunRequest) -> Made:
@@ -68,7 +67,7 @@ def make(binding: Binding, asked: RunRequest) -> Made:
             )
             happened = outcome if isinstance(outcome, Happened) else _lost(outcome, asked)
         if _ran_out_of_memory(happened):
-            happened = replace(happened, ending="watchdog", detail=(_NO_MEMORY,))
+            happened = replace(happened, ending="watchdog", detail=(NO_MEMORY,))
         return made_of(happened, spill.lines(happened.ended_at_ns))
 
 

@@ -21,7 +21,7 @@ from faultclock.model.trace import Trace, TraceEvent
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.healthy import healthy_scenario
 from faultclock.run.hosting import make_run
-from faultclock.run.made import RunRequest
+from faultclock.run.made import NO_MEMORY, RunRequest
 from faultclock.run.spoken import spoken
 from faultclock.subjects.binding import Binding
 
@@ -129,17 +129,18 @@ class Probed:
         return not self.trouble
 
 
-def probe(binding: Binding, limit_s: float = _LIMIT_S) -> Probed:
+def probe(binding: Binding, wall_limit_s: float | None = None) -> Probed:
     """Run `binding` once where nothing goes wrong, and once more in the API that it turns out to
     speak.
 
     Args:
-        limit_s: real seconds that a run may take.
+        wall_limit_s: real seconds that a run may take, if a person has said that.
 
     Raises:
         UnknownNameError: a dialect was named that does not exist.
     """
     dialect_named(binding.dialect)
+    limit_s = _LIMIT_S if wall_limit_s is None else wall_limit_s
     seen = _look(binding, limit_s)
     if binding.dialect_known or seen.dialect in (None, binding.dialect):
         return seen
@@ -170,6 +171,13 @@ def _look(binding: Binding, limit_s: float) -> Probed:
     scenario = healthy_scenario(binding.role)
     spoken_ = spoken(scenario, binding)
     made = make_run(binding, RunRequest(scenario=spoken_, seed=0, wall_limit_s=limit_s))
+    if NO_MEMORY in made.detail:
+        return Probed(
+            binding=binding,
+            trouble="no end",
+            why_not=f"when nothing goes wrong, {NO_MEMORY}",
+            what_to_do="allow more with --memory-limit, or let it take less",
+        )
     if made.ending == "watchdog":
         return Probed(
             binding=binding,

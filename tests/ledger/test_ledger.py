@@ -17,7 +17,7 @@ from tests.ledger.plays import Unit, played, units
 from tests.ledger.rows import rows_of
 
 #: One unit of so many is played in the tests; `make ledger-diff PLAY=1` plays all.
-_SHARES = {"log": 1, "wrong": 40, "explored": 40, "idle": 20}
+_SHARES = {"log": 1, "wrong": 40, "explored": 40, "idle": 10}
 _SMALL = Unit("wrong", "mini-ignores-retry-after")
 
 

@@ -236,7 +236,7 @@ def test_a_life_that_hangs_keeps_what_was_recorded_before_it() -> None:
 
     tasks = (write("first", 1), {"id": "later", "do": "restart"}, LOOK)
     binding = session_store(id="s")(Store)
-    trace = run_one(scenario(*tasks), binding, 0, isolate=True, wall_limit_s=1.5)
+    trace = run_one(scenario(*tasks), binding, 0, isolate=True, wall_limit_s=4)
     assert trace.footer.ending == "watchdog"
     assert "read" in trace.footer.detail[1]
     assert [item["life"] for item in facts(trace, "process.started")] == [1, 2]

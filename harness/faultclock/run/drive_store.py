@@ -34,8 +34,9 @@ from faultclock.subjects.binding import Binding
 
 __all__ = ["StoreRun", "forks_lives", "simulate_store"]
 
-#: Part of the time left that one life may take, so that its own watchdog says where it hung.
-_LIFE_SHARE = 0.9
+#: Real seconds kept of the time left, and their largest part of it, so that the watchdog of a life
+#: can say where it hung before that of the run ends both.
+_KEPT_S, _KEPT_SHARE = 2.0, 0.5
 _FOLDER_PREFIX = "faultclock-store-"
 #: A file system in memory, where there is one: what is durable is decided by the simulation, and
 #: a real disk would only make it slow.
@@ -119,7 +120,8 @@ def _live_apart(
     run: StoreRun,
     folder: Path,
 ) -> StoreRun:
-    limit_s = min(scenario.limits.wall_time / 1e9, time_left_s()) * _LIFE_SHARE
+    left_s = min(scenario.limits.wall_time / 1e9, time_left_s())
+    limit_s = left_s - min(_KEPT_S, left_s * _KEPT_SHARE)
     outcome = run_isolated(
         lambda: _live(scenario, binding, seed, chance, run, folder),
         wall_limit_s=limit_s,

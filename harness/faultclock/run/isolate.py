@@ -52,11 +52,11 @@ T = TypeVar("T")
 #: The signal that makes a child write its stacks; a handler in C answers it even in a tight loop.
 _DUMP_SIGNAL = signal.SIGUSR2
 #: Real seconds that the child gets to write them.
-_DUMP_LIMIT_S = 0.8
+_DUMP_LIMIT_S = 1.5
 #: The signal that makes a child hand over what it has so far. In C code it is not answered.
 _HAND_OVER_SIGNAL = signal.SIGUSR1
 #: Real seconds that the child gets for that.
-_HAND_OVER_LIMIT_S = 0.4
+_HAND_OVER_LIMIT_S = 0.8
 #: Real seconds that a child may go on after it has closed the pipe of its result.
 _END_LIMIT_S = 1.0
 #: What a child hands over: its result, or what it has when its time is up.

@@ -1,9 +1,10 @@
 """The ledger: what every run of ours comes to, so that a change shows what it changes.
 
-    python -m tests.ledger make          play everything, keep the traces, write the digests
-    python -m tests.ledger diff          judge the kept traces again, name each line that differs
-    python -m tests.ledger diff --play   play everything again as well
-    python -m tests.ledger diff --accept take what is judged now for what is right
+    python -m tests.ledger make              play everything, keep the traces, write the digests
+    python -m tests.ledger diff              judge the kept traces again, name what differs
+    python -m tests.ledger diff --share 20   of each twentieth unit: a quick look on the way
+    python -m tests.ledger diff --play       play everything again as well
+    python -m tests.ledger diff --accept     take what is judged now for what is right
 
 A wrong subject is played in the scenario that shows it; a reference, a shipped client and an idle
 subject in every scenario of its role; each of them also as an exploration would draw it; and every
@@ -117,6 +118,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=_FOLDER)
     parser.add_argument("--only", default="*", help="pattern over `source/name`")
     parser.add_argument("--play", action="store_true", help="play again, too")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="each Nth unit only")
     parser.add_argument("--accept", action="store_true", help="write the ledger as it is now")
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
@@ -137,14 +139,14 @@ def main() -> int:
     differing = 0
     found = {}
     known = units() if asked.play else ()
-    wanted = sorted({*stored_units(asked.folder), *known})
+    wanted = sorted({*stored_units(asked.folder), *known})[:: asked.share]
     look = partial(differences, asked.folder, play=asked.play, accept=asked.accept)
     for unit, lines, digests in _spread(look, filter(is_wanted, wanted), asked.jobs):
         found[unit] = digests
         differing += sum(not line.startswith(" ") for line in lines)
         for line in lines:
             _say(line)
-    if asked.accept and asked.only == "*":
+    if asked.accept and asked.only == "*" and asked.share == 1:
         write_digests(FILE, found)
     compared = sum(digests[0] for digests in found.values())
     _say(f"{compared} lines, {differing} differ; {time.monotonic() - started_s:.0f} s")

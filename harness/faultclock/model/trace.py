@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.error_model import RetryPolicy
+from faultclock.model.event_fields import EventFields
 from faultclock.model.foreign_map import ForeignLog
 from faultclock.model.notes import RunNotes
 from faultclock.model.scenario import Scenario
@@ -69,8 +70,8 @@ CUT_SHORT: tuple[EndingReason, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class TraceEvent:
-    """One stamped fact.
+class TraceEvent(EventFields):
+    """One stamped fact. The fields of its payload are attributes; see `model.event_fields`.
 
     Attributes:
         seq: 1-based position in the trace.

@@ -86,6 +86,10 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], str]] = {
         changed("UPDATE run SET verdict = 'FAIL', fingerprints = '[' WHERE number = 2"),
         "it holds values that Faultclock never writes (JSONDecodeError)",
     ),
+    "a verdict": (
+        changed("UPDATE run SET verdict = '['"),
+        "it holds values that Faultclock never writes (ValueError)",
+    ),
     "orphans": (
         changed("PRAGMA foreign_keys = OFF", "DELETE FROM session"),
         "refers to rows that are not there",

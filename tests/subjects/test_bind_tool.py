@@ -61,6 +61,7 @@ def test_what_a_contract_holds_is_kept() -> None:
 
 
 RETRY = ToolRetryRule(attempts_max=0, backoff="fixed", base_s=1.0)
+HALVES = ToolRetryRule(attempts_max=2, backoff="exponential", base_s=1.0, factor=1.5)  # type: ignore[arg-type]
 BACKOFF = ToolRetryRule(attempts_max=2, backoff="random", base_s=1.0)
 
 
@@ -72,6 +73,7 @@ BACKOFF = ToolRetryRule(attempts_max=2, backoff="random", base_s=1.0)
         ({"output_schema": "object"}, "not a JSON Schema"),
         ({"retry": 3}, "retry is a int"),
         ({"retry": RETRY}, "retry cannot be kept"),
+        ({"retry": HALVES}, "factor of 1 or more"),
         ({"retry": BACKOFF}, "unknown backoff 'random'"),
         ({"timeout_s": 0}, "timeout_s is 0"),
         ({"service": {"a": object()}}, "service is no JSON"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from faultclock.history.findings import (
+    UNSTEADY,
     DeterminismBug,
     FlakySubject,
     Flip,
@@ -20,7 +21,6 @@ from faultclock.render.wording import count, short_digest
 
 __all__ = ["Line", "lines_of"]
 
-_UNSTEADY = "UNSTEADY"
 _HEADINGS = ("no", "when (UTC)", "command", "subject", "model", "runs", "verdicts", "state")
 _STATES = {"open": "not finished", "stopped": "stopped", "done": "complete"}
 #: So that a thousand flips after a change of model do not hide all else; --json has them all.
@@ -198,7 +198,7 @@ def _fingerprints(ref: RunRef) -> str:
 
 
 def _word(verdict: str) -> str:
-    return "not the same twice" if verdict == _UNSTEADY else LOOKS[Verdict(verdict)].word
+    return "not the same twice" if verdict == UNSTEADY else LOOKS[Verdict(verdict)].word
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionCommand
 
 __all__ = [
+    "UNSTEADY",
     "DeterminismBug",
     "FlakySubject",
     "Flip",
@@ -20,6 +21,9 @@ __all__ = [
     "SessionLine",
     "SessionState",
 ]
+
+#: What stands for a verdict where the runs of one coordinate were not the same twice.
+UNSTEADY = "UNSTEADY"
 
 SessionState = Literal["open", "stopped", "done"]
 #: `determinism`: the same runs did not come to the same. `changed`: subject, scenario, model or

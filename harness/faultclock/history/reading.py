@@ -7,10 +7,11 @@ import sqlite3
 
 from faultclock.history.determinism import determinism_bugs
 from faultclock.history.file import WAIT_S, check_content, opened_to_read, reading
-from faultclock.history.findings import History, SessionLine
+from faultclock.history.findings import UNSTEADY, History, SessionLine
 from faultclock.history.flaky import flaky_subjects
 from faultclock.history.flips import flips
 from faultclock.history.queries import ALL, Wanted, asked
+from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionSettings
 
 __all__ = ["read_history"]
@@ -22,7 +23,7 @@ FROM session WHERE :subject IS NULL OR subject = :subject ORDER BY id
 """
 _VERDICTS = asked(
     """
-SELECT session, CASE WHEN unsteady THEN 'UNSTEADY' ELSE verdict END AS said, count(*)
+SELECT session, CASE WHEN unsteady THEN :unsteady ELSE verdict END AS said, count(*)
 FROM told GROUP BY session, said ORDER BY session, said
 """
 )
@@ -54,8 +55,11 @@ def read_history(
 
 def _sessions(connection: sqlite3.Connection, wanted: Wanted) -> tuple[SessionLine, ...]:
     verdicts: dict[int, dict[str, int]] = {}
-    for session, verdict, runs in connection.execute(_VERDICTS, wanted.values):
-        verdicts.setdefault(session, {})[verdict] = runs
+    for session, verdict, runs in connection.execute(
+        _VERDICTS, {**wanted.values, "unsteady": UNSTEADY}
+    ):
+        known = verdict if verdict == UNSTEADY else Verdict(verdict)
+        verdicts.setdefault(session, {})[known] = runs
     lines = []
     rows = connection.execute(_SESSIONS, {"subject": wanted.subject})
     for number, text, state, started_at, ended_at, scenarios in rows:

@@ -23,6 +23,7 @@ __all__ = [
     "Count",
     "Differing",
     "ErrorFacts",
+    "ExtensionContract",
     "Flag",
     "Fraction",
     "Int",
@@ -38,6 +39,7 @@ __all__ = [
     "Said",
     "Text",
     "ToolCall",
+    "ToolContract",
     "ToolProblem",
     "UseError",
     "list_of",
@@ -144,4 +146,27 @@ UseError = shape(
         "cause": NotRequired[MaybeText],
     },
 )
+#: What a tool declares of itself. The other members are for its reader.
+ToolContract = shape(
+    "ToolContract",
+    {
+        "name": Text,
+        "gated": Flag,
+        "retry": shape(
+            "ToolRetry",
+            {
+                "attempts_max": Number,
+                "backoff": Literal["fixed", "linear", "exponential"],
+                "base_ns": Count,
+                "factor": Count,
+                "cap_ns": Count | None,
+                "jitter_percent": Annotated[int, Field(ge=0, le=100)],
+                "retryable": list[Text],
+            },
+        )
+        | None,
+    },
+    "allow",
+)
+ExtensionContract = shape("ExtensionContract", {"capabilities": list[Said]}, "allow")
 Differing = shape("Differing", {"file": Text, "how": Text})

@@ -24,6 +24,7 @@ from faultclock.model.event_shapes import (
     Count,
     Differing,
     ErrorFacts,
+    ExtensionContract,
     Flag,
     Int,
     MaybeSha,
@@ -37,6 +38,7 @@ from faultclock.model.event_shapes import (
     Said,
     Text,
     ToolCall,
+    ToolContract,
     ToolProblem,
     UseError,
     list_of,
@@ -230,7 +232,9 @@ EVENTS: dict[str, EventKind] = {
     ),
     "cancel.unsupported": _of("harness", _CANCEL),
     "cancel.raised": _of("harness", _CANCEL, {"chain": Chain}),
-    "contract.declared": _of("harness", {"call": Call, "contract": Object}),
+    "contract.declared": _of(
+        "harness", {"call": Call, "contract": ToolContract | ExtensionContract}
+    ),
     "fault.fired": _of(
         _SCRIPTED, {"fault": Text, "fault_kind": Text, "call": Call}, _OCCASION, _PROVIDED
     ),

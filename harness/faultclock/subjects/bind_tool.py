@@ -121,12 +121,18 @@ def _check_retry(retry: object) -> None:
             f"retry has the unknown backoff {retry.backoff!r}",
             hint=f"known: {', '.join(_BACKOFFS)}",
         )
-    attempts: Any = retry.attempts_max
-    whole = isinstance(attempts, int) and attempts >= 1
-    if not whole or retry.base_s < 0 or not 0 <= retry.jitter_percent <= 100:
+    numbers: tuple[Any, ...] = (retry.attempts_max, retry.factor, retry.jitter_percent)
+    whole = all(type(number) is int for number in numbers)
+    if (
+        not whole
+        or retry.attempts_max < 1
+        or retry.factor < 1
+        or retry.base_s < 0
+        or not 0 <= retry.jitter_percent <= 100
+    ):
         raise SubjectError(
-            "retry cannot be kept: it needs attempts_max of 1 or more, base_s of 0 or more and"
-            " jitter_percent from 0 to 100"
+            "retry cannot be kept: it needs attempts_max of 1 or more, base_s of 0 or more, factor"
+            " of 1 or more and jitter_percent from 0 to 100; all but base_s are whole numbers"
         )
 
 

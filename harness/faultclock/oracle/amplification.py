@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import AmplificationRule
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.plans import providers_of
 from faultclock.oracle.requests import Request
 from faultclock.oracle.signals import classify
@@ -21,64 +23,61 @@ from faultclock.oracle.signals import classify
 __all__ = ["CHECKS"]
 
 
-def _requests(case: Case) -> Outcome:
-    outcome = Outcome(reason="no request failed, so nothing was multiplied")
-    rule = case.model.amplification
+def _requests(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no request failed, so nothing was multiplied")
+    rule = model.amplification
     if rule is None:
-        outcome.reason = "the document says nothing of retries in several layers"
-        return outcome
-    for call in case.calls:
+        yield otherwise("the document says nothing of retries in several layers")
+        return
+    for call in history.calls:
         for request in call.requests:
             if not any(attempt.failed for attempt in request.attempts):
                 continue
-            unmapped = _unmapped(case, request)
+            unmapped = _unmapped(model, request)
             if unmapped:
-                outcome.reason = f"the document does not say what is to be done about {unmapped}"
+                yield otherwise(f"the document does not say what is to be done about {unmapped}")
                 continue
-            _judge(case, rule, call, request, outcome)
-    return outcome
+            yield from _judge(history, model, rule, call, request)
 
 
-def _unmapped(case: Case, request: Request) -> str:
+def _unmapped(model: ErrorModel, request: Request) -> str:
     """Return a failure of `request` that the model says nothing of; empty where there is none."""
     for attempt in request.attempts:
-        if attempt.signal is not None and classify(case.model, attempt.signal).disposition is None:
+        if attempt.signal is not None and classify(model, attempt.signal).disposition is None:
             return str(attempt.signal)
     return ""
 
 
 def _judge(
-    case: Case, rule: AmplificationRule, call: Call, request: Request, outcome: Outcome
-) -> None:
-    factors = _factors(case, call, request)
+    history: History, model: ErrorModel, rule: AmplificationRule, call: Call, request: Request
+) -> Verdicts:
+    factors = _factors(history, model, call, request)
     declared = {layer: factors[layer] for layer in rule.layers}
     most = prod(declared.values())
     count = len(request.attempts)
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     if count <= most:
         return
     product = " * ".join(f"{factor} ({layer})" for layer, factor in declared.items())
-    outcome.violate(
-        Violation(
-            requirement=rule.requirement,
-            call=call.id,
-            expected=f"at most {most} requests for one answer: {product}",
-            observed=f"{count} requests",
-            events=tuple(attempt.start.seq for attempt in request.attempts),
-            hint="Does a layer below retry as well, such as the SDK's own client?",
-        )
+    yield broken(
+        (rule.requirement,),
+        call=call.id,
+        expected=f"at most {most} requests for one answer: {product}",
+        observed=f"{count} requests",
+        events=tuple(attempt.start.seq for attempt in request.attempts),
+        hint="Does a layer below retry as well, such as the SDK's own client?",
     )
 
 
-def _factors(case: Case, call: Call, request: Request) -> dict[str, int]:
+def _factors(history: History, model: ErrorModel, call: Call, request: Request) -> dict[str, int]:
     """Return how many attempts each layer has for `request`."""
-    policies = _policies_met(case, request)
+    policies = _policies_met(history, model, request)
     entries = max((policy.attempts_max for policy in policies if _is_entrys(policy)), default=0)
     return {
-        "chain": _of_chain(case, entries),
-        "request": _of_request(case, [item for item in policies if not _is_entrys(item)]),
-        "node": _of_node(case, request),
-        "stage": _of_stage(case, call, request),
+        "chain": _of_chain(history, entries),
+        "request": _of_request(model, [item for item in policies if not _is_entrys(item)]),
+        "node": _of_node(history, request),
+        "stage": _of_stage(history, call, request),
     }
 
 
@@ -86,9 +85,9 @@ def _is_entrys(policy: RetryPolicy) -> bool:
     return policy.attempts_from == "entry"
 
 
-def _policies_met(case: Case, request: Request) -> list[RetryPolicy]:
+def _policies_met(history: History, model: ErrorModel, request: Request) -> list[RetryPolicy]:
     """Return the policies of the transport that the failures of `request` come under."""
-    subject, model = case.trace.header.subject, case.model
+    subject, model = history.trace.header.subject, model
     if subject.role == "provider_adapter" and model.adapter_retries == "forbidden":
         return []
     found: dict[str, RetryPolicy] = {}
@@ -105,43 +104,43 @@ def _policies_met(case: Case, request: Request) -> list[RetryPolicy]:
     return list(found.values())
 
 
-def _of_chain(case: Case, entries: int) -> int:
+def _of_chain(history: History, entries: int) -> int:
     """Return the attempts of all providers; one for each where the chain does not count them."""
-    scenario = case.trace.header.scenario
+    scenario = history.trace.header.scenario
     if not entries:
         return len(providers_of(scenario))
     first = scenario.attempts_per_provider or entries
     return first + sum(provider.attempts_max for provider in scenario.fallbacks)
 
 
-def _of_request(case: Case, policies: Iterable[RetryPolicy]) -> int:
+def _of_request(model: ErrorModel, policies: Iterable[RetryPolicy]) -> int:
     """Return the attempts at one provider; failures may come under several policies."""
     counts = [policy.attempts_max for policy in policies]
-    if case.model.mixed_failures == "per_call":
+    if model.mixed_failures == "per_call":
         return max(counts, default=1)
     return 1 + sum(count - 1 for count in counts)
 
 
-def _of_node(case: Case, request: Request) -> int:
-    workflow = case.trace.header.scenario.workflow
+def _of_node(history: History, request: Request) -> int:
+    workflow = history.trace.header.scenario.workflow
     name = next((attempt.node for attempt in request.attempts if attempt.node), None)
     nodes = () if workflow is None else workflow.nodes
     node = next((item for item in nodes if item.id == name), None)
     return 1 if node is None or node.retry is None else node.retry.attempts_max
 
 
-def _of_stage(case: Case, call: Call, request: Request) -> int:
+def _of_stage(history: History, call: Call, request: Request) -> int:
     """Return the attempts of the stage in which `request` was made."""
     began = request.attempts[0].start.seq
     visit = next(
         (
             item
-            for item in reversed(case.stage_visits)
+            for item in reversed(history.stage_visits)
             if item.call == call.id and item.tries and item.tries[0].begun.seq < began
         ),
         None,
     )
-    stages = case.session.stages
+    stages = history.session.stages
     stage = None if visit is None else next((s for s in stages if s.id == visit.stage), None)
     return 1 if stage is None or stage.retry is None else stage.retry.attempts_max
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.finish_reasons import is_usual_end
 from faultclock.oracle.attempts import Attempt, Call, Request
 from faultclock.oracle.chain import is_degraded
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import Check, Verdicts, Violation, also, held, otherwise
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -31,71 +33,70 @@ _ENDS = {
 _SEVERE = ("filtered", "paused", "refused")
 
 
-def _whole(case: Case) -> Outcome:
-    requirements = also(case.model, "answers.whole")
-    outcome = Outcome(reason="no call returned")
-    for call, request in _returned(case):
+def _whole(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "answers.whole")
+    yield otherwise("no call returned")
+    for call, request in _returned(history):
         last = request.attempts[-1]
         ends = last.ends
         if _has_a_whole_answer(request):
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             continue
         if not last.failed and ends not in _SEVERE:
             if last.outcome == "ok" and ends is None:
-                outcome.looked_at(*requirements)
+                yield held(*requirements)
             continue
-        if last.failed and not _is_the_providers(call, case):
+        if last.failed and not _is_the_providers(call, history):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if _says_how_it_ended(call):
             continue
         why = f"failed: {last.signal}" if last.failed else _ENDS[str(ends)]
-        outcome.violate(_passed_on(call, last, requirements, f"the answer {why}"))
-    return outcome
+        yield _passed_on(call, last, requirements, f"the answer {why}")
 
 
-def _noticed(case: Case) -> Outcome:
-    return _ended(case, "answers.noticed", "length")
+def _noticed(history: History, model: ErrorModel) -> Verdicts:
+    return _ended(history, model, "answers.noticed", "length")
 
 
-def _not_empty(case: Case) -> Outcome:
-    return _ended(case, "answers.not-empty", "empty")
+def _not_empty(history: History, model: ErrorModel) -> Verdicts:
+    return _ended(history, model, "answers.not-empty", "empty")
 
 
-def _ended(case: Case, check: str, ends: str) -> Outcome:
-    requirements = also(case.model, check)
-    outcome = Outcome(reason=f"no answer {_ENDS[ends]}")
-    for call, request in _returned(case):
+def _ended(history: History, model: ErrorModel, check: str, ends: str) -> Verdicts:
+    requirements = also(model, check)
+    yield otherwise(f"no answer {_ENDS[ends]}")
+    for call, request in _returned(history):
         last = request.attempts[-1]
         if last.failed or last.ends != ends:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if not _says_how_it_ended(call, usual=ends == "empty"):
-            outcome.violate(_passed_on(call, last, requirements, f"the answer {_ENDS[ends]}"))
-    for call in case.calls:
+            yield _passed_on(call, last, requirements, f"the answer {_ENDS[ends]}")
+    for call in history.calls:
         last_attempt = call.attempts[-1] if call.attempts else None
         if call.raised and last_attempt is not None and last_attempt.ends == ends:
-            outcome.looked_at(*requirements)
-    return outcome
+            yield held(*requirements)
 
 
-def _admitted(case: Case) -> Outcome:
-    requirements = also(case.model, "answers.admitted")
-    outcome = Outcome(reason="no call came to its end by a failure")
-    for call in case.calls:
+def _admitted(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "answers.admitted")
+    yield otherwise("no call came to its end by a failure")
+    for call in history.calls:
         if call.raised and call.last_failure is not None:
-            outcome.looked_at(*requirements)
-    for call, request in _returned(case):
+            yield held(*requirements)
+    for call, request in _returned(history):
         last = request.attempts[-1]
         if not last.failed or _has_a_whole_answer(request):
             continue
-        outcome.looked_at(*requirements)
-        if _is_the_providers(call, case) or _says_how_it_ended(call) or call.id in case.suppressed:
+        yield held(*requirements)
+        if (
+            _is_the_providers(call, history)
+            or _says_how_it_ended(call)
+            or call.id in history.suppressed
+        ):
             continue
-        outcome.violate(
-            _passed_on(call, last, requirements, f"every attempt failed: {last.signal}")
-        )
-    return outcome
+        yield _passed_on(call, last, requirements, f"every attempt failed: {last.signal}")
 
 
 def _has_a_whole_answer(request: Request) -> bool:
@@ -103,12 +104,12 @@ def _has_a_whole_answer(request: Request) -> bool:
     return any(item.outcome == "ok" and item.ends is None for item in request.attempts)
 
 
-def _returned(case: Case) -> Iterator[tuple[Call, Request]]:
+def _returned(history: History) -> Iterator[tuple[Call, Request]]:
     """Yield the calls that returned what one request gave them."""
-    if case.trace.header.scenario.workflow is not None:
+    if history.trace.header.scenario.workflow is not None:
         # A workflow comes to what its last node gave, which need not be the model.
         return
-    for call in case.calls:
+    for call in history.calls:
         if not call.returned or not call.attempts or call.end is None or is_degraded(call.end):
             continue
         request = call.requests[-1]
@@ -130,17 +131,17 @@ def _says_how_it_ended(call: Call, *, usual: bool = False) -> bool:
     return payload.get("type") == "NoneType"
 
 
-def _is_the_providers(call: Call, case: Case) -> bool:
+def _is_the_providers(call: Call, history: History) -> bool:
     """Return whether what was returned is a part of the provider's text, or no text at all."""
     payload = {} if call.end is None else call.end.payload
     text = payload.get("text")
     if not isinstance(text, str):
         return payload.get("type") != "NoneType"
-    return not text or payload.get("text_sha256") == _NO_TEXT or _is_part(text, case)
+    return not text or payload.get("text_sha256") == _NO_TEXT or _is_part(text, history)
 
 
-def _is_part(text: str, case: Case) -> bool:
-    script = case.trace.header.scenario.provider
+def _is_part(text: str, history: History) -> bool:
+    script = history.trace.header.scenario.provider
     wholes = (script.reply, *(reply.text for reply in script.replies))
     return any(text in whole for whole in wholes if whole)
 

@@ -7,8 +7,10 @@ tool call. An answer at the very instant of the deadline is a draw, and is not j
 from __future__ import annotations
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, also
+from faultclock.oracle.check import Check, Verdicts, also, exercising, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.prompts import prompt_violation
@@ -16,33 +18,31 @@ from faultclock.oracle.prompts import prompt_violation
 __all__ = ["CHECKS"]
 
 
-def _deadline(case: Case) -> Outcome:
-    outcome = Outcome(reason="no request was shown to a person")
-    rules = case.model.interactions
+def _deadline(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no request was shown to a person")
+    rules = model.interactions
     if rules is None:
-        outcome.reason = "the error model says nothing of requests to a person"
-        return outcome
-    for prompt in case.prompts:
+        yield otherwise("the error model says nothing of requests to a person")
+        return
+    for prompt in history.prompts:
         row = rules.deadline_for(prompt.kind)
-        finite = also(case.model, "approvals.deadline.finite")
-        outcome.looked_at(*finite)
+        finite = also(model, "approvals.deadline.finite")
+        yield held(*finite)
         if prompt.deadline_ns is None:
-            outcome.violate(
-                prompt_violation(
-                    next(iter(finite), None),
-                    prompt,
-                    "a finite deadline, so that the turn cannot wait for ever",
-                    "it has none",
-                )
+            yield prompt_violation(
+                next(iter(finite), None),
+                prompt,
+                "a finite deadline, so that the turn cannot wait for ever",
+                "it has none",
             )
             continue
-        wanted_ns = _wanted_ns(case, prompt, None if row is None else row.deadline)
+        wanted_ns = _wanted_ns(history, prompt, None if row is None else row.deadline)
         own = None if row is None else row.requirement
         if wanted_ns is not None:
-            outcome.looked_at(own)
+            yield held(own)
             if abs(prompt.deadline_ns - wanted_ns) > SLACK_NS:
                 said = format_duration(prompt.deadline_ns)
-                outcome.violate(
+                yield exercising(
                     prompt_violation(
                         own,
                         prompt,
@@ -52,34 +52,33 @@ def _deadline(case: Case) -> Outcome:
                     own,
                 )
                 continue
-        _judge_end(case, prompt, prompt.deadline_ns, own, outcome)
-        _judge_answers(case, prompt, prompt.deadline_ns, outcome)
-    return outcome
+        yield from _judge_end(history, model, prompt, prompt.deadline_ns, own)
+        yield from _judge_answers(history, model, prompt, prompt.deadline_ns)
 
 
-def _wanted_ns(case: Case, prompt: Prompt, default_ns: int | None) -> int | None:
-    call = case.call(prompt.call)
-    tasks = {task.id: task for task in case.trace.header.scenario.tasks}
+def _wanted_ns(history: History, prompt: Prompt, default_ns: int | None) -> int | None:
+    call = history.call(prompt.call)
+    tasks = {task.id: task for task in history.trace.header.scenario.tasks}
     task = None if call is None or call.do != "ask" else tasks.get(call.task)
     if task is not None and task.question is not None and task.question.deadline is not None:
         return task.question.deadline
-    configured = {str(kind): deadline for kind, deadline in case.session.deadlines.items()}
+    configured = {str(kind): deadline for kind, deadline in history.session.deadlines.items()}
     return configured.get(prompt.kind, default_ns)
 
 
 def _judge_end(
-    case: Case, prompt: Prompt, deadline_ns: int, own: str | None, outcome: Outcome
-) -> None:
+    history: History, model: ErrorModel, prompt: Prompt, deadline_ns: int, own: str | None
+) -> Verdicts:
     """Judge when a request without an answer in time ended."""
     due_ns = prompt.shown.at_ns + deadline_ns
-    if prompt.said is not None or _was_stopped(case, prompt, due_ns):
+    if prompt.said is not None or _was_stopped(history, prompt, due_ns):
         return
-    life = next((item for item in case.lives if item.number == prompt.life), None)
-    until_ns = case.trace.footer.ended_at_ns if life is None else life.until_ns
+    life = next((item for item in history.lives if item.number == prompt.life), None)
+    until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
     if prompt.settled is None and until_ns <= due_ns + SLACK_NS:
         return
-    requirements = (own, *also(case.model, "approvals.deadline.ends"))
-    outcome.looked_at(*requirements)
+    requirements = (own, *also(model, "approvals.deadline.ends"))
+    yield held(*requirements)
     if prompt.settled is not None and abs(prompt.settled.at_ns - due_ns) <= SLACK_NS:
         return
     observed = "it never ended"
@@ -87,7 +86,7 @@ def _judge_end(
         after = format_duration(prompt.settled.at_ns - prompt.shown.at_ns)
         observed = f"it ended {after} after it was shown"
     expected = f"without an answer it ends exactly {format_duration(deadline_ns)} after it is shown"
-    outcome.violate(
+    yield exercising(
         prompt_violation(
             own or next(iter(requirements), None),
             prompt,
@@ -99,30 +98,32 @@ def _judge_end(
     )
 
 
-def _was_stopped(case: Case, prompt: Prompt, due_ns: int) -> bool:
-    call = case.call(prompt.call)
+def _was_stopped(history: History, prompt: Prompt, due_ns: int) -> bool:
+    call = history.call(prompt.call)
     if call is None:
         return False
-    stop, limit_ns = call.stop, case.limit_ns(call)
+    stop, limit_ns = call.stop, history.limit_ns(call)
     if limit_ns is not None and limit_ns <= due_ns:
         return True
     stopped = stop is not None and prompt.shown.seq < stop.seq and stop.at_ns <= due_ns
-    return stopped or _tool_cancelled(case, prompt, due_ns)
+    return stopped or _tool_cancelled(history, prompt, due_ns)
 
 
-def _tool_cancelled(case: Case, prompt: Prompt, due_ns: int) -> bool:
+def _tool_cancelled(history: History, prompt: Prompt, due_ns: int) -> bool:
     return any(
         event.payload.get("target") in (None, prompt.tool, prompt.tool_call)
         and prompt.shown.seq < event.seq
         and event.at_ns <= due_ns
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
         if event.payload.get("scope") == "tool"
     )
 
 
-def _judge_answers(case: Case, prompt: Prompt, deadline_ns: int, outcome: Outcome) -> None:
+def _judge_answers(
+    history: History, model: ErrorModel, prompt: Prompt, deadline_ns: int
+) -> Verdicts:
     """Judge that an answer before the deadline counts, and one after it does not."""
-    requirements = also(case.model, "approvals.deadline.answers")
+    requirements = also(model, "approvals.deadline.answers")
     due_ns = prompt.shown.at_ns + deadline_ns
     for event in prompt.answers:
         if event.at_ns == due_ns:
@@ -132,27 +133,25 @@ def _judge_answers(case: Case, prompt: Prompt, deadline_ns: int, outcome: Outcom
         settled_before = any(
             item.seq < event.seq for item in (prompt.accepted, *prompt.dismissals) if item
         )
-        if settled_before or _stopped_before(case, prompt, event):
+        if settled_before or _stopped_before(history, prompt, event):
             # Something else settled it first: what comes after that is for the ordering rules.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if accepted is in_time:
             continue
         after = format_duration(event.at_ns - prompt.shown.at_ns)
         limit = format_duration(deadline_ns)
-        outcome.violate(
-            prompt_violation(
-                next(iter(requirements), None),
-                prompt,
-                f"an answer counts up to {limit} after the request is shown, and not later",
-                f"one after {after} was {'accepted' if accepted else 'refused'}",
-                event,
-            )
+        yield prompt_violation(
+            next(iter(requirements), None),
+            prompt,
+            f"an answer counts up to {limit} after the request is shown, and not later",
+            f"one after {after} was {'accepted' if accepted else 'refused'}",
+            event,
         )
 
 
-def _stopped_before(case: Case, prompt: Prompt, event: TraceEvent) -> bool:
-    call = case.call(prompt.call)
+def _stopped_before(history: History, prompt: Prompt, event: TraceEvent) -> bool:
+    call = history.call(prompt.call)
     return call is not None and call.stop is not None and call.stop.seq < event.seq
 
 

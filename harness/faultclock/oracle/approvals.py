@@ -12,8 +12,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    exercising,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.permissions import mode_of, permission_of, refusal_of
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
@@ -27,55 +37,50 @@ __all__ = ["CHECKS"]
 # ---------------------------------------------------------------------- respected
 
 
-def _respected(case: Case) -> Outcome:
-    outcome = Outcome(reason="no tool call needed an approval")
-    for execution in case.executions:
-        script = case.tool_scripts.get(execution.tool)
+def _respected(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no tool call needed an approval")
+    for execution in history.executions:
+        script = history.tool_scripts.get(execution.tool)
         if script is None or not script.gated:
             continue
-        permission = permission_of(case, execution)
+        permission = permission_of(history, model, execution)
         if permission is None:
             continue
-        requirements = also(case.model, f"approvals.respected.{permission.source}")
-        outcome.looked_at(*requirements)
+        requirements = also(model, f"approvals.respected.{permission.source}")
+        yield held(*requirements)
         if permission.given:
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=execution.call,
-                expected=f"{execution.tool} ({execution.tool_call}) runs only when"
-                f" {permission.needs}",
-                observed=f"it ran, and {permission.why_not}",
-                events=(*permission.events, execution.called.seq),
-                hint="An approval holds for the call that was shown, not for its tool.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=execution.call,
+            expected=f"{execution.tool} ({execution.tool_call}) runs only when {permission.needs}",
+            observed=f"it ran, and {permission.why_not}",
+            events=(*permission.events, execution.called.seq),
+            hint="An approval holds for the call that was shown, not for its tool.",
         )
-    for call in case.tool_calls:
-        _judge_refused(case, call, outcome)
-        _judge_approved(case, call, outcome)
-    _judge_headless(case, outcome)
-    return outcome
+    for call in history.tool_calls:
+        yield from _judge_refused(history, model, call)
+        yield from _judge_approved(history, model, call)
+    yield from _judge_headless(history, model)
 
 
-def _judge_refused(case: Case, call: ToolCall, outcome: Outcome) -> None:
+def _judge_refused(history: History, model: ErrorModel, call: ToolCall) -> Verdicts:
     """Count a call that was refused and did not run."""
-    script = case.tool_scripts.get(call.name)
+    script = history.tool_scripts.get(call.name)
     ran = any(item.life == call.life for item in call.executions)
-    source = None if script is None or not script.gated or ran else refusal_of(case, call)
+    source = None if script is None or not script.gated or ran else refusal_of(history, call)
     if source is not None:
-        outcome.looked_at(*also(case.model, f"approvals.respected.{source}"))
+        yield held(*also(model, f"approvals.respected.{source}"))
 
 
-def _judge_approved(case: Case, call: ToolCall, outcome: Outcome) -> None:
+def _judge_approved(history: History, model: ErrorModel, call: ToolCall) -> Verdicts:
     """Judge that a call that a person approved does run."""
-    script = case.tool_scripts.get(call.name)
+    script = history.tool_scripts.get(call.name)
     given = arguments_of(call)
     prompt = next(
         (
             item
-            for item in case.prompts
+            for item in history.prompts
             if item.tool_call == call.id
             and item.life == call.life
             and item.said == "approved"
@@ -86,44 +91,43 @@ def _judge_approved(case: Case, call: ToolCall, outcome: Outcome) -> None:
     )
     if script is None or prompt is None or given is None or not fits(script.input_schema, given):
         return
-    in_call = case.call(call.call)
+    in_call = history.call(call.call)
     if in_call is None or in_call.end is None or in_call.stop is not None:
         return
-    budget = case.session.budgets.tool_calls_max
+    budget = history.session.budgets.tool_calls_max
     if budget is not None or any(
-        event.payload.get("scope") == "tool" for event in case.trace.of_kind("cancel.requested")
+        event.payload.get("scope") == "tool" for event in history.of("cancel.requested")
     ):
         return
-    answer = next(item for item in case.answers if call in item.tool_calls)
-    others = [item for item in case.prompts if item.tool_call in {c.id for c in answer.tool_calls}]
-    if any(item.said == "dismissed" for item in others) or case.session.stages:
+    answer = next(item for item in history.answers if call in item.tool_calls)
+    others = [
+        item for item in history.prompts if item.tool_call in {c.id for c in answer.tool_calls}
+    ]
+    if any(item.said == "dismissed" for item in others) or history.session.stages:
         return
-    requirements = also(case.model, "approvals.respected.person")
-    outcome.looked_at(*requirements)
+    requirements = also(model, "approvals.respected.person")
+    yield held(*requirements)
     if any(item.life == call.life for item in call.executions):
         return
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=call.call,
-            expected=f"{call} runs: it was approved",
-            observed="it never ran",
-            events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
-            hint="Is the answer of one request taken for that of another?",
-        ),
-        *requirements,
+    yield broken(
+        requirements,
+        call=call.call,
+        expected=f"{call} runs: it was approved",
+        observed="it never ran",
+        events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
+        hint="Is the answer of one request taken for that of another?",
     )
 
 
-def _judge_headless(case: Case, outcome: Outcome) -> None:
-    requirements = also(case.model, "approvals.respected.headless")
-    if not case.session.headless:
+def _judge_headless(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "approvals.respected.headless")
+    if not history.session.headless:
         return
-    if not case.prompts:
-        _judge_halt(case, outcome, requirements)
-    for prompt in case.prompts:
-        outcome.looked_at(*requirements)
-        outcome.violate(
+    if not history.prompts:
+        yield from _judge_halt(history, requirements)
+    for prompt in history.prompts:
+        yield held(*requirements)
+        yield exercising(
             prompt_violation(
                 next(iter(requirements), None),
                 prompt,
@@ -134,30 +138,29 @@ def _judge_headless(case: Case, outcome: Outcome) -> None:
         )
 
 
-def _judge_halt(case: Case, outcome: Outcome, requirements: tuple[str, ...]) -> None:
+def _judge_halt(history: History, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that a turn that needs a person who is not there asks the model no more."""
-    for answer in case.answers if mode_of(case) == "ask" and not case.session.stages else ():
-        needing = [call for call in answer.tool_calls if _needs_a_person(case, call)]
+    for answer in (
+        history.answers if mode_of(history) == "ask" and not history.session.stages else ()
+    ):
+        needing = [call for call in answer.tool_calls if _needs_a_person(history, call)]
         if not needing:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if answer.next is None:
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=answer.in_call.id,
-                expected=f"the turn halts: {needing[0]} needs a person, and the run is headless",
-                observed="it went on, and asked the model again",
-                events=(answer.attempt.events[-1], answer.next.start.seq),
-                hint="A missing person is not a denial: end the turn and say what it needs.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=answer.in_call.id,
+            expected=f"the turn halts: {needing[0]} needs a person, and the run is headless",
+            observed="it went on, and asked the model again",
+            events=(answer.attempt.events[-1], answer.next.start.seq),
+            hint="A missing person is not a denial: end the turn and say what it needs.",
         )
 
 
-def _needs_a_person(case: Case, call: ToolCall) -> bool:
-    script, given = case.tool_scripts.get(call.name), arguments_of(call)
+def _needs_a_person(history: History, call: ToolCall) -> bool:
+    script, given = history.tool_scripts.get(call.name), arguments_of(call)
     known = script is not None and script.gated and given is not None
     return script is not None and known and fits(script.input_schema, given)
 
@@ -165,11 +168,11 @@ def _needs_a_person(case: Case, call: ToolCall) -> bool:
 # ---------------------------------------------------------------------- once, order
 
 
-def _once(case: Case) -> Outcome:
-    requirements = also(case.model, "approvals.once")
-    outcome = Outcome(reason="no request was answered twice, or shown to several interactors")
-    wanted = None if case.model.interactions is None else case.model.interactions.late
-    for prompt in case.prompts:
+def _once(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "approvals.once")
+    yield otherwise("no request was answered twice, or shown to several interactors")
+    wanted = None if model.interactions is None else model.interactions.late
+    for prompt in history.prompts:
         first = prompt.accepted
         if first is None:
             continue
@@ -177,31 +180,23 @@ def _once(case: Case) -> Outcome:
             # Whether it may be accepted at all is what the ordering rules say.
             if event.seq <= first.seq or event.payload.get("accepted"):
                 continue
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             said = f"{event.payload.get('class')}/{event.payload.get('code')}"
             if wanted in (None, said):
                 continue
-            outcome.violate(
-                prompt_violation(
-                    next(iter(requirements), None),
-                    prompt,
-                    f"an answer after the first one is refused with {wanted}",
-                    f"it was refused with {said}",
-                    event,
-                )
+            yield prompt_violation(
+                next(iter(requirements), None),
+                prompt,
+                f"an answer after the first one is refused with {wanted}",
+                f"it was refused with {said}",
+                event,
             )
         # A process that was killed in that instant takes no dialog off any more.
-        if not killed_by(case.trace, prompt.life, first.at_ns + SLACK_NS):
-            _judge_others(prompt, first, requirements, outcome)
-    return outcome
+        if not killed_by(history.trace, prompt.life, first.at_ns + SLACK_NS):
+            yield from _judge_others(prompt, first, requirements)
 
 
-def _judge_others(
-    prompt: Prompt,
-    first: TraceEvent,
-    requirements: tuple[str, ...],
-    outcome: Outcome,
-) -> None:
+def _judge_others(prompt: Prompt, first: TraceEvent, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that the other interactors take the request off once it is answered."""
     for shown in prompt.shown_all:
         where = shown.payload.get("interactor")
@@ -213,49 +208,44 @@ def _judge_others(
         ):
             # It answered at the same time: there was nothing left on its screen.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         off = next(
             (item for item in prompt.dismissals if item.payload.get("interactor") == where), None
         )
         if off is not None and off.at_ns <= first.at_ns + SLACK_NS:
             continue
-        outcome.violate(
-            prompt_violation(
-                next(iter(requirements), None),
-                prompt,
-                f"{where} takes the request off as soon as it is answered elsewhere",
-                "it stayed there" if off is None else "it was taken off later",
-                first,
-            )
+        yield prompt_violation(
+            next(iter(requirements), None),
+            prompt,
+            f"{where} takes the request off as soon as it is answered elsewhere",
+            "it stayed there" if off is None else "it was taken off later",
+            first,
         )
 
 
-def _order(case: Case) -> Outcome:
-    requirements = also(case.model, "approvals.order")
-    outcome = Outcome(reason="no answer asked for several tools that a person had to approve")
-    for answer in case.answers:
+def _order(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "approvals.order")
+    yield otherwise("no answer asked for several tools that a person had to approve")
+    for answer in history.answers:
         places = {call.id: call.place for call in answer.tool_calls}
         asked = [
             item
-            for item in case.prompts
+            for item in history.prompts
             if item.tool_call in places and item.life == answer.in_call.life
         ]
         if len(asked) < 2:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         for before, after in pairwise(asked):
             if places[after.tool_call or ""] < places[before.tool_call or ""]:
-                outcome.violate(
-                    prompt_violation(
-                        next(iter(requirements), None),
-                        after,
-                        "approvals are asked for in the order of the model's tool calls",
-                        f"{after.tool_call} was asked for after {before.tool_call}",
-                        before.shown,
-                    )
+                yield prompt_violation(
+                    next(iter(requirements), None),
+                    after,
+                    "approvals are asked for in the order of the model's tool calls",
+                    f"{after.tool_call} was asked for after {before.tool_call}",
+                    before.shown,
                 )
                 break
-    return outcome
 
 
 CHECKS = (

@@ -16,7 +16,9 @@ from faultclock.model.error_model import AudienceRule, ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE, without_secrets
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Request
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 
 __all__ = ["channel_kind", "checks", "leaks"]
 
@@ -90,8 +92,8 @@ def checks(model: ErrorModel) -> tuple[Check, ...]:
 
 
 def _check(rule: AudienceRule) -> Check:
-    def run(case: Case) -> Outcome:
-        return _judge(rule, case)
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        return _judge(rule, history, model)
 
     parts = []
     if rule.must_have:
@@ -106,61 +108,60 @@ def _check(rule: AudienceRule) -> Check:
     )
 
 
-def _judge(rule: AudienceRule, case: Case) -> Outcome:
+def _judge(rule: AudienceRule, history: History, model: ErrorModel) -> Verdicts:
     channel = _CHANNELS[rule.id]
-    outcome = Outcome(reason=f"no message went to the audience {rule.id!r}")
-    _judge_events(rule, case, outcome)
-    if channel.declares not in case.trace.header.subject.declares:
-        outcome.reason = f"the subject's binding does not declare {channel.declares!r}"
-        _judge_undeclared(rule, channel, case, outcome)
-        return outcome
-    unmapped = _calls_with_unmapped(case)
+    yield otherwise(f"no message went to the audience {rule.id!r}")
+    yield from _judge_events(rule, history)
+    if channel.declares not in history.trace.header.subject.declares:
+        yield otherwise(f"the subject's binding does not declare {channel.declares!r}")
+        yield from _judge_undeclared(rule, channel, history)
+        return
+    unmapped = _calls_with_unmapped(history, model)
     told: set[str] = set()
-    for event in case.trace.of_kind(channel.kind):
+    for event in history.of(channel.kind):
         call = str(event.payload.get("call"))
         told.add(call)
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         fault = _fault(rule, event.payload.get(channel.field), may_be_unmapped=call in unmapped)
         if fault is not None:
-            outcome.violate(_violation(rule, fault, event, call))
+            yield _violation(rule, fault, event, call)
     if rule.on_every_failure:
-        for request, _ in case.plans:
+        for request, _ in plans_of(history, model):
             if request.raised and request.last_failure is not None:
-                _judge_told(rule, request, outcome, told=request.id in told)
-    return outcome
+                yield from _judge_told(rule, request, told=request.id in told)
 
 
-def _judge_undeclared(rule: AudienceRule, channel: _Channel, case: Case, outcome: Outcome) -> None:
+def _judge_undeclared(rule: AudienceRule, channel: _Channel, history: History) -> Verdicts:
     """Judge what is shown all the same: it need not be shown, and a leak is a leak."""
-    for event in case.trace.of_kind(channel.kind):
+    for event in history.of(channel.kind):
         found = leaks(rule, "\n".join(_texts(event.payload.get(channel.field))))
         if not found:
             continue
         never = ", ".join(_NAMES[name] for name in rule.never)
         said = _excerpt(event.payload.get(channel.field))
         fault = (f"nothing of: {never}", f"it holds {' and '.join(found)}: {said}")
-        outcome.violate(_violation(rule, fault, event, str(event.payload.get("call"))))
+        yield _violation(rule, fault, event, str(event.payload.get("call")))
 
 
-def _judge_events(rule: AudienceRule, case: Case, outcome: Outcome) -> None:
+def _judge_events(rule: AudienceRule, history: History) -> Verdicts:
     """Judge the events that this audience sees; that they come at all is not judged here."""
-    for event in case.trace.of_kind("declared.event"):
+    for event in history.of("declared.event"):
         if event.payload.get("name") not in rule.events:
             continue
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         fields = event.payload.get("fields")
         found = leaks(rule, "\n".join(_texts(fields)))
         if found:
             never = ", ".join(_NAMES[name] for name in rule.never)
             observed = f"{event.payload['name']} holds {' and '.join(found)}: {_excerpt(fields)}"
             call = str(event.payload.get("call"))
-            outcome.violate(_violation(rule, (f"nothing of: {never}", observed), event, call))
+            yield _violation(rule, (f"nothing of: {never}", observed), event, call)
 
 
-def _calls_with_unmapped(case: Case) -> set[str]:
+def _calls_with_unmapped(history: History, model: ErrorModel) -> set[str]:
     return {
         request.id
-        for request, steps in case.plans
+        for request, steps in plans_of(history, model)
         for step in steps
         if step.classification is not None and step.classification.pair is None
     }
@@ -184,19 +185,17 @@ def _fault(rule: AudienceRule, said: object, *, may_be_unmapped: bool) -> tuple[
     return None
 
 
-def _judge_told(rule: AudienceRule, request: Request, outcome: Outcome, *, told: bool) -> None:
+def _judge_told(rule: AudienceRule, request: Request, *, told: bool) -> Verdicts:
     if told:
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     ending = (request.end.seq,) if request.end is not None else ()
-    outcome.violate(
-        Violation(
-            requirement=rule.requirement,
-            call=request.id,
-            expected=f"a message to the audience {rule.id!r} about the failure that ended the call",
-            observed="no message",
-            events=ending,
-        )
+    yield broken(
+        (rule.requirement,),
+        call=request.id,
+        expected=f"a message to the audience {rule.id!r} about the failure that ended the call",
+        observed="no message",
+        events=ending,
     )
 
 

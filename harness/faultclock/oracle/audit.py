@@ -10,8 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.redo import Series
 from faultclock.oracle.stages import series_of_stages
 from faultclock.oracle.store_redo import store_series
@@ -37,43 +46,40 @@ class _Failure:
     until: TraceEvent
 
 
-def _attempts(case: Case) -> Outcome:
-    requirements = also(case.model, "audit.attempts")
-    outcome = Outcome(reason="no tool, store or stage failed")
-    if "audit" not in case.trace.header.subject.declares:
-        outcome.reason = "the subject's binding does not declare 'audit'"
-        return outcome
-    records = list(case.trace.of_kind("declared.audit"))
-    for failure in sorted(_failures(case), key=lambda item: item.ended.seq):
-        outcome.looked_at(*requirements)
+def _attempts(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "audit.attempts")
+    yield otherwise("no tool, store or stage failed")
+    if "audit" not in history.trace.header.subject.declares:
+        yield otherwise("the subject's binding does not declare 'audit'")
+        return
+    records = list(history.of("declared.audit"))
+    for failure in sorted(_failures(history, model), key=lambda item: item.ended.seq):
+        yield held(*requirements)
         own = next((item for item in records if _is_about(item, failure)), None)
         if own is not None:
             # One record is about one failure.
             records.remove(own)
             continue
         said = "/".join(failure.pair) if failure.pair else "a class and a code"
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=failure.call,
-                expected=f"a record of attempt {failure.number} of {failure.what}, with {said}",
-                observed=_observed(case, failure),
-                events=(failure.ended.seq, failure.until.seq),
-                hint="Call `host.audit(…, attempt=n)` for each attempt that fails, also the last.",
-            )
+        yield broken(
+            requirements,
+            call=failure.call,
+            expected=f"a record of attempt {failure.number} of {failure.what}, with {said}",
+            observed=_observed(history, failure),
+            events=(failure.ended.seq, failure.until.seq),
+            hint="Call `host.audit(…, attempt=n)` for each attempt that fails, also the last.",
         )
-    return outcome
 
 
-def _failures(case: Case) -> Iterator[_Failure]:
-    for series in (*series_of_tools(case, ()), *store_series(case, ())):
-        yield from _failures_of(case, series)
-    for series in series_of_stages(case, ()):
-        yield from _failures_of(case, series)
+def _failures(history: History, model: ErrorModel) -> Iterator[_Failure]:
+    for series in (*series_of_tools(history, model, ()), *store_series(history, model, ())):
+        yield from _failures_of(history, series)
+    for series in series_of_stages(history, ()):
+        yield from _failures_of(history, series)
 
 
-def _failures_of(case: Case, series: Series) -> Iterator[_Failure]:
-    call = case.call(series.call)
+def _failures_of(history: History, series: Series) -> Iterator[_Failure]:
+    call = history.call(series.call)
     if call is None or call.end is None:
         return
     for number, own, _ in series.steps():
@@ -106,10 +112,10 @@ def _record(event: TraceEvent) -> Mapping[str, Any]:
     return record if isinstance(record, Mapping) else {}
 
 
-def _observed(case: Case, failure: _Failure) -> str:
+def _observed(history: History, failure: _Failure) -> str:
     near = [
         _record(event).get("attempt")
-        for event in case.trace.of_kind("declared.audit")
+        for event in history.of("declared.audit")
         if failure.ended.seq < event.seq < failure.until.seq
         and (_record(event).get("class"), _record(event).get("code")) == failure.pair
     ]
@@ -119,37 +125,34 @@ def _observed(case: Case, failure: _Failure) -> str:
     return f"the records after it have the attempt numbers: {numbers}"
 
 
-def _interactions(case: Case) -> Outcome:
-    requirements = also(case.model, "audit.interactions")
-    outcome = Outcome(reason="no request to a person came to a bad end")
-    if "audit" not in case.trace.header.subject.declares:
-        outcome.reason = "the subject's binding does not declare 'audit'"
-        return outcome
+def _interactions(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "audit.interactions")
+    yield otherwise("no request to a person came to a bad end")
+    if "audit" not in history.trace.header.subject.declares:
+        yield otherwise("the subject's binding does not declare 'audit'")
+        return
     audited = {
         (event.payload.get("life", 1), (event.payload.get("fields") or {}).get("request"))
-        for event in case.trace.of_kind("declared.audit_event")
+        for event in history.of("declared.audit_event")
         if event.payload.get("name") == "InteractionExchange"
     }
-    for prompt in case.prompts:
-        call = case.call(prompt.call)
+    for prompt in history.prompts:
+        call = history.call(prompt.call)
         if prompt.said in ("approved", "given") or call is None or call.end is None:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if {(prompt.life, prompt.id), (1, prompt.id)} & audited:
             continue
         settled = () if prompt.settled is None else (prompt.settled.seq,)
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=prompt.call,
-                expected=f"a record InteractionExchange of {prompt.kind} {prompt.id}, which"
-                f" {'was ' + prompt.said if prompt.said else 'was not answered'}",
-                observed="there is none",
-                events=(prompt.shown.seq, *settled, call.end.seq),
-                hint="Every exchange on an error path is audited, with its request and status.",
-            )
+        yield broken(
+            requirements,
+            call=prompt.call,
+            expected=f"a record InteractionExchange of {prompt.kind} {prompt.id}, which"
+            f" {'was ' + prompt.said if prompt.said else 'was not answered'}",
+            observed="there is none",
+            events=(prompt.shown.seq, *settled, call.end.seq),
+            hint="Every exchange on an error path is audited, with its request and status.",
         )
-    return outcome
 
 
 CHECKS = (

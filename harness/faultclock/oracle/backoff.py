@@ -8,23 +8,33 @@ real time it is that of `wall`, and no wait is too long.
 from __future__ import annotations
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt, Request
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, Wait, step_legal
 from faultclock.oracle.wall import VIRTUAL
 
 __all__ = ["CHECKS"]
 
 
-def _wait(case: Case) -> Outcome:
-    outcome = Outcome(reason="no retry was due after a scheduled wait")
-    for request, steps in case.plans:
+def _wait(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no retry was due after a scheduled wait")
+    for request, steps in plans_of(history, model):
         for step in steps:
             if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
-                _judge_wait(case, request, step, outcome)
+                yield from _judge_wait(model, request, step)
             elif step.act == "retry" and step.next is not None and step.waited_ns is None:
-                outcome.violate(_unmeasured(request, step, step.next))
-    return outcome
+                yield _unmeasured(request, step, step.next)
 
 
 def _unmeasured(request: Request, step: Step, following: Attempt) -> Violation:
@@ -44,35 +54,31 @@ def _unmeasured(request: Request, step: Step, following: Attempt) -> Violation:
     )
 
 
-def _retry_after(case: Case) -> Outcome:
-    outcome = Outcome(reason="no retry was due after a Retry-After that could be honored")
-    for request, steps in case.plans:
+def _retry_after(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no retry was due after a Retry-After that could be honored")
+    for request, steps in plans_of(history, model):
         for step in steps:
             if step.wait is not None and step.wait.exact and step.waited_ns is not None:
-                _judge_wait(case, request, step, outcome)
-    return outcome
+                yield from _judge_wait(model, request, step)
 
 
-def _judge_wait(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
+def _judge_wait(model: ErrorModel, request: Request, step: Step) -> Verdicts:
     wait, ruling, following = step.wait, step.ruling, step.next
     if wait is None or ruling is None or following is None or step.waited_ns is None:
         return
     own = ruling.requirements
     requirement = None if own is None else (own.retry_after if wait.exact else own.wait)
-    exercised = _exercised(case, step, requirement, "" if wait.exact else "backoff.wait")
-    outcome.looked_at(*exercised)
+    exercised = _exercised(model, step, requirement, "" if wait.exact else "backoff.wait")
+    yield held(*exercised)
     if step_legal(step):
         return
-    outcome.violate(
-        Violation(
-            requirement=requirement or next(iter(also(case.model, "backoff.declared")), None),
-            call=request.id,
-            expected=_expected(step),
-            observed=_observed(step, step.waited_ns, wait.retry_number),
-            events=(*step.attempt.events, *following.events),
-            hint=_hint(step.waited_ns, step),
-        ),
-        *exercised,
+    yield broken(
+        (requirement or next(iter(also(model, "backoff.declared")), None), *exercised),
+        call=request.id,
+        expected=_expected(step),
+        observed=_observed(step, step.waited_ns, wait.retry_number),
+        events=(*step.attempt.events, *following.events),
+        hint=_hint(step.waited_ns, step),
     )
 
 
@@ -122,9 +128,9 @@ def _hint(waited_ns: int, step: Step) -> str:
     return "Compare base, factor and first retry number with the schedule, then the jitter."
 
 
-def _attempts(case: Case) -> Outcome:
-    outcome = Outcome(reason="no call that retried came to the end of its attempts")
-    for request, steps in case.plans:
+def _attempts(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no call that retried came to the end of its attempts")
+    for request, steps in plans_of(history, model):
         over: set[str] = set()
         retried: set[tuple[str, str]] = set()
         for step in steps:
@@ -136,7 +142,7 @@ def _attempts(case: Case) -> Outcome:
                 if step.next is not None:
                     retried.add(policy)
                 elif (request.end is not None or left) and policy in retried:
-                    _count(case, request, step, outcome)
+                    yield from _count(model, request, step)
             elif step.act == "exhausted" and provider not in over:
                 if request.end is None and step.next is None and not left:
                     continue
@@ -144,17 +150,16 @@ def _attempts(case: Case) -> Outcome:
                 if step.next is not None:
                     over.add(provider)
                 if policy in retried or step.next is not None:
-                    _count(case, request, step, outcome)
-    return outcome
+                    yield from _count(model, request, step)
 
 
-def _count(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
+def _count(model: ErrorModel, request: Request, step: Step) -> Verdicts:
     ruling = step.ruling
     if ruling is None:
         return
     own = None if ruling.requirements is None else ruling.requirements.attempts
-    exercised = _exercised(case, step, own, "backoff.attempts")
-    outcome.looked_at(*exercised)
+    exercised = _exercised(model, step, own, "backoff.attempts")
+    yield held(*exercised)
     if step.act == "exhausted" and step.next is None:
         return
     own_attempts = [
@@ -164,20 +169,17 @@ def _count(case: Case, request: Request, step: Step, outcome: Outcome) -> None:
     source = ", declared by the subject" if ruling.declared else ""
     mixed = "" if total == step.failures or step.next is not None else f" ({total} in all)"
     ending = (request.end.seq,) if request.end is not None else ()
-    outcome.violate(
-        Violation(
-            requirement=own or next(iter(also(case.model, "backoff.declared")), None),
-            call=request.id,
-            expected=f"{limit} attempts in all for {step.classification}{source}",
-            observed=(
-                f"gave up after {step.failures}{mixed}"
-                if step.next is None
-                else f"{total} attempts were made"
-            ),
-            events=(*(attempt.start.seq for attempt in own_attempts), *ending),
-            hint=_count_hint(step, limit, total),
+    yield broken(
+        (own or next(iter(also(model, "backoff.declared")), None), *exercised),
+        call=request.id,
+        expected=f"{limit} attempts in all for {step.classification}{source}",
+        observed=(
+            f"gave up after {step.failures}{mixed}"
+            if step.next is None
+            else f"{total} attempts were made"
         ),
-        *exercised,
+        events=(*(attempt.start.seq for attempt in own_attempts), *ending),
+        hint=_count_hint(step, limit, total),
     )
 
 
@@ -189,15 +191,15 @@ def _count_hint(step: Step, limit: int, total: int) -> str:
     return "Do two layers retry, so that their attempts multiply?"
 
 
-def _exercised(case: Case, step: Step, own: str | None, name: str) -> tuple[str | None, ...]:
+def _exercised(model: ErrorModel, step: Step, own: str | None, name: str) -> tuple[str | None, ...]:
     """Return the requirements that are shown to hold when `step` is right.
 
     A policy that the subject declares takes the default's place: then nothing is shown of the
     default, for every subject.
     """
-    general = also(case.model, name) if name else ()
+    general = also(model, name) if name else ()
     if step.ruling is not None and step.ruling.declared:
-        return (*general, *also(case.model, "backoff.declared"))
+        return (*general, *also(model, "backoff.declared"))
     return (own, *general)
 
 

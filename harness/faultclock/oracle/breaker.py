@@ -10,24 +10,29 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import covers
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot
+from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers_in
 from faultclock.oracle.breaker_refusals import BreakerRefusal, breaker_refusals, moves_on
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.plans import providers_of
 from faultclock.oracle.run_end import end_of, told_pairs
+from faultclock.oracle.visits import parks_in
 
 __all__ = ["CHECKS"]
 
 _Part = Literal["opens", "refuses", "half_open", "closes"]
 _NONE = "the document says nothing of circuit breakers"
 #: Judges under one requirement of the rules.
-_Judge = Callable[[Case, Breakers, str | None, Outcome], None]
+_Judge = Callable[[History, ErrorModel, Breakers, str | None], Verdicts]
 
 
-def _judged(judge: _Judge, part: _Part, *, or_else: str) -> Callable[[Case], Outcome]:
+def _judged(
+    judge: _Judge, part: _Part, *, or_else: str
+) -> Callable[[History, ErrorModel], Verdicts]:
     """Return the check that lets `judge` look at the breakers of a model that has any.
 
     Args:
@@ -35,13 +40,13 @@ def _judged(judge: _Judge, part: _Part, *, or_else: str) -> Callable[[Case], Out
         or_else: why there may be nothing to judge.
     """
 
-    def run(case: Case) -> Outcome:
-        breakers = case.breakers
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        breakers = breakers_in(history, model)
         if breakers is None:
-            return Outcome(reason=_NONE)
-        outcome = Outcome(reason=or_else)
-        judge(case, breakers, breakers.rules.requirements.get(part), outcome)
-        return outcome
+            yield otherwise(_NONE)
+            return
+        yield otherwise(or_else)
+        yield from judge(history, model, breakers, breakers.rules.requirements.get(part))
 
     return run
 
@@ -49,26 +54,26 @@ def _judged(judge: _Judge, part: _Part, *, or_else: str) -> Callable[[Case], Out
 # ------------------------------------------------------------------------ what comes too soon
 
 
-def _opens(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
+def _opens(
+    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+) -> Verdicts:
     for passage in breakers.passages:
         if passage.met == "open" and not passage.before.reopened:
-            outcome.looked_at(requirement)
-            outcome.violate(_sent_while_open(breakers, passage, requirement))
-    for refusal in breaker_refusals(case):
-        call = case.call(refusal.call)
+            yield held(requirement)
+            yield _sent_while_open(breakers, passage, requirement)
+    for refusal in breaker_refusals(history, model):
+        call = history.call(refusal.call)
         if call is None:
             continue
         if not breakers.at(refusal.provider, call.life, refusal.seq + 1).reopened:
-            outcome.looked_at(requirement)
-    for call in _refused_for_nothing(case, breakers):
+            yield held(requirement)
+    for call in _refused_for_nothing(history, model, breakers):
         if _state_for(breakers, call).opened == 0:
-            outcome.looked_at(requirement)
-            outcome.violate(
-                _wedged(
-                    call,
-                    requirement,
-                    f"it opens after {breakers.rules.failures} counted failures in a row",
-                )
+            yield held(requirement)
+            yield _wedged(
+                call,
+                requirement,
+                f"it opens after {breakers.rules.failures} counted failures in a row",
             )
 
 
@@ -88,61 +93,64 @@ def _sent_while_open(breakers: Breakers, passage: Passage, requirement: str | No
 # ------------------------------------------------------------------------- what is refused
 
 
-def _refuses(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
+def _refuses(
+    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+) -> Verdicts:
     judged: set[tuple[str, int]] = set()
-    for refusal in breaker_refusals(case):
-        call = case.call(refusal.call)
+    for refusal in breaker_refusals(history, model):
+        call = history.call(refusal.call)
         if call is None or (refusal.call, refusal.seq) in judged:
             continue
         judged.add((refusal.call, refusal.seq))
-        outcome.looked_at(requirement)
-        fault = _not_refused(case, breakers, call, refusal)
+        yield held(requirement)
+        fault = _not_refused(history, model, breakers, call, refusal)
         if fault is not None:
-            outcome.violate(
-                Violation(
-                    requirement=requirement,
-                    call=call.id,
-                    expected=fault[0],
-                    observed=fault[1],
-                    events=refusal.events,
-                )
+            yield broken(
+                (requirement,),
+                call=call.id,
+                expected=fault[0],
+                observed=fault[1],
+                events=refusal.events,
             )
 
 
 def _not_refused(
-    case: Case, breakers: Breakers, call: Call, refusal: BreakerRefusal
+    history: History, model: ErrorModel, breakers: Breakers, call: Call, refusal: BreakerRefusal
 ) -> tuple[str, str] | None:
     """Return what was expected and observed where a refusal is none; None where it is one."""
     pair = breakers.rules.refusal
     if refusal.moved:
-        if moves_on(case):
+        if moves_on(model):
             return None
         return f"{pair}: the breaker is open", "another provider was asked in its place"
-    if moves_on(case) and _another_is_free(case, breakers, call, refusal):
+    if moves_on(model) and _another_is_free(history, model, breakers, call, refusal):
         return "the next provider is asked: the breaker is open", "none was asked"
-    end = end_of(case, call)
+    end = end_of(model, call)
     if refusal.told or end is None:
         return None
-    if end.pair is not None and end.pair in _carried(case, pair):
+    if end.pair is not None and end.pair in _carried(model, pair):
         return None
     return f"{pair}: the breaker is open", str(end)
 
 
-def _carried(case: Case, pair: str) -> frozenset[str]:
+def _carried(model: ErrorModel, pair: str) -> frozenset[str]:
     """Return what else a run may carry that ends by the refusal."""
     return frozenset(
         carried
-        for rule in case.model.consequences
+        for rule in model.consequences
         if covers(rule.applies_to, split(pair))
         for carried in rule.carries
     )
 
 
-def _another_is_free(case: Case, breakers: Breakers, call: Call, refusal: BreakerRefusal) -> bool:
-    order = providers_of(case.trace.header.scenario)
+def _another_is_free(
+    history: History, model: ErrorModel, breakers: Breakers, call: Call, refusal: BreakerRefusal
+) -> bool:
+    order = providers_of(history.trace.header.scenario)
     return any(
         breakers.gate(provider, call.life, refusal.seq + 1, refusal.at_ns) == "free"
-        and case.parks.gate(provider, call.life, refusal.seq + 1, refusal.at_ns) == "free"
+        and parks_in(history, model).gate(provider, call.life, refusal.seq + 1, refusal.at_ns)
+        == "free"
         for provider in order[order.index(refusal.provider) + 1 :]
     )
 
@@ -150,23 +158,23 @@ def _another_is_free(case: Case, breakers: Breakers, call: Call, refusal: Breake
 # ------------------------------------------------------------- the probe, and what closes it
 
 
-def _half_open(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
+def _half_open(
+    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+) -> Verdicts:
     for passage in breakers.passages:
         if passage.met == "probe":
-            outcome.looked_at(requirement)
+            yield held(requirement)
         elif passage.met == "crowded":
-            outcome.looked_at(requirement)
-            outcome.violate(_crowded(breakers, passage, requirement))
+            yield held(requirement)
+            yield _crowded(breakers, passage, requirement)
         elif passage.met == "open" and passage.before.reopened:
-            outcome.looked_at(requirement)
-            outcome.violate(_sent_while_open(breakers, passage, requirement))
-    for call in _refused_for_nothing(case, breakers):
+            yield held(requirement)
+            yield _sent_while_open(breakers, passage, requirement)
+    for call in _refused_for_nothing(history, model, breakers):
         if _state_for(breakers, call).state != "closed":
-            outcome.looked_at(requirement)
+            yield held(requirement)
             after = format_duration(breakers.rules.open_for)
-            outcome.violate(
-                _wedged(call, requirement, f"a probe is let through {after} after it opened")
-            )
+            yield _wedged(call, requirement, f"a probe is let through {after} after it opened")
 
 
 def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> Violation:
@@ -181,28 +189,30 @@ def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> V
     )
 
 
-def _closes(case: Case, breakers: Breakers, requirement: str | None, outcome: Outcome) -> None:
+def _closes(
+    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+) -> Verdicts:
     for passage in breakers.passages:
         if passage.before.state == "closed" and passage.before.closed:
-            outcome.looked_at(requirement)
-    for call in _refused_for_nothing(case, breakers):
+            yield held(requirement)
+    for call in _refused_for_nothing(history, model, breakers):
         state = _state_for(breakers, call)
         if state.state == "closed" and state.opened:
-            outcome.looked_at(requirement)
-            outcome.violate(_wedged(call, requirement, "a good probe closes the breaker"))
+            yield held(requirement)
+            yield _wedged(call, requirement, "a good probe closes the breaker")
 
 
-def _refused_for_nothing(case: Case, breakers: Breakers) -> Iterator[Call]:
+def _refused_for_nothing(history: History, model: ErrorModel, breakers: Breakers) -> Iterator[Call]:
     """Yield the turns that were refused while no breaker was shut at any time."""
-    for call in case.calls:
+    for call in history.calls:
         if not call.is_turn or call.end is None:
             continue
-        if breakers.rules.refusal not in told_pairs(case, call):
+        if breakers.rules.refusal not in told_pairs(history, model, call):
             continue
         since = (call.start.seq, call.start.at_ns)
         if not any(
             breakers.shut_within(provider, call.life, since, call.end.seq)
-            for provider in providers_of(case.trace.header.scenario)
+            for provider in providers_of(history.trace.header.scenario)
         ):
             yield call
 

@@ -20,6 +20,7 @@ from typing import Literal
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import BreakerRules, covers
 from faultclock.oracle.attempts import Call
+from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.signals import classify
@@ -217,6 +218,15 @@ class _Moment:
     knowable_ns: int = 0
     ends: Result | None = None
     result: Result | None = None
+
+
+@once
+def breakers_in(history: History, model: ErrorModel) -> Breakers | None:
+    """Return the circuit breakers of a runtime; None where the model has none."""
+    rules = model.breaker
+    if rules is None or not history.is_runtime:
+        return None
+    return breakers_of(model, rules, history.calls)
 
 
 def breakers_of(model: ErrorModel, rules: BreakerRules, calls: Iterable[Call]) -> Breakers:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import covers
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.breaker_fold import Breakers
-from faultclock.oracle.check import Case
-from faultclock.oracle.plans import providers_of
+from faultclock.oracle.breaker_fold import Breakers, breakers_in
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of, providers_of
 from faultclock.oracle.requests import Request
 from faultclock.oracle.run_end import told_pairs
 from faultclock.oracle.silent_turns import failed_before_asking
@@ -44,34 +45,36 @@ class BreakerRefusal:
     events: tuple[int, ...]
 
 
-def breaker_refusals(case: Case) -> tuple[BreakerRefusal, ...]:
+def breaker_refusals(history: History, model: ErrorModel) -> tuple[BreakerRefusal, ...]:
     """Return what open breakers kept back, in order; nothing where the model has none."""
-    breakers = case.breakers
+    breakers = breakers_in(history, model)
     if breakers is None:
         return ()
     found: list[BreakerRefusal] = []
-    for call in case.calls:
+    for call in history.calls:
         if call.is_turn:
-            found += _never_asked(case, breakers, call)
-    for request, _ in case.plans:
-        owner = case.call(request.id)
+            found += _never_asked(history, model, breakers, call)
+    for request, _ in plans_of(history, model):
+        owner = history.call(request.id)
         if owner is not None and owner.is_turn:
-            found += _skipped(case, breakers, owner, request)
-            found += _not_retried(case, breakers, owner, request)
+            found += _skipped(history, model, breakers, owner, request)
+            found += _not_retried(history, model, breakers, owner, request)
     return tuple(sorted(found, key=lambda item: item.seq))
 
 
-def _never_asked(case: Case, breakers: Breakers, call: Call) -> Iterator[BreakerRefusal]:
+def _never_asked(
+    history: History, model: ErrorModel, breakers: Breakers, call: Call
+) -> Iterator[BreakerRefusal]:
     """Yield the refusal of a turn in which no provider was asked."""
     if call.attempts or call.end is None or call.stop is not None:
         return
-    told = breakers.rules.refusal in told_pairs(case, call)
-    if case.trace.header.scenario.workflow is not None and not told:
+    told = breakers.rules.refusal in told_pairs(history, model, call)
+    if history.trace.header.scenario.workflow is not None and not told:
         # It need not have come to a node that asks the model.
         return
-    if not told and failed_before_asking(case, call):
+    if not told and failed_before_asking(history, call):
         return
-    for provider in providers_of(case.trace.header.scenario):
+    for provider in providers_of(history.trace.header.scenario):
         if breakers.gate(provider, call.life, call.start.seq, call.start.at_ns) != "shut":
             continue
         opened = breakers.at(provider, call.life, call.start.seq).by
@@ -84,15 +87,15 @@ def _never_asked(case: Case, breakers: Breakers, call: Call) -> Iterator[Breaker
             told=told,
             events=(*opened, call.start.seq, call.end.seq),
         )
-        if case.model.chain is None or not moves_on(case):
+        if model.chain is None or not moves_on(model):
             return
 
 
 def _skipped(
-    case: Case, breakers: Breakers, call: Call, request: Request
+    history: History, model: ErrorModel, breakers: Breakers, call: Call, request: Request
 ) -> Iterator[BreakerRefusal]:
     """Yield the providers of a chain that a request passed over."""
-    order = providers_of(case.trace.header.scenario)
+    order = providers_of(history.trace.header.scenario)
     before = -1
     for attempt in request.attempts:
         place = order.index(attempt.provider)
@@ -103,21 +106,21 @@ def _skipped(
                     call=call.id,
                     provider=provider,
                     at_ns=start.at_ns,
-                    seq=_seq_before(case, start),
+                    seq=_seq_before(history, start),
                     moved=True,
-                    told=breakers.rules.refusal in told_pairs(case, call),
+                    told=breakers.rules.refusal in told_pairs(history, model, call),
                     events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
                 )
         before = place
 
 
-def _seq_before(case: Case, start: TraceEvent) -> int:
+def _seq_before(history: History, start: TraceEvent) -> int:
     """Return the last fact that the world had for the subject before a request began.
 
     What the subject says on its way there comes after the refusal, and so does what it does to
     send the request: a connection that is kept open has less of that than a new one.
     """
-    before = reversed(case.trace.events[: start.seq - 1])
+    before = reversed(history.trace.events[: start.seq - 1])
     return next((event.seq for event in before if not _is_of_the_way(event)), 0)
 
 
@@ -126,7 +129,7 @@ def _is_of_the_way(event: TraceEvent) -> bool:
 
 
 def _not_retried(
-    case: Case, breakers: Breakers, call: Call, request: Request
+    history: History, model: ErrorModel, breakers: Breakers, call: Call, request: Request
 ) -> Iterator[BreakerRefusal]:
     """Yield the refusal of what a request wanted after its last attempt, where it is recorded."""
     last = request.last_failure
@@ -134,7 +137,7 @@ def _not_retried(
         return
     end = request.end
     shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
-    if shut and breakers.rules.refusal in told_pairs(case, call):
+    if shut and breakers.rules.refusal in told_pairs(history, model, call):
         yield BreakerRefusal(
             call=call.id,
             provider=last.provider,
@@ -146,9 +149,9 @@ def _not_retried(
         )
 
 
-def moves_on(case: Case) -> bool:
+def moves_on(model: ErrorModel) -> bool:
     """Return whether the chain goes to the next provider from one whose breaker is open."""
-    chain, rules = case.model.chain, case.model.breaker
+    chain, rules = model.chain, model.breaker
     if chain is None or rules is None:
         return False
     pair = split(rules.refusal)

@@ -11,11 +11,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import CancellationRules, split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.stops import killed_by
 from faultclock.oracle.turn_facts import Execution
@@ -43,105 +52,99 @@ _ARRIVALS = (
 _BEGINNINGS = ("tool.called", "interaction.shown", "http.request")
 
 
-def _outcome(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing was cancelled while it ran")
-    rules = case.model.cancellation
+def _outcome(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("nothing was cancelled while it ran")
+    rules = model.cancellation
     if rules is None:
-        outcome.reason = "the error model says nothing of cancels"
-        return outcome
-    for cancel in _first_requests(case):
+        yield otherwise("the error model says nothing of cancels")
+        return
+    for cancel in _first_requests(history):
         scope = str(cancel.payload.get("scope"))
-        requirements = also(case.model, f"cancel.outcome.{scope}")
+        requirements = also(model, f"cancel.outcome.{scope}")
         if not requirements:
             continue
-        found = _judge_tool if scope == "tool" else _judge_turn
-        for expected, call, fault in found(case, rules, cancel):
-            outcome.looked_at(*requirements)
+        faults = (
+            _judge_tool(history, rules, cancel)
+            if scope == "tool"
+            else _judge_turn(history, model, rules, cancel)
+        )
+        for expected, call, fault in faults:
+            yield held(*requirements)
             if fault is None:
                 continue
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call,
-                    expected=f"after the cancel of the {scope}: {expected}",
-                    observed=fault[0],
-                    events=(cancel.seq, *fault[1]),
-                    hint="Does every wait end when the signal comes?",
-                ),
-                *requirements,
+            yield broken(
+                requirements,
+                call=call,
+                expected=f"after the cancel of the {scope}: {expected}",
+                observed=fault[0],
+                events=(cancel.seq, *fault[1]),
+                hint="Does every wait end when the signal comes?",
             )
-    _judge_begun(case, outcome)
-    _judge_dismissals(case, rules, outcome)
-    return outcome
+    yield from _judge_begun(history, model)
+    yield from _judge_dismissals(history, model, rules)
 
 
-def _judge_begun(case: Case, outcome: Outcome) -> None:
+def _judge_begun(history: History, model: ErrorModel) -> Verdicts:
     """Judge that nothing new begins for a turn when its cancel has had its time."""
-    requirements = also(case.model, "cancel.begun")
-    cancels = _first_requests(case) if requirements else ()
+    requirements = also(model, "cancel.begun")
+    cancels = _first_requests(history) if requirements else ()
     for cancel in cancels:
         if cancel.payload.get("scope") not in ("turn", "session"):
             continue
-        due_ns = _due_ns(case, cancel)
-        for call in _open_turns(case, cancel):
-            outcome.looked_at(*requirements)
+        due_ns = _due_ns(history, model, cancel)
+        for call in _open_turns(history, cancel):
+            yield held(*requirements)
             late = [
                 event
-                for event in case.trace.of_kind(*_BEGINNINGS)
+                for event in history.of(*_BEGINNINGS)
                 if event.payload.get("call") == call.id and event.at_ns > due_ns
             ]
             if not late:
                 continue
             after = format_duration(late[0].at_ns - cancel.at_ns)
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected="the cancelled turn starts nothing new",
-                    observed=f"{late[0].kind}, {after} after the cancel",
-                    events=(cancel.seq, *(event.seq for event in late[:3])),
-                    hint="Look at the signal before each step, and not only in a wait.",
-                ),
-                *requirements,
+            yield broken(
+                requirements,
+                call=call.id,
+                expected="the cancelled turn starts nothing new",
+                observed=f"{late[0].kind}, {after} after the cancel",
+                events=(cancel.seq, *(event.seq for event in late[:3])),
+                hint="Look at the signal before each step, and not only in a wait.",
             )
 
 
-def _judge_dismissals(case: Case, rules: CancellationRules, outcome: Outcome) -> None:
+def _judge_dismissals(history: History, model: ErrorModel, rules: CancellationRules) -> Verdicts:
     """Judge that a turn whose dialog the person closes ends there, as cancelled."""
-    requirements = also(case.model, "cancel.outcome.dismissed")
+    requirements = also(model, "cancel.outcome.dismissed")
     if rules.turn is None:
         # To close a dialog is a denial for some, and a cancel for others.
         return
-    for event in case.trace.of_kind("interaction.answered"):
+    for event in history.of("interaction.answered"):
         payload = event.payload
-        call = case.call(None if payload.get("call") is None else str(payload["call"]))
+        call = history.call(None if payload.get("call") is None else str(payload["call"]))
         dismissed = payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
         if call is None or not dismissed or not call.is_turn or call.stop is not event:
             continue
-        due_ns = event.at_ns + rules.within + _round_trip_ns(case)
-        outcome.looked_at(*requirements)
-        fault = None if call.crashed else _turn_fault(case, call, event, rules.turn, due_ns)
+        due_ns = event.at_ns + rules.within + _round_trip_ns(history)
+        yield held(*requirements)
+        fault = None if call.crashed else _turn_fault(history, call, event, rules.turn, due_ns)
         if fault is None:
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected=f"the person has closed the dialog: the turn ends with {rules.turn}",
-                observed=fault[0],
-                events=(event.seq, *fault[1]),
-                hint="A closed dialog is not a denial: it cancels the turn.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=call.id,
+            expected=f"the person has closed the dialog: the turn ends with {rules.turn}",
+            observed=fault[0],
+            events=(event.seq, *fault[1]),
+            hint="A closed dialog is not a denial: it cancels the turn.",
         )
 
 
-def _first_requests(case: Case) -> Iterator[TraceEvent]:
+def _first_requests(history: History) -> Iterator[TraceEvent]:
     # To cancel again changes nothing, so it is the first that counts. What a model says of turns
     # and tools is not about a call of an adapter.
     return (
         event
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
         if event.payload.get("n", 1) == 1 and event.payload.get("scope") != "call"
     )
 
@@ -149,46 +152,48 @@ def _first_requests(case: Case) -> Iterator[TraceEvent]:
 _Judged = tuple[str, str | None, _Fault | None]
 
 
-def _judge_turn(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
+def _judge_turn(
+    history: History, model: ErrorModel, rules: CancellationRules, cancel: TraceEvent
+) -> Iterator[_Judged]:
     scope = str(cancel.payload.get("scope"))
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[scope]
-    due_ns = _due_ns(case, cancel)
-    for call in _open_turns(case, cancel):
-        if _is_done(case, call, cancel, due_ns) or (
-            scope == "stage" and not _in_stage(case, call, cancel)
+    due_ns = _due_ns(history, model, cancel)
+    for call in _open_turns(history, cancel):
+        if _is_done(history, call, cancel, due_ns) or (
+            scope == "stage" and not _in_stage(history, call, cancel)
         ):
             continue
         named = "" if pair is None else f" with {pair}"
         expected = f"the turn ends{named} by {format_duration(due_ns)}"
-        yield expected, call.id, _turn_fault(case, call, cancel, pair, due_ns)
+        yield expected, call.id, _turn_fault(history, call, cancel, pair, due_ns)
 
 
 def _life_of(event: TraceEvent) -> int:
     return int(event.payload.get("life", 1))
 
 
-def _open_turns(case: Case, cancel: TraceEvent) -> Iterator[Call]:
-    for call in case.calls:
+def _open_turns(history: History, cancel: TraceEvent) -> Iterator[Call]:
+    for call in history.calls:
         begun = call.is_turn and call.life == _life_of(cancel) and call.start.seq < cancel.seq
         ended = call.end is not None and call.end.seq < cancel.seq
         if begun and not ended and call.crashed is None:
             yield call
 
 
-def _due_ns(case: Case, cancel: TraceEvent) -> int:
+def _due_ns(history: History, model: ErrorModel, cancel: TraceEvent) -> int:
     """Return by when a turn that is cancelled has to have ended."""
-    rules = case.model.cancellation
+    rules = model.cancellation
     within_ns = 0 if rules is None else rules.within
-    return cancel.at_ns + within_ns + _round_trip_ns(case)
+    return cancel.at_ns + within_ns + _round_trip_ns(history)
 
 
-def _round_trip_ns(case: Case) -> int:
+def _round_trip_ns(history: History) -> int:
     """Return how long the network takes at most, there and back."""
-    network = case.trace.header.scenario.provider
+    network = history.trace.header.scenario.provider
     return 2 * (network.latency + network.jitter)
 
 
-def _is_done(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> bool:
+def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> bool:
     """Return whether the turn had its last answer, so that only saving it was left.
 
     Then it ends by `due_ns`, or as soon as the store lets it. It may also have come to its own end
@@ -199,36 +204,36 @@ def _is_done(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> bool:
     if last is not None and last.outcome == "ok" and not last.tool_calls:
         prompt = end is not None and end.at_ns <= due_ns
         answered = last.known_ns is not None and last.known_ns <= cancel.at_ns
-        return answered and (prompt or _is_saving(case, call, cancel))
+        return answered and (prompt or _is_saving(history, call, cancel))
     if end is None or end.at_ns != cancel.at_ns:
         return False
     return any(
         event.at_ns == cancel.at_ns and event.payload.get("call") in (call.id, None)
-        for event in case.trace.of_kind(*_ARRIVALS)
+        for event in history.of(*_ARRIVALS)
     )
 
 
-def _is_saving(case: Case, call: Call, cancel: TraceEvent) -> bool:
+def _is_saving(history: History, call: Call, cancel: TraceEvent) -> bool:
     """Return whether the store was asked for the turn after the cancel, or had not answered."""
     return any(
         event.seq > cancel.seq and event.payload.get("call") == call.id
-        for event in case.trace.of_kind("store.asked", "store.answered")
+        for event in history.of("store.asked", "store.answered")
     )
 
 
-def _in_stage(case: Case, call: Call, cancel: TraceEvent) -> bool:
+def _in_stage(history: History, call: Call, cancel: TraceEvent) -> bool:
     target = cancel.payload.get("target")
     return any(
         visit.call == call.id
         and target in (None, visit.stage)
         and visit.tries[0].begun.seq < cancel.seq
         and (visit.left is None or visit.left.seq > cancel.seq)
-        for visit in case.stage_visits
+        for visit in history.stage_visits
     )
 
 
 def _turn_fault(
-    case: Case, call: Call, cancel: TraceEvent, pair: str | None, due_ns: int
+    history: History, call: Call, cancel: TraceEvent, pair: str | None, due_ns: int
 ) -> _Fault | None:
     end = call.end
     if end is None:
@@ -243,17 +248,17 @@ def _turn_fault(
     if pair is not None and split(pair) not in named:
         said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
         return f"it ended with {said}", (end.seq,)
-    return _left_running(case, call, cancel, due_ns)
+    return _left_running(history, call, cancel, due_ns)
 
 
-def _left_running(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> _Fault | None:
+def _left_running(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> _Fault | None:
     """Return what the cancel did not reach: a tool or a dialog of the turn."""
-    if killed_by(case.trace, _life_of(cancel), due_ns):
+    if killed_by(history.trace, _life_of(cancel), due_ns):
         return None
-    for execution in _running(case, cancel):
-        if execution.call == call.id and not _stopped(case, execution, due_ns):
+    for execution in _running(history, cancel):
+        if execution.call == call.id and not _stopped(history, execution, due_ns):
             return f"{execution.tool} ({execution.tool_call}) went on", execution.events
-    for prompt in case.prompts:
+    for prompt in history.prompts:
         opened = prompt.call == call.id and prompt.shown.seq < cancel.seq
         if not opened or (prompt.settled is not None and prompt.settled.seq < cancel.seq):
             continue
@@ -262,15 +267,15 @@ def _left_running(case: Case, call: Call, cancel: TraceEvent, due_ns: int) -> _F
     return None
 
 
-def _running(case: Case, cancel: TraceEvent) -> Iterator[Execution]:
-    for execution in case.executions:
+def _running(history: History, cancel: TraceEvent) -> Iterator[Execution]:
+    for execution in history.executions:
         ended = execution.end is not None and execution.end.seq < cancel.seq
         if execution.life == _life_of(cancel) and execution.called.seq < cancel.seq and not ended:
             yield execution
 
 
-def _stopped(case: Case, execution: Execution, due_ns: int) -> bool:
-    script = case.tool_scripts.get(execution.tool)
+def _stopped(history: History, execution: Execution, due_ns: int) -> bool:
+    script = history.tool_scripts.get(execution.tool)
     if script is not None and script.on_cancel == "goes_on":
         return True
     # One that came to its own end in that time needed no stop.
@@ -280,15 +285,17 @@ def _stopped(case: Case, execution: Execution, due_ns: int) -> bool:
 # ---------------------------------------------------------------------- one tool
 
 
-def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Iterator[_Judged]:
+def _judge_tool(
+    history: History, rules: CancellationRules, cancel: TraceEvent
+) -> Iterator[_Judged]:
     target = cancel.payload.get("target")
     due_ns = cancel.at_ns + rules.within
-    if killed_by(case.trace, _life_of(cancel), due_ns):
+    if killed_by(history.trace, _life_of(cancel), due_ns):
         return
-    running = list(_running(case, cancel))
+    running = list(_running(history, cancel))
     hit = [item for item in running if target in (None, item.tool, item.tool_call)]
     for execution in hit:
-        stopped = _stopped(case, execution, due_ns)
+        stopped = _stopped(history, execution, due_ns)
         fault = None if stopped else ("it went on", execution.events)
         yield f"{execution.tool} ({execution.tool_call}) stops", execution.call, fault
     if not hit or rules.tool is None:
@@ -298,8 +305,8 @@ def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Ite
         if sibling in hit:
             continue
         name = f"{sibling.tool} ({sibling.tool_call})"
-        yield f"{name} goes on", sibling.call, _sibling_fault(case, sibling, cancel)
-    call = case.call(hit[0].call)
+        yield f"{name} goes on", sibling.call, _sibling_fault(history, sibling, cancel)
+    call = history.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
         named = typed(origin(chain_of(call.end)))
         went_up = named is not None and named[0] == split(rules.tool)[0]
@@ -307,18 +314,18 @@ def _judge_tool(case: Case, rules: CancellationRules, cancel: TraceEvent) -> Ite
         yield "the turn goes on", call.id, fault
 
 
-def _sibling_fault(case: Case, sibling: Execution, cancel: TraceEvent) -> _Fault | None:
+def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> _Fault | None:
     end = sibling.end
     if end is None or end.kind != "tool.stopped":
         return None
-    script = case.tool_scripts.get(sibling.tool)
+    script = history.tool_scripts.get(sibling.tool)
     timed_out = script is not None and end.at_ns >= sibling.called.at_ns + script.timeout - SLACK_NS
-    call = case.call(sibling.call)
+    call = history.call(sibling.call)
     if timed_out or (call is not None and call.stop is not None and call.stop.seq <= end.seq):
         return None
     others = [
         event
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
         if event.seq != cancel.seq
         and event.payload.get("cancel") != cancel.payload.get("cancel")
         and event.payload.get("target") in (None, sibling.tool, sibling.tool_call)
@@ -329,60 +336,61 @@ def _sibling_fault(case: Case, sibling: Execution, cancel: TraceEvent) -> _Fault
 # ---------------------------------------------------------------------- audit
 
 
-def _audited(case: Case) -> Outcome:
-    requirements = also(case.model, "cancel.audited")
-    outcome = Outcome(reason="nothing was cancelled while it ran")
-    if "audit" not in case.trace.header.subject.declares:
-        outcome.reason = "the subject's binding does not declare 'audit'"
-        return outcome
-    rules = case.model.cancellation
+def _audited(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "cancel.audited")
+    yield otherwise("nothing was cancelled while it ran")
+    if "audit" not in history.trace.header.subject.declares:
+        yield otherwise("the subject's binding does not declare 'audit'")
+        return
+    rules = model.cancellation
     if rules is None or rules.turn is None:
-        outcome.reason = "the error model says nothing of cancels"
-        return outcome
+        yield otherwise("the error model says nothing of cancels")
+        return
     class_name = split(rules.turn)[0]
-    for cancel in _first_requests(case):
-        for call in _hit_calls(case, cancel):
-            outcome.looked_at(*requirements)
-            fault = _audit_fault(case, call, cancel, class_name)
+    for cancel in _first_requests(history):
+        for call in _hit_calls(history, model, cancel):
+            yield held(*requirements)
+            fault = _audit_fault(history, call, cancel, class_name)
             if fault is not None:
-                outcome.violate(
-                    Violation(
-                        requirement=next(iter(requirements), None),
-                        call=call.id,
-                        expected="the audit trail has the cancel as a cancel, and not as an error",
-                        observed=fault[0],
-                        events=(cancel.seq, *fault[1]),
-                        hint="A cancel is a cooperative exit: audit it, and not as a failure.",
-                    )
+                yield broken(
+                    requirements,
+                    call=call.id,
+                    expected="the audit trail has the cancel as a cancel, and not as an error",
+                    observed=fault[0],
+                    events=(cancel.seq, *fault[1]),
+                    hint="A cancel is a cooperative exit: audit it, and not as a failure.",
                 )
-    return outcome
 
 
-def _hit_calls(case: Case, cancel: TraceEvent) -> Iterator[Call]:
+def _hit_calls(history: History, model: ErrorModel, cancel: TraceEvent) -> Iterator[Call]:
     if cancel.payload.get("scope") == "tool":
         target = cancel.payload.get("target")
         hit = [
-            item for item in _running(case, cancel) if target in (None, item.tool, item.tool_call)
+            item
+            for item in _running(history, cancel)
+            if target in (None, item.tool, item.tool_call)
         ]
-        calls = [case.call(item.call) for item in hit if item.end is not None]
+        calls = [history.call(item.call) for item in hit if item.end is not None]
     else:
-        due_ns = _due_ns(case, cancel)
+        due_ns = _due_ns(history, model, cancel)
         calls = [
             call
-            for call in _open_turns(case, cancel)
-            if call.raised and not _is_done(case, call, cancel, due_ns)
+            for call in _open_turns(history, cancel)
+            if call.raised and not _is_done(history, call, cancel, due_ns)
         ]
     yield from {call.id: call for call in calls if call is not None}.values()
 
 
-def _audit_fault(case: Case, call: Call, cancel: TraceEvent, class_name: str) -> _Fault | None:
+def _audit_fault(
+    history: History, call: Call, cancel: TraceEvent, class_name: str
+) -> _Fault | None:
     """Return what is wrong with the audit trail of a cancel.
 
     That a turn which ended as cancelled has a record at all is what the ordering rules say.
     """
     of_tool = cancel.payload.get("scope") == "tool"
     said = False
-    for event in case.trace.of_kind("declared.audit", "declared.audit_event"):
+    for event in history.of("declared.audit", "declared.audit_event"):
         if event.seq < cancel.seq or event.payload.get("call") not in (call.id, None):
             continue
         if event.kind == "declared.audit_event":

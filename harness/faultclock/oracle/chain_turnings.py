@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import ChainRules, covers
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case
+from faultclock.oracle.breaker_fold import breakers_in
+from faultclock.oracle.history import History
 from faultclock.oracle.plans import providers_of
-from faultclock.oracle.visits import Visit
+from faultclock.oracle.visits import Visit, parks_in, visits_in
 
 __all__ = ["Turning", "first_open", "gate", "turnings"]
 
@@ -39,21 +41,21 @@ class Turning:
 
 
 def gate(
-    case: Case, provider: str, life: int, seq: int, at_ns: int
+    history: History, model: ErrorModel, provider: str, life: int, seq: int, at_ns: int
 ) -> Literal["free", "shut", "either"]:
     """Return whether a provider may be asked at `at_ns`: it is neither parked, nor cut off."""
-    gates = {case.parks.gate(provider, life, seq, at_ns)}
-    if case.breakers is not None:
-        gates.add(case.breakers.gate(provider, life, seq, at_ns))
+    gates = {parks_in(history, model).gate(provider, life, seq, at_ns)}
+    if (breakers := breakers_in(history, model)) is not None:
+        gates.add(breakers.gate(provider, life, seq, at_ns))
     if "shut" in gates:
         return "shut"
     return "either" if "either" in gates else "free"
 
 
-def turnings(case: Case, rules: ChainRules) -> Iterator[Turning]:
+def turnings(history: History, model: ErrorModel, rules: ChainRules) -> Iterator[Turning]:
     """Yield the visits after which a request may go on in the chain, or must not, in order."""
-    order = providers_of(case.trace.header.scenario)
-    for visit in case.visits:
+    order = providers_of(history.trace.header.scenario)
+    for visit in visits_in(history, model):
         pair = visit.pair
         if pair is None or (visit.call.stop is not None and visit.following is None):
             continue
@@ -63,24 +65,31 @@ def turnings(case: Case, rules: ChainRules) -> Iterator[Turning]:
             move = "stops"
         elif visit.last.attempt.content and rules.after_content == "never":
             move = "after_content"
-        may, due = _open_ones(case, visit, later)
+        may, due = _open_ones(history, model, visit, later)
         yield Turning(visit=visit, move=move, may=may, due=due, left=bool(later))
 
 
-def _open_ones(case: Case, visit: Visit, later: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+def _open_ones(
+    history: History, model: ErrorModel, visit: Visit, later: tuple[str, ...]
+) -> tuple[tuple[str, ...], bool]:
     """Return which of the `later` providers may be asked next, and whether one has to be."""
     start = visit.following_start
     seq, at_ns = (visit.seq + 1, visit.known_ns) if start is None else (start.seq, start.at_ns)
-    return first_open(case, visit.call, later, seq, at_ns)
+    return first_open(history, model, visit.call, later, seq, at_ns)
 
 
 def first_open(
-    case: Case, call: Call, providers: tuple[str, ...], seq: int, at_ns: int
+    history: History,
+    model: ErrorModel,
+    call: Call,
+    providers: tuple[str, ...],
+    seq: int,
+    at_ns: int,
 ) -> tuple[tuple[str, ...], bool]:
     """Return which of the `providers` may be asked first, and whether one of them has to be."""
     may: list[str] = []
     for provider in providers:
-        opening = gate(case, provider, call.life, seq, at_ns)
+        opening = gate(history, model, provider, call.life, seq, at_ns)
         if opening != "shut":
             may.append(provider)
         if opening == "free":

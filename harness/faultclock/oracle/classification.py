@@ -2,78 +2,93 @@
 
 from __future__ import annotations
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Request
 from faultclock.oracle.breaker_refusals import breaker_refusals
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also, class_requirement
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    class_requirement,
+    exercising,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step
 
 __all__ = ["DECLARED", "DISPOSITION"]
 
 
-def _declared(case: Case) -> Outcome:
-    outcome = Outcome(reason="no call ended with an error")
-    general = also(case.model, "classification.declared")
-    for request, steps in case.plans:
+def _declared(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no call ended with an error")
+    general = also(model, "classification.declared")
+    for request, steps in plans_of(history, model):
         if not request.raised or request.end is None or not steps or not steps[-1].attempt.failed:
             continue
         last = steps[-1]
         seen = last.classification
         if seen is None or seen.pair is None:
             unmapped = "" if seen is None else f": {seen.unmapped}"
-            outcome.reason = f"the document has no class for {last.attempt.signal}{unmapped}"
+            yield otherwise(f"the document has no class for {last.attempt.signal}{unmapped}")
             continue
-        outcome.looked_at(seen.requirement, *general)
+        yield held(seen.requirement, *general)
         named = origin(chain_of(request.end))
-        if typed(named) == seen.pair or _is_refusal(case, typed(named), request):
+        if typed(named) == seen.pair or _is_refusal(history, model, typed(named), request):
             continue
         said = f"{named.get('class')}/{named.get('code')}" if named else "neither class nor code"
-        outcome.violate(
-            Violation(
-                requirement=seen.requirement if named else next(iter(general), seen.requirement),
-                call=request.id,
-                expected=f"{seen} for {last.attempt.signal}",
-                observed=f"the error declares {said}",
-                events=(*last.attempt.events, request.end.seq),
-                hint=""
-                if named
-                else "Give the error `error_class` and `code`, or the binding `classify`.",
+        yield broken(
+            (
+                seen.requirement if named else next(iter(general), seen.requirement),
+                seen.requirement,
+                *general,
             ),
-            seen.requirement,
-            *general,
+            call=request.id,
+            expected=f"{seen} for {last.attempt.signal}",
+            observed=f"the error declares {said}",
+            events=(*last.attempt.events, request.end.seq),
+            hint=""
+            if named
+            else "Give the error `error_class` and `code`, or the binding `classify`.",
         )
-    return outcome
 
 
-def _is_refusal(case: Case, pair: tuple[str, str] | None, request: Request) -> bool:
+def _is_refusal(
+    history: History, model: ErrorModel, pair: tuple[str, str] | None, request: Request
+) -> bool:
     """Return whether the end shows a retry that an open breaker kept back."""
-    rules = case.model.breaker
+    rules = model.breaker
     if pair is None or rules is None or "/".join(pair) != rules.refusal:
         return False
-    return any(item.call == request.id and not item.moved for item in breaker_refusals(case))
+    return any(
+        item.call == request.id and not item.moved for item in breaker_refusals(history, model)
+    )
 
 
-def _disposition(case: Case) -> Outcome:
-    outcome = Outcome(reason="no attempt failed in a way that the document speaks of")
-    for request, steps in case.plans:
+def _disposition(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no attempt failed in a way that the document speaks of")
+    for request, steps in plans_of(history, model):
         retried: set[tuple[str, str]] = set()
         for step in steps:
-            _judge_step(case, request, step, retried, outcome)
-    return outcome
+            yield from _judge_step(history, model, request, step, retried)
 
 
 def _judge_step(
-    case: Case, request: Request, step: Step, retried: set[tuple[str, str]], outcome: Outcome
-) -> None:
-    seen, model = step.classification, case.model
+    history: History, model: ErrorModel, request: Request, step: Step, retried: set[tuple[str, str]]
+) -> Verdicts:
+    seen, model = step.classification, model
     if step.act == "none":
         following = step.next or step.failover
         if step.attempt.outcome == "ok" and (following is not None or request.raised):
-            outcome.violate(_after_success(case, request, step))
+            yield _after_success(model, request, step)
         return
     if seen is None or step.act in ("exhausted", "unjudged"):
         return
-    suppressed = request.returned and request.id in case.suppressed
+    suppressed = request.returned and request.id in history.suppressed
     stays = step.next is None and step.failover is None
     if stays and not request.gave_up and not suppressed:
         # It still waits, or it returned: a hang and a swallowed failure are other checks' findings.
@@ -82,38 +97,38 @@ def _judge_step(
     own = class_requirement(model, seen.pair[0]) if seen.pair else seen.requirement
     kind = "retry" if step.act == "retry" else "terminal"
     extra = also(model, f"disposition.{kind}") if kind == "retry" or not seen.pair else ()
-    if _is_adapters(case):
+    if _is_adapters(history, model):
         extra = also(model, "disposition.adapter")
         own = next(iter(extra), own)
     requirements = (own, *extra, *also(model, "classification.message"))
     if step.act == "end":
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if step.next is not None:
-            outcome.violate(_must_end(step, own), *requirements)
+            yield exercising(_must_end(step, own), *requirements)
         return
     if step.next is not None:
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         retried.add(_policy(step))
     elif _policy(step) not in retried:
         # After a first retry, giving up too soon is a matter of how many attempts there were.
-        outcome.looked_at(*requirements)
-        outcome.violate(_must_retry(request, step, own), *requirements)
+        yield held(*requirements)
+        yield exercising(_must_retry(request, step, own), *requirements)
 
 
 def _policy(step: Step) -> tuple[str, str]:
     return step.attempt.provider, "" if step.ruling is None else step.ruling.policy.id
 
 
-def _is_adapters(case: Case) -> bool:
-    adapter = case.trace.header.subject.role == "provider_adapter"
-    return adapter and case.model.adapter_retries == "forbidden"
+def _is_adapters(history: History, model: ErrorModel) -> bool:
+    adapter = history.trace.header.subject.role == "provider_adapter"
+    return adapter and model.adapter_retries == "forbidden"
 
 
-def _after_success(case: Case, request: Request, step: Step) -> Violation:
+def _after_success(model: ErrorModel, request: Request, step: Step) -> Violation:
     ending = (request.end.seq,) if request.end is not None else ()
     following = step.next or step.failover
     return Violation(
-        requirement=next(iter(also(case.model, "classification.message")), None),
+        requirement=next(iter(also(model, "classification.message")), None),
         call=request.id,
         expected=f"the reply of attempt {step.attempt.number}, which was good",
         observed=(

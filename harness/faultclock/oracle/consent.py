@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import Check, Verdicts, Violation, also, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.permissions import mode_of
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.tool_fates import arguments_of, digest
@@ -19,40 +21,39 @@ from faultclock.oracle.turn_facts import Execution
 __all__ = ["CHECKS"]
 
 
-def _consent(case: Case) -> Outcome:
-    given = also(case.model, "approvals.consent.given")
-    void = also(case.model, "approvals.consent.void")
-    outcome = Outcome(reason="no tool call needed the approval of a person")
-    if case.session.stages or (case.session.mode, mode_of(case)) != ("ask", "ask"):
-        outcome.reason = "no person decides in this session"
-        return outcome
-    for prompt in case.prompts:
+def _consent(history: History, model: ErrorModel) -> Verdicts:
+    given = also(model, "approvals.consent.given")
+    void = also(model, "approvals.consent.void")
+    yield otherwise("no tool call needed the approval of a person")
+    if history.session.stages or (history.session.mode, mode_of(history)) != ("ask", "ask"):
+        yield otherwise("no person decides in this session")
+        return
+    for prompt in history.prompts:
         # What was refused, or not answered, and did not run either, shows that it is heeded.
         if prompt.tool_call is not None:
-            outcome.looked_at(*given)
-            if any(_why_void(case, prompt, answer) for answer in prompt.answers):
-                outcome.looked_at(*void)
-    for execution in case.executions:
-        script = case.tool_scripts.get(execution.tool)
+            yield held(*given)
+            if any(_why_void(history, prompt, answer) for answer in prompt.answers):
+                yield held(*void)
+    for execution in history.executions:
+        script = history.tool_scripts.get(execution.tool)
         if script is None or not script.gated:
             continue
-        outcome.looked_at(*given)
-        if any(_is_yes_to(case, prompt, execution) for prompt in case.prompts):
+        yield held(*given)
+        if any(_is_yes_to(history, prompt, execution) for prompt in history.prompts):
             continue
-        outcome.violate(_violation(case, execution, given, void))
-    return outcome
+        yield _violation(history, execution, given, void)
 
 
-def _is_yes_to(case: Case, prompt: Prompt, execution: Execution) -> bool:
+def _is_yes_to(history: History, prompt: Prompt, execution: Execution) -> bool:
     """Return whether the person said yes to this call, or to the same call before."""
     same = prompt.tool_call == execution.tool_call or (
-        prompt.tool == execution.tool and _asks_for_the_same(case, prompt, execution)
+        prompt.tool == execution.tool and _asks_for_the_same(history, prompt, execution)
     )
     return (
         same
         and prompt.life <= execution.life
         and any(
-            answer.at_ns <= execution.called.at_ns and not _why_void(case, prompt, answer)
+            answer.at_ns <= execution.called.at_ns and not _why_void(history, prompt, answer)
             for answer in _approvals(prompt)
         )
     )
@@ -62,13 +63,13 @@ def _approvals(prompt: Prompt) -> Iterator[TraceEvent]:
     return (event for event in prompt.answers if event.payload.get("answer") == "approved")
 
 
-def _asks_for_the_same(case: Case, prompt: Prompt, execution: Execution) -> bool:
+def _asks_for_the_same(history: History, prompt: Prompt, execution: Execution) -> bool:
     wanted = digest(dict(execution.arguments))
-    asked = (arguments_of(call) for call in case.tool_calls if call.id == prompt.tool_call)
+    asked = (arguments_of(call) for call in history.tool_calls if call.id == prompt.tool_call)
     return any(given is not None and digest(given) == wanted for given in asked)
 
 
-def _why_void(case: Case, prompt: Prompt, answer: TraceEvent) -> str:
+def _why_void(history: History, prompt: Prompt, answer: TraceEvent) -> str:
     """Return in words why an answer does not count; empty where it does."""
     # A runtime may show a request of the same name again, after it was over.
     shown = [event for event in prompt.shown_all if event.seq < answer.seq]
@@ -84,33 +85,33 @@ def _why_void(case: Case, prompt: Prompt, answer: TraceEvent) -> str:
     due_ns = asked.payload.get("deadline_ns")
     if isinstance(due_ns, int) and answer.at_ns > asked.at_ns + due_ns:
         return "it came after the deadline"
-    if _is_cancelled(case, prompt, asked, answer):
+    if _is_cancelled(history, prompt, asked, answer):
         return "the work had been cancelled"
-    call = case.call(str(asked.payload.get("call")))
+    call = history.call(str(asked.payload.get("call")))
     over = None if call is None else call.over
     return "the turn had ended" if over is not None and over.seq < answer.seq else ""
 
 
-def _is_cancelled(case: Case, prompt: Prompt, asked: TraceEvent, answer: TraceEvent) -> bool:
+def _is_cancelled(history: History, prompt: Prompt, asked: TraceEvent, answer: TraceEvent) -> bool:
     return any(
         asked.seq < event.seq < answer.seq
         and (
             event.payload.get("scope") in ("turn", "session")
             or event.payload.get("target") in (prompt.tool, prompt.tool_call)
         )
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
     )
 
 
 def _violation(
-    case: Case, execution: Execution, given: tuple[str, ...], void: tuple[str, ...]
+    history: History, execution: Execution, given: tuple[str, ...], void: tuple[str, ...]
 ) -> Violation:
-    own = [prompt for prompt in case.prompts if prompt.tool_call == execution.tool_call]
+    own = [prompt for prompt in history.prompts if prompt.tool_call == execution.tool_call]
     answers = [(prompt, event) for prompt in own for event in prompt.answers]
     late = [
         (event, why)
         for prompt, event in answers
-        if event.payload.get("answer") == "approved" and (why := _why_void(case, prompt, event))
+        if event.payload.get("answer") == "approved" and (why := _why_void(history, prompt, event))
     ]
     observed = "the person was not asked"
     if late:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent, trace_digest
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.lacks import contradicted
 from faultclock.oracle.unserved import unserved
 from faultclock.oracle.untouched import untouched
@@ -41,51 +43,47 @@ _NODES_ACT = ("node.called", "program.started", "program.missing", "tool.called"
 SPOILING = ("evidence.whole", "evidence.no-leaks")
 
 
-def _whole(case: Case) -> Outcome:
-    outcome = Outcome()
-    outcome.looked_at(None)
-    for observed, events in _gaps(case):
-        outcome.violate(
-            Violation(
-                requirement=None,
-                expected="a whole trace, with every act attributed to a call",
-                observed=observed,
-                events=events,
-                inconclusive=True,
-            )
+def _whole(history: History, _model: ErrorModel) -> Verdicts:
+    yield held(None)
+    for observed, events in _gaps(history):
+        yield broken(
+            (None,),
+            expected="a whole trace, with every act attributed to a call",
+            observed=observed,
+            events=events,
+            inconclusive=True,
         )
-    return outcome
 
 
-def _gaps(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
-    trace = case.trace
+def _gaps(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
+    trace = history.trace
     footer = trace.footer
     if footer.ending in _CUT_SHORT:
         detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
         yield f"{_CUT_SHORT[footer.ending]}{detail}", ()
-    yield from ((problem, ()) for problem in _inconsistencies(case.recorded))
+    yield from ((problem, ()) for problem in _inconsistencies(history.recorded))
     if footer.ending == "completed" and trace.header.foreign is None:
-        yield from ((gap, ()) for gap in _unasked(case))
-    if case.observation.problems:
-        yield "; ".join(case.observation.problems), case.observation.problem_events
+        yield from ((gap, ()) for gap in _unasked(history))
+    if history.observation.problems:
+        yield "; ".join(history.observation.problems), history.observation.problem_events
 
 
-def _unasked(case: Case) -> Iterator[str]:
+def _unasked(history: History) -> Iterator[str]:
     """Yield in words what was asked for less, or more, than the scenario says."""
-    tasks = case.trace.header.scenario.tasks
-    if case.trace.header.scenario.role not in _ROLES_WITH_LIVES:
-        started, wanted = len(case.calls), sum(task.copies for task in tasks)
+    tasks = history.trace.header.scenario.tasks
+    if history.trace.header.scenario.role not in _ROLES_WITH_LIVES:
+        started, wanted = len(history.calls), sum(task.copies for task in tasks)
         if started != wanted:
             yield f"{started} calls were started, the scenario has {wanted}"
         return
     # A crash may have a task asked again; one that could not be asked says so.
-    asked = Counter(call.task for call in case.calls)
-    asked.update(str(event.payload.get("task")) for event in case.trace.of_kind("call.skipped"))
+    asked = Counter(call.task for call in history.calls)
+    asked.update(str(event.payload.get("task")) for event in history.of("call.skipped"))
     for task in tasks:
         if asked[task.id] < task.copies:
             yield f"the task {task.id} was asked {asked[task.id]} times, not {task.copies}"
-    begun = {call.life for call in case.calls if call.do == "start"}
-    for life in case.lives:
+    begun = {call.life for call in history.calls if call.do == "start"}
+    for life in history.lives:
         # One that is killed at its first instant is asked for nothing.
         if life.number not in begun and life.crash is None:
             yield f"process {life.number} was not asked to start"
@@ -107,41 +105,36 @@ def _inconsistencies(trace: Trace) -> Iterator[str]:
         seq, at_ns = event.seq, event.at_ns
 
 
-def _faults_met(case: Case) -> Outcome:
-    outcome = Outcome(reason="the scenario plans no fault")
+def _faults_met(history: History, _model: ErrorModel) -> Verdicts:
+    yield otherwise("the scenario plans no fault")
     # A subject that cannot be given what the scenario is about leaves that unmet, too.
-    unmet = any(case.trace.of_kind("fault.unmet"))
-    if not unmet and not _plans_faults(case.trace.header.scenario):
-        return outcome
-    outcome.looked_at(None)
-    for event in case.trace.of_kind("cancel.unsupported"):
-        outcome.violate(
-            Violation(
-                requirement=None,
-                expected=f"the cancel {event.payload.get('cancel')!r} reaches the subject",
-                observed="the runtime has no method `cancel`, so it was never asked",
-                events=(event.seq,),
-                hint="Give the runtime `cancel(scope, target)`.",
-                inconclusive=True,
-            )
+    unmet = any(history.of("fault.unmet"))
+    if not unmet and not _plans_faults(history.trace.header.scenario):
+        return
+    yield held(None)
+    for event in history.of("cancel.unsupported"):
+        yield broken(
+            (None,),
+            expected=f"the cancel {event.payload.get('cancel')!r} reaches the subject",
+            observed="the runtime has no method `cancel`, so it was never asked",
+            events=(event.seq,),
+            hint="Give the runtime `cancel(scope, target)`.",
+            inconclusive=True,
         )
     hint = "Did the subject stop earlier than the fault, or does its trigger never fit?"
-    if _ignores_stream(case.trace):
+    if _ignores_stream(history.trace):
         hint = "The task asks for a stream, and no request does: pass on `request.stream`."
-    for event in case.trace.of_kind("fault.unmet"):
+    for event in history.of("fault.unmet"):
         if event.payload.get("optional"):
             continue
-        outcome.violate(
-            Violation(
-                requirement=None,
-                expected=f"the fault {event.payload.get('fault')!r} is met",
-                observed=_unmet(event),
-                events=(event.seq,),
-                hint=hint,
-                inconclusive=True,
-            )
+        yield broken(
+            (None,),
+            expected=f"the fault {event.payload.get('fault')!r} is met",
+            observed=_unmet(event),
+            events=(event.seq,),
+            hint=hint,
+            inconclusive=True,
         )
-    return outcome
 
 
 def _plans_faults(scenario: Scenario) -> bool:
@@ -196,95 +189,86 @@ def _ignores_stream(trace: Trace) -> bool:
     return wanted and bool(requests) and not any(event.payload["stream"] for event in requests)
 
 
-def _exercised(case: Case) -> Outcome:
-    outcome = Outcome(reason="no call has ended")
-    if case.trace.footer.ending in _HANGS:
-        _judge_cut(case, outcome)
-    role = case.trace.header.scenario.role
-    for call in case.calls:
+def _exercised(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no call has ended")
+    if history.trace.footer.ending in _HANGS:
+        yield from _judge_cut(history)
+    role = history.trace.header.scenario.role
+    for call in history.calls:
         if call.over is None:
             continue
-        outcome.looked_at(None)
-        if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(case, call):
-            outcome.violate(
-                Violation(
-                    requirement=None,
-                    call=call.id,
-                    expected="the call asks the provider",
-                    observed="it ended without a single attempt, so nothing was shown",
-                    events=(call.start.seq, call.over.seq),
-                    hint="Is the client pointed at another host, or the answer cached?",
-                    inconclusive=True,
-                )
+        yield held(None)
+        if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(history, call):
+            yield broken(
+                (None,),
+                call=call.id,
+                expected="the call asks the provider",
+                observed="it ended without a single attempt, so nothing was shown",
+                events=(call.start.seq, call.over.seq),
+                hint="Is the client pointed at another host, or the answer cached?",
+                inconclusive=True,
             )
-    if case.is_runtime:
-        for violation in untouched(case):
-            outcome.violate(violation)
-    for violation in (*unserved(case), *contradicted(case)):
-        outcome.violate(violation)
-    return outcome
+    if history.is_runtime:
+        for violation in untouched(history):
+            yield violation
+    for violation in (*unserved(history, model), *contradicted(history)):
+        yield violation
 
 
-def _has_a_reason(case: Case, call: Call) -> bool:
+def _has_a_reason(history: History, call: Call) -> bool:
     """Return whether a runtime's call may well have asked the provider for nothing."""
-    if not case.is_runtime or call.end is None:
+    if not history.is_runtime or call.end is None:
         return False
     if not call.is_turn or call.stop is not None:
         return True
-    if any(event.payload.get("call") == call.id for event in case.trace.of_kind(*_NODES_ACT)):
+    if any(event.payload.get("call") == call.id for event in history.of(*_NODES_ACT)):
         # A workflow need not have a node that asks the model.
         return True
     # The state machine may end a turn before anything acts, and a typed error says why.
-    staged = any(visit.call == call.id for visit in case.stage_visits)
+    staged = any(visit.call == call.id for visit in history.stage_visits)
     return staged or (call.raised and typed(origin(chain_of(call.end))) is not None)
 
 
-def _judge_cut(case: Case, outcome: Outcome) -> None:
+def _judge_cut(history: History) -> Verdicts:
     """Look for what a run that was ended early leaves unsaid, beside the call that hung."""
-    footer = case.trace.footer
-    tasks = case.trace.header.scenario.tasks
+    footer = history.trace.footer
+    tasks = history.trace.header.scenario.tasks
     names = {task.id for task in tasks}
-    started = sum(call.task in names for call in case.calls)
+    started = sum(call.task in names for call in history.calls)
     wanted = sum(task.copies for task in tasks)
     by = footer.ending.replace("_", " ")
     if started < wanted:
         observed = f"the run ended by {by} before {wanted - started} of {wanted} calls began"
         hint = "Is the scenario's limit of virtual time below the start of a task?"
-    elif all(call.end is not None or call.crashed is not None for call in case.calls):
+    elif all(call.end is not None or call.crashed is not None for call in history.calls):
         observed = f"every call had ended, and the run still ended by {by}"
         hint = "Something that a call left running spins, or a limit of the scenario is too tight."
     else:
         return
     detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
-    outcome.violate(
-        Violation(
-            requirement=None,
-            expected="all calls begin, and nothing of them runs on",
-            observed=f"{observed}{detail}",
-            hint=hint,
-            inconclusive=True,
-        )
+    yield broken(
+        (None,),
+        expected="all calls begin, and nothing of them runs on",
+        observed=f"{observed}{detail}",
+        hint=hint,
+        inconclusive=True,
     )
 
 
-def _no_leaks(case: Case) -> Outcome:
-    outcome = Outcome()
-    outcome.looked_at(None)
+def _no_leaks(history: History, _model: ErrorModel) -> Verdicts:
+    yield held(None)
     seen: dict[tuple[str, str], list[int]] = {}
-    for event in case.trace.of_kind("leak"):
+    for event in history.of("leak"):
         what, site = str(event.payload.get("what")), str(event.payload.get("site"))
         seen.setdefault((what, site), []).append(event.seq)
     for (what, site), events in seen.items():
-        outcome.violate(
-            Violation(
-                requirement=None,
-                expected="time, chance, network and threads come from the simulation alone",
-                observed=f"{what} at {site}",
-                events=tuple(events[:10]),
-                inconclusive=True,
-            )
+        yield broken(
+            (None,),
+            expected="time, chance, network and threads come from the simulation alone",
+            observed=f"{what} at {site}",
+            events=tuple(events[:10]),
+            inconclusive=True,
         )
-    return outcome
 
 
 CHECKS = (

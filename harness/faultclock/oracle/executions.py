@@ -13,10 +13,10 @@ from typing import Any
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
-from faultclock.model.role_rules import ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Case, Outcome, Violation, also
+from faultclock.oracle.check import Violation, also
+from faultclock.oracle.history import History
 from faultclock.oracle.signals import Classification, Signal, meets
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "executions",
     "requirement_of",
     "retry_rule",
-    "rules_of",
     "said",
     "violation",
 ]
@@ -102,15 +101,15 @@ class Execution:
         return (self.call.start.seq, *(event.seq for event in ends if event is not None))
 
 
-def contract_of(case: Case) -> Mapping[str, Any]:
+def contract_of(history: History) -> Mapping[str, Any]:
     """Return the contract that the subject declares; empty where it declares none."""
-    declared = next(iter(case.trace.of_kind("contract.declared")), None)
+    declared = next(iter(history.of("contract.declared")), None)
     return {} if declared is None else declared.payload.get("contract") or {}
 
 
-def retry_rule(case: Case) -> tuple[RetryPolicy, tuple[str, ...]] | None:
+def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
     """Return the retry policy in the tool's contract and its retryable codes; None: it has none."""
-    retry = contract_of(case).get("retry")
+    retry = contract_of(history).get("retry")
     if not retry:
         return None
     percent = int(retry["jitter_percent"])
@@ -143,14 +142,14 @@ def classify_for_tool(model: ErrorModel, signal: Signal) -> Classification | Non
     )
 
 
-def executions(case: Case) -> Iterator[Execution]:
+def executions(history: History) -> Iterator[Execution]:
     """Yield the executions of a tool under test; nothing for any other role."""
-    if case.trace.header.subject.role != "tool":
+    if history.trace.header.subject.role != "tool":
         return
-    replies = {str(e.payload.get("call")): e for e in case.trace.of_kind("tool.replied")}
-    stopped = {str(e.payload.get("call")) for e in case.trace.of_kind("tool.stopped")}
-    cancels = list(case.trace.of_kind("cancel.requested"))
-    for call in case.calls:
+    replies = {str(e.payload.get("call")): e for e in history.of("tool.replied")}
+    stopped = {str(e.payload.get("call")) for e in history.of("tool.stopped")}
+    cancels = list(history.of("cancel.requested"))
+    for call in history.calls:
         reply = replies.get(call.id)
         chain = () if call.end is None else tuple(call.end.payload.get("chain") or ())
         yield Execution(
@@ -166,19 +165,9 @@ def executions(case: Case) -> Iterator[Execution]:
         )
 
 
-def rules_of(case: Case, outcome: Outcome) -> ToolRules | None:
-    """Return the model's rules for tools; None, with the reason, where none apply."""
-    if case.trace.header.subject.role != "tool":
-        outcome.reason = "the subject is not a tool"
-        return None
-    if case.model.tools is None:
-        outcome.reason = "the error model says nothing of tools"
-    return case.model.tools
-
-
-def requirement_of(case: Case, check: str) -> str | None:
+def requirement_of(model: ErrorModel, check: str) -> str | None:
     """Return the requirement that the model gives a check."""
-    return next(iter(also(case.model, check)), None)
+    return next(iter(also(model, check)), None)
 
 
 def violation(

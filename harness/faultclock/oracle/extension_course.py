@@ -10,12 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.session_script import ExtensionScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
 from faultclock.oracle.extension_set import installed_in, set_faults
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_request, opening_of, start_of
 from faultclock.oracle.stored_state import stored_before
 from faultclock.oracle.turn_facts import Life
@@ -28,95 +37,86 @@ _Phases = Mapping[tuple[str, str], TraceEvent]
 _Fault = tuple[str, str, tuple[int, ...]]
 
 
-def _walked(case: Case) -> Outcome:
-    outcome = Outcome(reason="no extension was initialised")
-    requirements = also(case.model, "extensions.walked.phases")
-    for life in case.lives:
-        phases = _phases(case, life)
+def _walked(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no extension was initialised")
+    requirements = also(model, "extensions.walked.phases")
+    for life in history.lives:
+        phases = _phases(history, life)
         if not phases:
             continue
-        _judge_start(case, life, phases, outcome)
-        opening = opening_of(case, life.number)
+        yield from _judge_start(history, model, life, phases)
+        opening = opening_of(history, life.number)
         if opening is None or not opening.returned:
             continue
-        for expected, observed, events in _left_out(case, life, phases, outcome, requirements):
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
+        for faults in _left_out(history, life, phases):
+            yield held(*requirements)
+            for expected, observed, events in faults:
+                yield broken(
+                    requirements,
                     expected=expected,
                     observed=observed,
                     events=(life.start.seq, *events),
                     hint="Start them in `start`, in their order, and dispose of each in `close`.",
-                ),
-                *requirements,
-            )
-    return outcome
+                )
 
 
-def _phases(case: Case, life: Life) -> _Phases:
+def _phases(history: History, life: Life) -> _Phases:
     found: dict[tuple[str, str], TraceEvent] = {}
-    for event in case.trace.of_kind("extension.phase"):
+    for event in history.of("extension.phase"):
         if int(event.payload.get("life", 1)) == life.number:
             key = (str(event.payload.get("extension")), str(event.payload.get("phase")))
             found.setdefault(key, event)
     return found
 
 
-def _judge_start(case: Case, life: Life, phases: _Phases, outcome: Outcome) -> None:
+def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phases) -> Verdicts:
     """Judge that a session starts without an extension that failed."""
     failed = [event for event in phases.values() if not event.payload.get("ok")]
-    start = start_of(case, life.number)
+    start = start_of(history, life.number)
     if start is None or start.end is None or start.stop is not None or not failed:
         return
-    if set_faults(case, start):
+    if set_faults(history, model, start):
         return
     named = typed(origin(chain_of(start.end))) if start.raised else None
     if named is not None and named[0] != "ExtensionHost":
         # It was refused for what was found in the store.
         return
-    requirements = also(case.model, "extensions.walked.failed")
-    outcome.looked_at(*requirements)
+    requirements = also(model, "extensions.walked.failed")
+    yield held(*requirements)
     if not start.raised:
         return
     who = f"{failed[0].payload.get('extension')} in {failed[0].payload.get('phase')}"
     said = "an untyped error" if named is None else "/".join(named)
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=start.id,
-            expected=f"the session starts without the failed extension: {who}",
-            observed=f"the start was refused with {said}",
-            events=(failed[0].seq, start.end.seq),
-            hint="Disable the extension, say so, and go on with the others.",
-        ),
-        *requirements,
+    yield broken(
+        requirements,
+        call=start.id,
+        expected=f"the session starts without the failed extension: {who}",
+        observed=f"the start was refused with {said}",
+        events=(failed[0].seq, start.end.seq),
+        hint="Disable the extension, say so, and go on with the others.",
     )
 
 
-def _left_out(
-    case: Case, life: Life, phases: _Phases, outcome: Outcome, requirements: tuple[str, ...]
-) -> Iterator[_Fault]:
-    request = first_request(case, life=life.number)
+def _left_out(history: History, life: Life, phases: _Phases) -> Iterator[Iterator[_Fault]]:
+    request = first_request(history, life=life.number)
     closed = next(
         (
             call
-            for call in case.calls
+            for call in history.calls
             if call.do == "close" and call.life == life.number and call.end is not None
         ),
         None,
     )
-    for extension in _sound(case, life, phases):
+    for extension in _sound(history, life, phases):
         if request is not None:
-            outcome.looked_at(*requirements)
-            yield from _not_started(extension, phases, request)
+            yield _not_started(extension, phases, request)
         if closed is not None and closed.stop is None:
-            outcome.looked_at(*requirements)
-            yield from _not_let_go(extension, phases, closed)
+            yield _not_let_go(extension, phases, closed)
 
 
-def _sound(case: Case, life: Life, phases: _Phases) -> Iterator[ExtensionScript]:
+def _sound(history: History, life: Life, phases: _Phases) -> Iterator[ExtensionScript]:
     """Yield the extensions that were begun with, and that nothing keeps from any phase."""
-    installed = installed_in(case, life.number)
+    installed = installed_in(history, life.number)
     broken = {name for (name, _), event in phases.items() if not event.payload.get("ok")}
     while True:
         more = {
@@ -155,21 +155,21 @@ def _not_let_go(extension: ExtensionScript, phases: _Phases, closed: Call) -> It
             return
 
 
-def _slots(case: Case) -> Outcome:
-    requirements = also(case.model, "resume.slots")
-    outcome = Outcome(reason="no extension had a stored slot to receive")
-    delivered = list(case.trace.of_kind("extension.slot_delivered"))
-    for life in case.lives:
-        opening = opening_of(case, life.number)
-        request = first_request(case, life=life.number)
+def _slots(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "resume.slots")
+    yield otherwise("no extension had a stored slot to receive")
+    delivered = list(history.of("extension.slot_delivered"))
+    for life in history.lives:
+        opening = opening_of(history, life.number)
+        request = first_request(history, life=life.number)
         if not life.resumes or opening is None or not opening.returned or request is None:
             continue
-        stored = stored_before(case, life).slots
-        for extension in _sound(case, life, _phases(case, life)):
+        stored = stored_before(history, model, life).slots
+        for extension in _sound(history, life, _phases(history, life)):
             version = _due(extension, stored)
             if version is None:
                 continue
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             own = [
                 event
                 for event in delivered
@@ -179,20 +179,16 @@ def _slots(case: Case) -> Outcome:
             ]
             if own and own[0].payload.get("version") == version:
                 continue
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    expected=f"{extension.id} gets its slot, version {version}, before the first"
-                    f" turn of life {life.number}",
-                    observed=f"it got version {own[0].payload.get('version')}"
-                    if own
-                    else "it got none",
-                    events=(life.start.seq, *(event.seq for event in own[:1]), request.seq),
-                    hint="Read the slots on resume, and deliver each to its owner.",
-                ),
-                *requirements,
+            yield broken(
+                requirements,
+                expected=f"{extension.id} gets its slot, version {version}, before the first"
+                f" turn of life {life.number}",
+                observed=f"it got version {own[0].payload.get('version')}"
+                if own
+                else "it got none",
+                events=(life.start.seq, *(event.seq for event in own[:1]), request.seq),
+                hint="Read the slots on resume, and deliver each to its owner.",
             )
-    return outcome
 
 
 def _due(extension: ExtensionScript, stored: Mapping[str, int | None]) -> int | None:

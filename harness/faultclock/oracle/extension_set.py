@@ -8,60 +8,66 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.session_script import ExtensionScript
 from faultclock.model.turn_rules import ExtensionSetRules, split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import opening_of
 
 __all__ = ["CHECKS", "installed_in", "set_faults"]
 
 
-def installed_in(case: Case, life: int) -> dict[str, ExtensionScript]:
+def installed_in(history: History, life: int) -> dict[str, ExtensionScript]:
     """Return the extensions that are installed in a life, by name."""
     return {
-        item.id: item for item in case.session.extensions if not item.lives or life in item.lives
+        item.id: item for item in history.session.extensions if not item.lives or life in item.lives
     }
 
 
-def set_faults(case: Case, start: Call) -> dict[str, str]:
+def set_faults(history: History, model: ErrorModel, start: Call) -> dict[str, str]:
     """Return each error that is right for the set of a start, with the reason in words."""
-    rules = case.model.extension_set
+    rules = model.extension_set
     if rules is None:
         return {}
-    return dict(_faults(installed_in(case, start.life), rules))
+    return dict(_faults(installed_in(history, start.life), rules))
 
 
-def _resolved(case: Case) -> Outcome:
-    outcome = Outcome(reason="no extension depends on, or conflicts with, another one")
-    rules = case.model.extension_set
+def _resolved(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no extension depends on, or conflicts with, another one")
+    rules = model.extension_set
     if rules is None:
-        outcome.reason = "the error model says nothing of sets of extensions"
-        return outcome
-    for start in case.calls:
-        installed = installed_in(case, start.life)
+        yield otherwise("the error model says nothing of sets of extensions")
+        return
+    for start in history.calls:
+        installed = installed_in(history, start.life)
         related = any(item.depends_on or item.conflicts_with for item in installed.values())
         if start.do != "start" or start.end is None or start.stop is not None or not related:
             continue
-        requirements = also(case.model, "extensions.resolved")
-        opening = opening_of(case, start.life) or start
+        requirements = also(model, "extensions.resolved")
+        opening = opening_of(history, start.life) or start
         if _not_resumable(opening):
             continue
-        outcome.looked_at(*requirements)
-        fault = _fault(case, rules, opening, set_faults(case, start))
+        yield held(*requirements)
+        fault = _fault(history, rules, opening, set_faults(history, model, start))
         if fault is not None:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=start.id,
-                    expected=fault[0],
-                    observed=fault[1],
-                    events=(start.start.seq, *fault[2], start.end.seq),
-                    hint="Resolve the whole set before the first extension is initialised.",
-                )
+            yield broken(
+                requirements,
+                call=start.id,
+                expected=fault[0],
+                observed=fault[1],
+                events=(start.start.seq, *fault[2], start.end.seq),
+                hint="Resolve the whole set before the first extension is initialised.",
             )
-    return outcome
 
 
 def _not_resumable(opening: Call) -> bool:
@@ -102,7 +108,7 @@ def _needs(name: str, wanted: str, installed: Mapping[str, ExtensionScript]) -> 
 
 
 def _fault(
-    case: Case, rules: ExtensionSetRules, start: Call, faults: Mapping[str, str]
+    history: History, rules: ExtensionSetRules, start: Call, faults: Mapping[str, str]
 ) -> tuple[str, str, tuple[int, ...]] | None:
     named = None
     if start.raised and start.end is not None:
@@ -120,7 +126,7 @@ def _fault(
         return expected, f"it was refused with {said}", ()
     touched = [
         event.seq
-        for event in case.trace.of_kind("extension.phase")
+        for event in history.of("extension.phase")
         if event.payload.get("life", 1) == start.life and event.payload.get("phase") == "init"
     ]
     if touched:
@@ -128,40 +134,39 @@ def _fault(
     return None
 
 
-def _failure(case: Case) -> Outcome:
-    requirements = also(case.model, "extensions.failure")
-    outcome = Outcome(reason="no phase of an extension failed")
-    rules = case.model.extension_set
-    if rules is None or "audit" not in case.trace.header.subject.declares:
-        outcome.reason = "the subject's binding does not declare 'audit'"
-        return outcome
-    for event in case.trace.of_kind("extension.phase"):
+def _failure(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "extensions.failure")
+    yield otherwise("no phase of an extension failed")
+    rules = model.extension_set
+    if rules is None or "audit" not in history.trace.header.subject.declares:
+        yield otherwise("the subject's binding does not declare 'audit'")
+        return
+    for event in history.of("extension.phase"):
         if event.payload.get("ok") or event.payload.get("how", "failed") != "failed":
             continue
-        life = next((item for item in case.lives if item.number == event.payload.get("life")), None)
+        life = next(
+            (item for item in history.lives if item.number == event.payload.get("life")), None
+        )
         if life is None or (life.crash is not None and life.crash.at_ns == event.at_ns):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         records = [
             record.payload.get("record") or {}
-            for record in case.trace.of_kind("declared.audit")
+            for record in history.of("declared.audit")
             if record.seq > event.seq and record.at_ns <= event.at_ns + rules.within
         ]
         if any((item.get("class"), item.get("code")) == split(rules.failure) for item in records):
             continue
         said = ", ".join(f"{item.get('class')}/{item.get('code')}" for item in records)
         name = f"{event.payload.get('extension')} in {event.payload.get('phase')}"
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=None if event.payload.get("call") is None else str(event.payload["call"]),
-                expected=f"the audit trail has the failure of {name} as {rules.failure}",
-                observed=f"it has {said}" if said else "it has no such record",
-                events=(event.seq,),
-                hint="Record each error that an extension raises, and go on with the session.",
-            )
+        yield broken(
+            requirements,
+            call=None if event.payload.get("call") is None else str(event.payload["call"]),
+            expected=f"the audit trail has the failure of {name} as {rules.failure}",
+            observed=f"it has {said}" if said else "it has no such record",
+            events=(event.seq,),
+            hint="Record each error that an extension raises, and go on with the session.",
         )
-    return outcome
 
 
 CHECKS = (

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ExtensionRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Outcome, Violation, also
+from faultclock.oracle.check import Violation, also
+from faultclock.oracle.history import History
 
 __all__ = [
     "ACTS",
@@ -23,7 +25,6 @@ __all__ = [
     "cancels_of",
     "outer_of",
     "requirement_of",
-    "rules_of",
     "said",
     "violation",
     "walk",
@@ -70,31 +71,21 @@ def outer_of(call: Call) -> Mapping[str, Any]:
     return chain[0] if chain else {}
 
 
-def rules_of(case: Case, outcome: Outcome) -> ExtensionRules | None:
-    """Return the model's rules for extensions; None, with the reason, where none apply."""
-    if case.trace.header.subject.role != "extension":
-        outcome.reason = "the subject is not an extension"
-        return None
-    if case.model.extensions is None:
-        outcome.reason = "the error model says nothing of extensions"
-    return case.model.extensions
-
-
-def requirement_of(case: Case, check: str) -> str | None:
+def requirement_of(model: ErrorModel, check: str) -> str | None:
     """Return the requirement that the model gives a check."""
-    return next(iter(also(case.model, check)), None)
+    return next(iter(also(model, check)), None)
 
 
-def walk(case: Case, rules: ExtensionRules | None) -> Iterator[Step]:
+def walk(history: History, rules: ExtensionRules | None) -> Iterator[Step]:
     """Yield the phases that were asked for, in order; those that never ended are left out."""
     if rules is None:
         return
     state = rules.initial
-    cancelled = cancels_of(case)
+    cancelled = cancels_of(history)
     before: Step | None = None
     # After one wrong answer its state is not known: what follows from that is no further fault.
     lost = False
-    for call in case.calls:
+    for call in history.calls:
         rule = rules.phase(call.do)
         if rule is None or call.end is None:
             continue
@@ -120,18 +111,18 @@ def walk(case: Case, rules: ExtensionRules | None) -> Iterator[Step]:
             state = rule.to
 
 
-def cancels_of(case: Case) -> dict[str, TraceEvent]:
+def cancels_of(history: History) -> dict[str, TraceEvent]:
     """Return the first cancel of each call that was cancelled."""
     found: dict[str, TraceEvent] = {}
-    for event in case.trace.of_kind("cancel.requested"):
+    for event in history.of("cancel.requested"):
         for call in event.payload.get("calls") or ():
             found.setdefault(str(call), event)
     return found
 
 
-def acts_of(case: Case, call: str) -> tuple[int, ...]:
+def acts_of(history: History, call: str) -> tuple[int, ...]:
     """Return `seq` of what a call did toward the network."""
-    return tuple(e.seq for e in case.trace.of_kind(*ACTS) if e.payload.get("call") == call)
+    return tuple(e.seq for e in history.of(*ACTS) if e.payload.get("call") == call)
 
 
 def said(step: Step) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle import (
     failure_classified,
     failure_kept,
@@ -15,8 +16,9 @@ from faultclock.oracle import (
     failure_told_user,
     failure_wait,
 )
-from faultclock.oracle.check import Case, Check, Outcome
-from faultclock.oracle.failures import speaks_of_failures
+from faultclock.oracle.check import Check, Verdicts, otherwise
+from faultclock.oracle.failure import speaks_of_failures
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -25,11 +27,14 @@ def _where_it_speaks(check: Check) -> Check:
     return replace(check, run=_gated(check.run))
 
 
-def _gated(run: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
-    def gated(case: Case) -> Outcome:
-        if speaks_of_failures(case.model):
-            return run(case)
-        return Outcome(reason="the error model says nothing of failures beside those of requests")
+def _gated(
+    run: Callable[[History, ErrorModel], Verdicts],
+) -> Callable[[History, ErrorModel], Verdicts]:
+    def gated(history: History, model: ErrorModel) -> Verdicts:
+        if speaks_of_failures(model):
+            yield from run(history, model)
+        else:
+            yield otherwise("the error model says nothing of failures beside those of requests")
 
     return gated
 

@@ -9,57 +9,69 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    exercising,
+    held,
+    otherwise,
+)
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import requirements_of
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.failures import failures_of
+from faultclock.oracle.history import History
 
 __all__ = ["CHECK"]
 
 _WITHOUT_A_NAME = ("request", "run", "telemetry", "store")
 
 
-def _classified(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing failed that the error model has a class for")
-    if "audit" not in case.trace.header.subject.declares:
-        outcome.reason = "the subject's binding does not declare 'audit'"
-        return outcome
-    general = also(case.model, "failures.classified")
-    records = list(case.trace.of_kind("declared.audit"))
+def _classified(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("nothing failed that the error model has a class for")
+    if "audit" not in history.trace.header.subject.declares:
+        yield otherwise("the subject's binding does not declare 'audit'")
+        return
+    general = also(model, "failures.classified")
+    records = list(history.of("declared.audit"))
     told: list[Failure] = []
-    for failure in case.failures:
+    for failure in failures_of(history, model):
         if failure.pair is None or failure.disposition == "not_an_error":
             continue
         own = next((item for item in records if _tells_of(item, failure, exactly=True)), None)
-        requirements = (*requirements_of(case, failure), *general)
+        requirements = (*requirements_of(model, failure), *general)
         if own is not None:
             # One record is about one failure.
             records.remove(own)
             told.append(failure)
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             continue
-        call = case.call(failure.call)
-        if call is None or call.end is None or _cut_at_once(case, failure):
+        call = history.call(failure.call)
+        if call is None or call.end is None or _cut_at_once(history, failure):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         near = [
             item
             for item in records
             if _tells_of(item, failure, exactly=False) and item.seq < call.end.seq
         ]
-        outcome.violate(_violation(failure, requirements, near, call.end), *requirements)
-    _judge_others(case, told, records, outcome)
-    return outcome
+        yield exercising(_violation(failure, requirements, near, call.end), *requirements)
+    yield from _judge_others(history, model, told, records)
 
 
 def _judge_others(
-    case: Case, told: list[Failure], records: list[TraceEvent], outcome: Outcome
-) -> None:
+    history: History, model: ErrorModel, told: list[Failure], records: list[TraceEvent]
+) -> Verdicts:
     """Judge that no further record calls a failed tool call something else of its class."""
     for failure in told:
         if failure.tool_call is None or failure.pair is None:
             continue
-        own = {item.pair for item in case.failures if item.tool_call == failure.tool_call}
+        own = {
+            item.pair for item in failures_of(history, model) if item.tool_call == failure.tool_call
+        }
         for event in records:
             record = _record(event)
             pair = (record.get("class"), record.get("code"))
@@ -69,8 +81,8 @@ def _judge_others(
                 and pair[0] == failure.pair[0]
                 and pair not in own
             ):
-                requirements = requirements_of(case, failure)
-                outcome.violate(_violation(failure, requirements, [event], event), *requirements)
+                requirements = requirements_of(model, failure)
+                yield exercising(_violation(failure, requirements, [event], event), *requirements)
                 break
 
 
@@ -90,9 +102,9 @@ def _target(record: Mapping[str, Any]) -> str:
     return str(context.get("target") if isinstance(context, Mapping) else None)
 
 
-def _cut_at_once(case: Case, failure: Failure) -> bool:
+def _cut_at_once(history: History, failure: Failure) -> bool:
     """Return whether the work was stopped before the failure could be written down."""
-    call = case.call(failure.call)
+    call = history.call(failure.call)
     stop = None if call is None else call.stop
     return stop is not None and failure.kind != "cancelled" and stop.at_ns <= failure.at_ns
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from faultclock.model.failure_rules import FieldRule, TellingRule
 from faultclock.model.secrets import SECRET, without_secrets
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_nodes import argv_of
-from faultclock.oracle.failures import Failure
 
 __all__ = ["excerpt", "faults_in", "field_of", "worded"]
 

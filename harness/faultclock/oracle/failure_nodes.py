@@ -10,13 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
-
-if TYPE_CHECKING:
-    from faultclock.oracle.check import Case
+from faultclock.oracle.history import History, once
 
 __all__ = ["NodeAct", "argv_of", "node_acts_of", "node_at"]
 
@@ -53,18 +50,19 @@ class _Seen:
     last_word: bool = False
 
 
-def node_acts_of(case: Case) -> tuple[NodeAct, ...]:
+@once
+def node_acts_of(history: History) -> tuple[NodeAct, ...]:
     """Return the acts for nodes in order; none without a workflow."""
-    workflow = case.trace.header.scenario.workflow
+    workflow = history.trace.header.scenario.workflow
     if workflow is None:
         return ()
-    seen = [*_acts(case, workflow.nodes), *_requests(case, workflow.nodes)]
+    seen = [*_acts(history, workflow.nodes), *_requests(history, workflow.nodes)]
     return tuple(_placed(sorted(seen, key=lambda act: act.event.seq), workflow.nodes))
 
 
-def node_at(case: Case, event: TraceEvent) -> NodeScript | None:
+def node_at(history: History, event: TraceEvent) -> NodeScript | None:
     """Return the node that the act `event` was for; None for none."""
-    return next((act.node for act in case.node_acts if act.event.seq == event.seq), None)
+    return next((act.node for act in node_acts_of(history) if act.event.seq == event.seq), None)
 
 
 def argv_of(event: TraceEvent) -> tuple[str, ...]:
@@ -73,13 +71,13 @@ def argv_of(event: TraceEvent) -> tuple[str, ...]:
     return tuple(str(item) for item in argv) if isinstance(argv, (list, tuple)) else ()
 
 
-def _acts(case: Case, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
+def _acts(history: History, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
     asked = {
-        execution.called.seq for tool_call in case.tool_calls for execution in tool_call.executions
+        execution.called.seq
+        for tool_call in history.tool_calls
+        for execution in tool_call.executions
     }
-    for event in case.trace.of_kind(
-        "node.called", "program.started", "program.missing", "tool.called"
-    ):
+    for event in history.of("node.called", "program.started", "program.missing", "tool.called"):
         if event.seq in asked:
             continue
         fitting = tuple(node for node in nodes if _fits(node, event))
@@ -106,11 +104,11 @@ def _fits(node: NodeScript, event: TraceEvent) -> bool:
     return node.argv in (given[:length], named[:length])
 
 
-def _requests(case: Case, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
+def _requests(history: History, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
     agents = tuple(node for node in nodes if node.do == "agent")
     if not agents:
         return
-    for call in case.calls:
+    for call in history.calls:
         for request in call.requests:
             asked = next((item.asked for item in request.attempts if item.asked is not None), None)
             fitting, prompts = _prompted(agents, asked)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import Consequence
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import (
     consequence_of,
     final_failures,
@@ -19,7 +21,7 @@ from faultclock.oracle.failure_course import (
     was_cut,
 )
 from faultclock.oracle.failure_steps import failed_rounds, has_rounds_left, judge_step
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.history import History
 from faultclock.oracle.run_end import RunEnd, end_of
 
 __all__ = ["CHECK"]
@@ -27,66 +29,65 @@ __all__ = ["CHECK"]
 _ACTS = ("tool.called", "node.called", "program.started", "program.missing")
 
 
-def _outcome(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing failed for good that the error model has a consequence for")
-    if not case.model.consequences:
-        outcome.reason = "the error model says nothing of what becomes of a run"
+def _outcome(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("nothing failed for good that the error model has a consequence for")
+    if not model.consequences:
+        yield otherwise("the error model says nothing of what becomes of a run")
     ended: set[str] = set()
-    for failure in final_failures(case):
-        rule, call = consequence_of(case, failure), case.call(failure.call)
+    for failure in final_failures(history, model):
+        rule, call = consequence_of(history, model, failure), history.call(failure.call)
         if rule is None or call is None or call.crashed is not None:
             continue
-        judge_step(case, failure, rule, call, outcome)
+        yield from judge_step(history, model, failure, rule, call)
         if rule.then == "iterate_to_coder":
-            if not has_rounds_left(case, failure):
+            if not has_rounds_left(history, failure):
                 # Its last round is over: now it ends, in the states that the rule gives.
-                _judge_ended(case, failure, rule, call, outcome, ended)
+                yield from _judge_ended(history, model, failure, rule, call, ended)
         elif rule.run == "ends":
-            _judge_ended(case, failure, rule, call, outcome, ended)
+            yield from _judge_ended(history, model, failure, rule, call, ended)
         elif rule.run == "goes_on":
-            _judge_gone_on(case, failure, rule, call, outcome)
-    return outcome
+            yield from _judge_gone_on(history, model, failure, rule, call)
 
 
 # ---------------------------------------------------------------------- it ends
 
 
 def _judge_ended(
-    case: Case,
+    history: History,
+    model: ErrorModel,
     failure: Failure,
     rule: Consequence,
     call: Call,
-    outcome: Outcome,
     ended: set[str],
-) -> None:
+) -> Verdicts:
     own = failure.kind in ("cancelled", "limit_reached")
-    if call.id in ended or (not own and was_cut(case, call)):
+    if call.id in ended or (not own and was_cut(history, model, call)):
         return
     ended.add(call.id)
-    further = next(_acts_after(case, failure, call), None)
-    end = end_of(case, call)
+    further = next(_acts_after(history, failure, call), None)
+    end = end_of(model, call)
     if further is not None:
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         expected = f"nothing more begins after {_named(failure)}"
         observed = f"{further.kind} followed"
-        outcome.violate(_violation(failure, rule, expected, observed, further.seq))
+        yield _violation(failure, rule, expected, observed, further.seq)
         return
     if end is None or (own and end.event.at_ns == failure.at_ns and end.state == "completed"):
         # It was over at the very instant at which it was stopped.
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     fault = _wrong_end(rule, end)
     if fault is not None:
         expected = f"{fault} after {_named(failure)}"
-        outcome.violate(_violation(failure, rule, expected, str(end), end.event.seq))
+        yield _violation(failure, rule, expected, str(end), end.event.seq)
 
 
-def _acts_after(case: Case, failure: Failure, call: Call) -> Iterator[TraceEvent]:
+def _acts_after(history: History, failure: Failure, call: Call) -> Iterator[TraceEvent]:
     """Yield what the subject began after a failure, in order, up to the end of the call."""
     begun = {attempt.start.seq for attempt in call.attempts}
-    until = len(case.trace.events) + 1 if call.end is None else call.end.seq
+    until = len(history.trace.events) + 1 if call.end is None else call.end.seq
     beside = ("tool.called",) if failure.target.layer == "tool" else ()
-    for event in case.trace.events:
+    for event in history.trace.events:
         if not failure.seq < event.seq < until:
             continue
         if event.kind in _ACTS:
@@ -116,27 +117,27 @@ def _wrong_end(rule: Consequence, end: RunEnd) -> str | None:
 
 
 def _judge_gone_on(
-    case: Case, failure: Failure, rule: Consequence, call: Call, outcome: Outcome
-) -> None:
-    if was_cut(case, call) or may_have_ended_it(case, failure):
+    history: History, model: ErrorModel, failure: Failure, rule: Consequence, call: Call
+) -> Verdicts:
+    if was_cut(history, model, call) or may_have_ended_it(history, model, failure):
         return
-    end = end_of(case, call)
-    outcome.looked_at(rule.requirement)
+    end = end_of(model, call)
+    yield held(rule.requirement)
     if end is None:
         expected = f"the run goes on after {_named(failure)}"
-        outcome.violate(_violation(failure, rule, expected, "it never ended"))
+        yield _violation(failure, rule, expected, "it never ended")
         return
     allowed = rule.states or ("completed",)
     if end.state not in allowed:
         expected = f"the run goes on after {_named(failure)}, and ends {' or '.join(allowed)}"
-        outcome.violate(_violation(failure, rule, expected, str(end), end.event.seq))
+        yield _violation(failure, rule, expected, str(end), end.event.seq)
     elif _is_of_the_model(failure) and not any(
         attempt.start.seq > failure.seq for attempt in call.attempts
     ):
         # Under any name of its state, a turn that stops at a failed call has not gone on.
         expected = f"the run goes on after {_named(failure)}: the model is asked again"
         observed = f"it was not, and the run is over: {end}"
-        outcome.violate(_violation(failure, rule, expected, observed, end.event.seq))
+        yield _violation(failure, rule, expected, observed, end.event.seq)
 
 
 def _is_of_the_model(failure: Failure) -> bool:

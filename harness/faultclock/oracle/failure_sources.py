@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from faultclock.oracle.check import Case
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_sources_programs import output_failures, program_failures
 from faultclock.oracle.failure_sources_requests import answer_failures, request_failures
 from faultclock.oracle.failure_sources_run import (
@@ -21,11 +22,11 @@ from faultclock.oracle.failure_sources_services import (
     telemetry_failures,
 )
 from faultclock.oracle.failure_sources_tools import execution_failures, refused_failures
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.history import History
 
 __all__ = ["SOURCES", "seen_failures"]
 
-SOURCES: tuple[Callable[[Case], Iterable[Failure]], ...] = (
+SOURCES: tuple[Callable[[History, ErrorModel], Iterable[Failure]], ...] = (
     request_failures,
     answer_failures,
     refused_failures,
@@ -44,7 +45,7 @@ SOURCES: tuple[Callable[[Case], Iterable[Failure]], ...] = (
 )
 
 
-def seen_failures(case: Case) -> Iterator[Failure]:
+def seen_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield every failure that the facts show, in no order, without what the model says of it."""
     for source in SOURCES:
-        yield from source(case)
+        yield from source(history, model)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from faultclock.model.error_model import FailureKind
+from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
-from faultclock.oracle.check import Case
-from faultclock.oracle.failure_nodes import argv_of, node_at
-from faultclock.oracle.failures import Failure, Layer, Target
+from faultclock.oracle.failure import Failure, Layer, Target
+from faultclock.oracle.failure_nodes import argv_of, node_acts_of, node_at
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import fits
 
@@ -74,14 +74,14 @@ class _Run:
         return between.join(texts)
 
 
-def program_failures(case: Case) -> Iterator[Failure]:
+def program_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the programs and commands that are missing, or that ended badly."""
-    for event in case.trace.of_kind("program.missing"):
-        node = node_at(case, event)
-        same = _same(case, event, node)
+    for event in history.of("program.missing"):
+        node = node_at(history, event)
+        same = _same(history, event, node)
         yield _failure("program_missing", None, event, event, node, same, "")
-    for run in _runs(case):
-        seen = _of_run(case, run)
+    for run in _runs(history):
+        seen = _of_run(history, run)
         if seen is not None and run.ended is not None:
             kind, cause = seen
             stderr = run.said("stderr").strip()
@@ -89,9 +89,9 @@ def program_failures(case: Case) -> Iterator[Failure]:
             yield _failure(kind, cause, run.started, run.ended, run.node, run.same, said)
 
 
-def _of_run(case: Case, run: _Run) -> tuple[FailureKind, str | None] | None:
+def _of_run(history: History, run: _Run) -> tuple[FailureKind, str | None] | None:
     means, how = run.means, run.how
-    if means in _MEANINGS and not _stopped(case, run):
+    if means in _MEANINGS and not _stopped(history, run):
         return _MEANINGS[means], means
     if run.killed is not None:
         # Killed by the subject: because its time was up, or for a reason that is no failure.
@@ -99,7 +99,7 @@ def _of_run(case: Case, run: _Run) -> tuple[FailureKind, str | None] | None:
         late = timeout_ns is not None and (
             run.killed.at_ns >= run.started.at_ns + timeout_ns - SLACK_NS
         )
-        return ("program_timeout", None) if late and not _stopped(case, run) else None
+        return ("program_timeout", None) if late and not _stopped(history, run) else None
     if run.node is not None and run.node.do == "command":
         return None if how is None else ("command_failed", means or how)
     if means == "schema_invalid" and how is None:
@@ -108,42 +108,42 @@ def _of_run(case: Case, run: _Run) -> tuple[FailureKind, str | None] | None:
     return ("program_exit", means or how) if means or how else None
 
 
-def _stopped(case: Case, run: _Run) -> bool:
+def _stopped(history: History, run: _Run) -> bool:
     """Return whether something from outside stopped the work of the call while it ran."""
-    call = case.call(str(run.started.payload.get("call")))
+    call = history.call(str(run.started.payload.get("call")))
     if call is None or call.stop is None or run.ended is None:
         return False
     return run.started.seq < call.stop.seq and call.stop.at_ns <= run.ended.at_ns
 
 
-def _runs(case: Case) -> Iterator[_Run]:
+def _runs(history: History) -> Iterator[_Run]:
     parts: dict[str, list[TraceEvent]] = {}
-    for event in case.trace.of_kind("program.wrote", "program.signalled", "program.ended"):
+    for event in history.of("program.wrote", "program.signalled", "program.ended"):
         parts.setdefault(str(event.payload.get("run")), []).append(event)
-    for started in case.trace.of_kind("program.started"):
+    for started in history.of("program.started"):
         own = parts.get(str(started.payload.get("run")), [])
-        node = node_at(case, started)
+        node = node_at(history, started)
         yield _Run(
             started=started,
             wrote=tuple(event for event in own if event.kind == "program.wrote"),
             killed=next((event for event in own if event.kind == "program.signalled"), None),
             ended=next((event for event in own if event.kind == "program.ended"), None),
             node=node,
-            same=_same(case, started, node),
+            same=_same(history, started, node),
         )
 
 
-def _same(case: Case, event: TraceEvent, node: NodeScript | None) -> tuple[TraceEvent, ...]:
+def _same(history: History, event: TraceEvent, node: NodeScript | None) -> tuple[TraceEvent, ...]:
     """Return all starts of the same node, or of the same command line, in the call."""
     if node is not None:
         return tuple(
             act.event
-            for act in case.node_acts
+            for act in node_acts_of(history)
             if act.node.id == node.id and act.call == str(event.payload.get("call"))
         )
     return tuple(
         other
-        for other in case.trace.of_kind("program.started", "program.missing")
+        for other in history.of("program.started", "program.missing")
         if other.payload.get("call") == event.payload.get("call")
         and other.payload.get("program") == event.payload.get("program")
         and argv_of(other) == argv_of(event)
@@ -179,9 +179,9 @@ def _failure(
 # ---------------------------------------------------------------------- answers in a form
 
 
-def output_failures(case: Case) -> Iterator[Failure]:
+def output_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the answers of programs and agents that are no JSON, or not as their schema asks."""
-    for run in _runs(case):
+    for run in _runs(history):
         good = run.ended is not None and run.how is None and run.killed is None
         if not good or run.ended is None or run.means not in ("", "schema_invalid"):
             continue
@@ -190,17 +190,17 @@ def output_failures(case: Case) -> Iterator[Failure]:
         kind = None if cut or run.node is None else _unfit(run.node, (text, _last(text)))
         if kind is not None:
             yield _failure(kind, None, run.started, run.ended, run.node, run.same, text.strip())
-    yield from _of_agents(case)
+    yield from _of_agents(history)
 
 
-def _of_agents(case: Case) -> Iterator[Failure]:
-    if not case.node_acts:
+def _of_agents(history: History) -> Iterator[Failure]:
+    if not node_acts_of(history):
         return
-    texts = {hashlib.sha256(text.encode()).hexdigest(): text for text in _replies(case)}
-    for call in case.calls:
+    texts = {hashlib.sha256(text.encode()).hexdigest(): text for text in _replies(history)}
+    for call in history.calls:
         for attempt in call.attempts:
             answered = attempt.answered
-            node = node_at(case, attempt.start)
+            node = node_at(history, attempt.start)
             if answered is None or attempt.tool_calls or node is None:
                 continue
             text = texts.get(str(attempt.text_sha256))
@@ -219,7 +219,7 @@ def _of_agents(case: Case) -> Iterator[Failure]:
                 names=(node.role,) if node.role else (),
                 acts=tuple(
                     act.event
-                    for act in case.node_acts
+                    for act in node_acts_of(history)
                     if act.node.id == node.id and act.call == call.id
                 ),
                 node=node,
@@ -227,8 +227,8 @@ def _of_agents(case: Case) -> Iterator[Failure]:
             )
 
 
-def _replies(case: Case) -> Iterator[str]:
-    scenario = case.trace.header.scenario
+def _replies(history: History) -> Iterator[str]:
+    scenario = history.trace.header.scenario
     for provider in (scenario.provider, *scenario.fallbacks):
         yield provider.reply
         for reply in provider.replies:

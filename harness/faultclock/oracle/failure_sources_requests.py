@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultclock.oracle.check import Case
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.failures import Failure, Target
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 
 __all__ = ["answer_failures", "request_failures"]
 
 
-def request_failures(case: Case) -> Iterator[Failure]:
+def request_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield one failure for each attempt that failed, with the class that its signal has."""
-    for request, steps in case.plans:
+    for request, steps in plans_of(history, model):
         acts = tuple(step.attempt.start for step in steps)
         for step in steps:
             attempt = step.attempt
@@ -28,24 +30,26 @@ def request_failures(case: Case) -> Iterator[Failure]:
                 events=attempt.events,
                 target=Target(layer="request", id=f"{request.id}#{request.number}"),
                 acts=acts,
-                node=node_at(case, attempt.start),
+                node=node_at(history, attempt.start),
                 wire=attempt.signal,
                 classification=step.classification,
                 ruling=step.ruling,
             )
 
 
-def answer_failures(case: Case) -> Iterator[Failure]:
+def answer_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the answers whose content was filtered; the wire was good."""
-    for call in case.calls:
+    for call in history.calls:
         for index, attempt in enumerate(call.attempts):
             answered = attempt.answered
             if answered is None or answered.payload.get("finish_reason") != "content_filter":
                 continue
-            node = node_at(case, attempt.start)
+            node = node_at(history, attempt.start)
             # Its answer asks for no tool: the next request for the same is a repetition.
             acts = tuple(
-                other.start for other in call.attempts[index:] if node_at(case, other.start) == node
+                other.start
+                for other in call.attempts[index:]
+                if node_at(history, other.start) == node
             )
             yield Failure(
                 kind="content_filtered",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.breaker_refusals import breaker_refusals
-from faultclock.oracle.check import Case
-from faultclock.oracle.failures import Failure, Target
+from faultclock.oracle.failure import Failure, Target
+from faultclock.oracle.history import History
 from faultclock.oracle.joins import join_violations
-from faultclock.oracle.limits import limits_reached
 from faultclock.oracle.stops import is_stop
+from faultclock.oracle.uses import limits_reached
 
 __all__ = ["breaker_failures", "cancel_failures", "join_failures", "limit_failures"]
 
@@ -18,26 +19,26 @@ __all__ = ["breaker_failures", "cancel_failures", "join_failures", "limit_failur
 _WORK = ("call.started", "http.", "net.", "tool.", "node.", "program.")
 
 
-def cancel_failures(case: Case) -> Iterator[Failure]:
+def cancel_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield one failure for each turn that a cancel hit; the cause is its scope.
 
     A dialog that the person closes cancels its turn. The cancel of one tool is the tool's.
     """
-    for event in case.trace.of_kind("cancel.requested", "interaction.answered"):
+    for event in history.of("cancel.requested", "interaction.answered"):
         if not is_stop(event):
             continue
         if event.kind == "cancel.requested":
             scope = str(event.payload.get("scope"))
-            hit = event.payload["calls"] if scope == "call" else _hit(case, event, scope)
+            hit = event.payload["calls"] if scope == "call" else _hit(history, event, scope)
             yield from (_cancelled(event, str(call), scope) for call in hit)
         elif event.payload.get("call") is not None:
             yield _cancelled(event, str(event.payload["call"]), "turn")
 
 
-def _hit(case: Case, event: TraceEvent, scope: str) -> list[str]:
+def _hit(history: History, event: TraceEvent, scope: str) -> list[str]:
     running = [
         call.id
-        for call in case.calls
+        for call in history.calls
         if call.is_turn
         and call.start.seq < event.seq
         and (call.end is None or event.seq < call.end.seq)
@@ -59,15 +60,15 @@ def _cancelled(event: TraceEvent, call: str, scope: str) -> Failure:
     )
 
 
-def limit_failures(case: Case) -> Iterator[Failure]:
+def limit_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield the limits that turns came to; the cause is the limit's name."""
-    for reached in limits_reached(case):
+    for reached in limits_reached(history, model):
         over = () if reached.over is None else (reached.over.seq,)
         # What the subject says of it, or saves, comes after it.
         last = next(
             (
                 event
-                for event in reversed(case.trace.events[: reached.seq])
+                for event in reversed(history.trace.events[: reached.seq])
                 if event.payload.get("call") == reached.call and event.kind.startswith(_WORK)
             ),
             None,
@@ -83,9 +84,9 @@ def limit_failures(case: Case) -> Iterator[Failure]:
         )
 
 
-def join_failures(case: Case) -> Iterator[Failure]:
+def join_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield the groups of subagents whose join does not hold; the cause is the policy."""
-    for violation in join_violations(case):
+    for violation in join_violations(history, model):
         yield Failure(
             kind="join_violated",
             cause=violation.group.rule.policy,
@@ -97,12 +98,12 @@ def join_failures(case: Case) -> Iterator[Failure]:
         )
 
 
-def breaker_failures(case: Case) -> Iterator[Failure]:
+def breaker_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield what an open breaker kept back. Where another provider was asked, it was made good."""
-    for refusal in breaker_refusals(case):
+    for refusal in breaker_refusals(history, model):
         moved = [
             attempt.start
-            for call in case.calls
+            for call in history.calls
             for attempt in call.attempts
             if refusal.moved and call.id == refusal.call and attempt.start.seq > refusal.seq
         ]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from faultclock.model.error_model import FailureKind
+from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case
+from faultclock.oracle.failure import Failure, Layer, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.failures import Failure, Layer, Target
+from faultclock.oracle.history import History
 
 __all__ = [
     "hook_failures",
@@ -25,24 +25,24 @@ __all__ = [
 _WRITES = ("write", "append", "write_slot")
 
 
-def hook_failures(case: Case) -> Iterator[Failure]:
+def hook_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the uses of hooks that failed; the cause is the slot."""
-    for asked, ended in _uses(case, "hook", "hook.called", "hook.replied"):
+    for asked, ended in _uses(history, "hook", "hook.called", "hook.replied"):
         id_, slot = _text(asked, "hook"), _text(asked, "slot")
         yield _failure("hook_failed", "hook", id_, asked, ended, cause=slot)
 
 
-def telemetry_failures(case: Case) -> Iterator[Failure]:
+def telemetry_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the exports that failed."""
-    for asked, ended in _uses(case, "name", "telemetry.asked", "telemetry.answered"):
+    for asked, ended in _uses(history, "name", "telemetry.asked", "telemetry.answered"):
         names = (_text(asked, "name"),)
         yield _failure("telemetry_failed", "telemetry", "telemetry", asked, ended, names=names)
 
 
-def queue_failures(case: Case) -> Iterator[Failure]:
+def queue_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the pushes that failed. A push of the same item is the same one again."""
-    asked_all = list(case.trace.of_kind("queue.asked"))
-    for asked, ended in _uses(case, "item", "queue.asked", "queue.answered"):
+    asked_all = list(history.of("queue.asked"))
+    for asked, ended in _uses(history, "item", "queue.asked", "queue.answered"):
         acts = tuple(
             event
             for event in asked_all
@@ -53,9 +53,9 @@ def queue_failures(case: Case) -> Iterator[Failure]:
         yield _failure("queue_refused", "queue", id_, asked, ended, names=("queue",), acts=acts)
 
 
-def store_failures(case: Case) -> Iterator[Failure]:
+def store_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the writes that the session store refused; the cause is its code."""
-    operations = case.store_operations
+    operations = history.store_operations
     for operation in operations:
         answered = operation.answered
         if answered is None or operation.ok or operation.name not in _WRITES:
@@ -80,10 +80,10 @@ def store_failures(case: Case) -> Iterator[Failure]:
         )
 
 
-def node_failures(case: Case) -> Iterator[Failure]:
+def node_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the expressions that could not be evaluated, and the handlers that threw."""
-    calls = {_key(event, "node"): event for event in case.trace.of_kind("node.called")}
-    for ended in case.trace.of_kind("node.replied"):
+    calls = {_key(event, "node"): event for event in history.of("node.called")}
+    for ended in history.of("node.replied"):
         called = calls.get(_key(ended, "node"))
         if ended.payload.get("ok") or called is None:
             continue
@@ -104,20 +104,22 @@ def node_failures(case: Case) -> Iterator[Failure]:
                 for event in calls.values()
                 if (_text(event, "node"), _text(event, "call")) == (id_, _text(called, "call"))
             ),
-            node=node_at(case, called),
+            node=node_at(history, called),
             message=str(error.get("message") or ""),
         )
 
 
-def _uses(case: Case, id_: str, begins: str, ends: str) -> Iterator[tuple[TraceEvent, TraceEvent]]:
+def _uses(
+    history: History, id_: str, begins: str, ends: str
+) -> Iterator[tuple[TraceEvent, TraceEvent]]:
     """Yield how each failed use began, and what showed it: its reply, or the fault that hangs."""
-    asked = {_key(event, id_): event for event in case.trace.of_kind(begins)}
-    for event in case.trace.of_kind(ends):
+    asked = {_key(event, id_): event for event in history.of(begins)}
+    for event in history.of(ends):
         begun = asked.get(_key(event, id_))
         if not event.payload.get("ok") and begun is not None:
             yield begun, event
     of = begins.partition(".")[0]
-    for event in case.trace.of_kind("fault.fired"):
+    for event in history.of("fault.fired"):
         if event.payload.get("fault_kind") != "hangs":
             continue
         whose, _, named = str(event.payload.get("of")).partition(" ")

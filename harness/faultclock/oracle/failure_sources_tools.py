@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from faultclock.model.error_model import FailureKind
+from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case
+from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.failures import Failure, Target
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, fits, is_cancelled, value_is_fit
 from faultclock.oracle.turn_facts import Execution, ToolCall
@@ -52,38 +52,38 @@ class _Seen:
 # ---------------------------------------------------------------------- never executed
 
 
-def refused_failures(case: Case) -> Iterator[Failure]:
+def refused_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield the tool calls of the model that could not, or were not allowed to, be executed.
 
     The last of as many denials in a row as the session allows is a failure of its own kind,
     where the error model knows such a one.
     """
-    looped = any("tool_denial_loop" in rule.when.kinds for rule in case.model.signals)
-    limit = case.session.denials_max if looped else None
-    for call in case.calls:
+    looped = any("tool_denial_loop" in rule.when.kinds for rule in model.signals)
+    limit = history.session.denials_max if looped else None
+    for call in history.calls:
         in_a_row = 0
-        for tool_call in case.tool_calls:
+        for tool_call in history.tool_calls:
             if tool_call.call != call.id:
                 continue
-            seen = _refused(case, tool_call)
+            seen = _refused(history, tool_call)
             denied = seen is not None and seen.kind in _DENIALS
             in_a_row = in_a_row + 1 if denied else 0
             if seen is None:
                 continue
             if limit is not None and in_a_row == limit:
                 seen = replace(seen, kind="tool_denial_loop")
-            yield _of_call(case, tool_call, seen)
+            yield _of_call(history, tool_call, seen)
 
 
-def _refused(case: Case, tool_call: ToolCall) -> _Seen | None:
-    script = case.tool_scripts.get(tool_call.name)
+def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
+    script = history.tool_scripts.get(tool_call.name)
     if script is None:
         return _Seen(kind="tool_unknown", event=tool_call.answer)
     given = arguments_of(tool_call)
     if given is None or not fits(script.input_schema, given):
         return _Seen(kind="tool_input_invalid", event=tool_call.answer)
     decided = [
-        event for event in case.trace.of_kind("policy.decided") if _is_about(case, event, tool_call)
+        event for event in history.of("policy.decided") if _is_about(history, event, tool_call)
     ]
     for event in decided:
         if event.payload.get("decision") == "deny":
@@ -92,11 +92,11 @@ def _refused(case: Case, tool_call: ToolCall) -> _Seen | None:
     if script.policy == "deny" and executed and not decided:
         # Who does not ask the policy engine is denied all the same.
         return _Seen(kind="tool_denied_by_policy", event=tool_call.answer)
-    return _not_approved(case, tool_call)
+    return _not_approved(history, tool_call)
 
 
-def _not_approved(case: Case, tool_call: ToolCall) -> _Seen | None:
-    asked = [prompt for prompt in case.prompts if _is_about(case, prompt.shown, tool_call)]
+def _not_approved(history: History, tool_call: ToolCall) -> _Seen | None:
+    asked = [prompt for prompt in history.prompts if _is_about(history, prompt.shown, tool_call)]
     if not asked:
         return None
     last = asked[-1]
@@ -108,37 +108,37 @@ def _not_approved(case: Case, tool_call: ToolCall) -> _Seen | None:
     settled = last.settled
     if settled is not None and settled.at_ns < over_ns - SLACK_NS:
         return None
-    if settled is None and not _lives_until(case, tool_call.call, over_ns):
+    if settled is None and not _lives_until(history, tool_call.call, over_ns):
         return None
-    event = _last_before(case, over_ns) if settled is None else settled
+    event = _last_before(history, over_ns) if settled is None else settled
     return _Seen(kind="approval_timed_out", event=event, at_ns=over_ns)
 
 
-def _is_about(case: Case, event: TraceEvent, tool_call: ToolCall) -> bool:
+def _is_about(history: History, event: TraceEvent, tool_call: ToolCall) -> bool:
     """Return whether a fact is about this call, and not a later one with the same id."""
     payload = event.payload
     if payload.get("tool_call") != tool_call.id or payload.get("call") != tool_call.call:
         return False
     later = (
         other.answer.seq
-        for other in case.tool_calls
+        for other in history.tool_calls
         if other.id == tool_call.id and other.answer.seq > tool_call.answer.seq
     )
-    return tool_call.answer.seq < event.seq < min(later, default=len(case.trace.events) + 1)
+    return tool_call.answer.seq < event.seq < min(later, default=len(history.trace.events) + 1)
 
 
-def _of_call(case: Case, tool_call: ToolCall, seen: _Seen) -> Failure:
+def _of_call(history: History, tool_call: ToolCall, seen: _Seen) -> Failure:
     own = [item for item in tool_call.executions if item.call == tool_call.call]
     asked = next(
         (
             answer.attempt.start
-            for answer in case.answers
+            for answer in history.answers
             if answer.in_call.id == tool_call.call
             and any(item.answer.seq == tool_call.answer.seq for item in answer.tool_calls)
         ),
         tool_call.answer,
     )
-    failure = _failure(case, seen, tool_call.name, tool_call.id, tool_call.call, own, asked)
+    failure = _failure(history, seen, tool_call.name, tool_call.id, tool_call.call, own, asked)
     events = tuple(dict.fromkeys((tool_call.answer.seq, seen.event.seq)))
     return replace(failure, events=events)
 
@@ -146,52 +146,52 @@ def _of_call(case: Case, tool_call: ToolCall, seen: _Seen) -> Failure:
 # ---------------------------------------------------------------------- executed
 
 
-def execution_failures(case: Case) -> Iterator[Failure]:
+def execution_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the executions that were not good, those of nodes that are tools included."""
     asked: dict[int, tuple[TraceEvent, Sequence[Execution]]] = {}
-    for answer in case.answers:
+    for answer in history.answers:
         for tool_call in answer.tool_calls:
             for execution in tool_call.executions:
                 same = [item for item in tool_call.executions if item.call == execution.call]
                 asked[execution.called.seq] = (answer.attempt.start, same)
-    for execution in case.executions:
-        seen = None if execution.call is None else _executed(case, execution)
+    for execution in history.executions:
+        seen = None if execution.call is None else _executed(history, execution)
         if seen is None:
             continue
         begun, own = asked.get(execution.called.seq, (execution.called, ()))
         own = own or [
             item
-            for item in case.executions
+            for item in history.executions
             if item.called.seq not in asked
             and (item.call, item.tool, item.tool_call)
             == (execution.call, execution.tool, execution.tool_call)
         ]
         call = str(execution.call)
-        failure = _failure(case, seen, execution.tool, execution.tool_call, call, own, begun)
+        failure = _failure(history, seen, execution.tool, execution.tool_call, call, own, begun)
         events = tuple(dict.fromkeys((execution.called.seq, seen.event.seq)))
         yield replace(failure, events=events)
 
 
-def _executed(case: Case, execution: Execution) -> _Seen | None:
+def _executed(history: History, execution: Execution) -> _Seen | None:
     end = execution.end
-    if end is not None and end.kind == "tool.stopped" and _tool_was_cancelled(case, execution):
+    if end is not None and end.kind == "tool.stopped" and _tool_was_cancelled(history, execution):
         return _Seen(kind="tool_cancelled", event=end)
-    over_ns = _over_ns(case, execution)
+    over_ns = _over_ns(history, execution)
     if end is None or end.payload.get("seen") is False or end.at_ns > over_ns + SLACK_NS:
         # It went on for longer than it may, with any result in the end.
-        if not _lives_until(case, str(execution.call), over_ns):
+        if not _lives_until(history, str(execution.call), over_ns):
             return None
-        return _Seen(kind="tool_timeout", event=_last_before(case, over_ns), at_ns=over_ns)
+        return _Seen(kind="tool_timeout", event=_last_before(history, over_ns), at_ns=over_ns)
     if end.kind == "tool.stopped":
         # What is stopped before its time is up was stopped for a reason that is no failure.
-        in_time = end.at_ns < over_ns - SLACK_NS or is_cancelled(case, execution)
+        in_time = end.at_ns < over_ns - SLACK_NS or is_cancelled(history, execution)
         return None if in_time else _Seen(kind="tool_timeout", event=end)
-    return _replied(case, execution, end)
+    return _replied(history, execution, end)
 
 
-def _replied(case: Case, execution: Execution, end: TraceEvent) -> _Seen | None:
-    script = case.tool_scripts.get(execution.tool)
-    message = _message(case, execution)
+def _replied(history: History, execution: Execution, end: TraceEvent) -> _Seen | None:
+    script = history.tool_scripts.get(execution.tool)
+    message = _message(history, execution)
     if end.kind == "tool.raised":
         return _Seen(kind="tool_exception", event=end, message=message)
     if not execution.is_good:
@@ -206,30 +206,30 @@ def _replied(case: Case, execution: Execution, end: TraceEvent) -> _Seen | None:
     return _Seen(kind="tool_partial", event=end) if end.payload.get("partial") else None
 
 
-def _over_ns(case: Case, execution: Execution) -> int:
+def _over_ns(history: History, execution: Execution) -> int:
     """Return when the time of an execution is up, by its contract or by that of its node."""
-    script = case.tool_scripts.get(execution.tool)
-    node = node_at(case, execution.called)
+    script = history.tool_scripts.get(execution.tool)
+    node = node_at(history, execution.called)
     limits = [script.timeout] if script is not None else []
     limits += [node.timeout] if node is not None else []
     return execution.called.at_ns + min(limits, default=2**62)
 
 
-def _tool_was_cancelled(case: Case, execution: Execution) -> bool:
+def _tool_was_cancelled(history: History, execution: Execution) -> bool:
     """Return whether the cancel of a tool, not that of its turn, stopped it."""
     end = execution.end
     return end is not None and any(
         event.payload.get("scope") == "tool"
         and event.payload.get("target") in (None, execution.tool, execution.tool_call)
         and execution.called.seq < event.seq < end.seq
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
     )
 
 
-def _message(case: Case, execution: Execution) -> str:
+def _message(history: History, execution: Execution) -> str:
     """Return the text that the tool gave; it is in the script of the fault that it met."""
-    script = case.tool_scripts.get(execution.tool)
-    for event in case.trace.of_kind("fault.fired"):
+    script = history.tool_scripts.get(execution.tool)
+    for event in history.of("fault.fired"):
         if event.payload.get("execution") != execution.id or script is None:
             continue
         for rule in script.rules:
@@ -242,7 +242,7 @@ def _message(case: Case, execution: Execution) -> str:
 
 
 def _failure(
-    case: Case,
+    history: History,
     seen: _Seen,
     tool: str,
     tool_call: str,
@@ -250,13 +250,13 @@ def _failure(
     own: Sequence[Execution],
     begun: TraceEvent,
 ) -> Failure:
-    script = case.tool_scripts.get(tool)
+    script = history.tool_scripts.get(tool)
     kind, cause = seen.kind, seen.cause
     if script is not None and script.agent and kind in _OF_AGENTS:
         if kind != "tool_failed" and cause is None:
             cause = kind.removeprefix("tool_")
         kind = _OF_AGENTS[kind]
-    node = node_at(case, begun)
+    node = node_at(history, begun)
     return Failure(
         kind=kind,
         cause=cause,
@@ -274,10 +274,10 @@ def _failure(
     )
 
 
-def _lives_until(case: Case, call_id: str, at_ns: int) -> bool:
+def _lives_until(history: History, call_id: str, at_ns: int) -> bool:
     """Return whether a call was still at work at a time, so that it could know of it."""
-    call = case.call(call_id)
-    if call is None or case.trace.footer.ended_at_ns < at_ns:
+    call = history.call(call_id)
+    if call is None or history.trace.footer.ended_at_ns < at_ns:
         return False
     over = call.end or call.crashed
     if call.stop is not None and call.stop.at_ns <= at_ns:
@@ -285,7 +285,7 @@ def _lives_until(case: Case, call_id: str, at_ns: int) -> bool:
     return over is None or over.at_ns >= at_ns
 
 
-def _last_before(case: Case, at_ns: int) -> TraceEvent:
+def _last_before(history: History, at_ns: int) -> TraceEvent:
     """Return the last fact before a time, after which everything that it caused comes."""
-    before = [event for event in case.trace.events if event.at_ns < at_ns]
-    return max(before, key=lambda event: event.seq, default=case.trace.events[0])
+    before = [event for event in history.trace.events if event.at_ns < at_ns]
+    return max(before, key=lambda event: event.seq, default=history.trace.events[0])

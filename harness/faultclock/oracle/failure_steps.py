@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import Consequence
 from faultclock.model.workflow_script import NodeScript
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Outcome, Violation
+from faultclock.oracle.check import Verdicts, Violation, held
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import may_have_ended_it, was_cut
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.failure_nodes import node_acts_of
+from faultclock.oracle.failures import failures_of
+from faultclock.oracle.history import History
 from faultclock.oracle.run_end import end_of
 
 __all__ = ["failed_rounds", "has_rounds_left", "judge_step"]
@@ -23,34 +27,34 @@ def failed_rounds(failure: Failure) -> int:
     return failure.number
 
 
-def has_rounds_left(case: Case, failure: Failure) -> bool:
+def has_rounds_left(history: History, failure: Failure) -> bool:
     """Return whether the work may go back to the coder once more."""
-    workflow = case.trace.header.scenario.workflow
+    workflow = history.trace.header.scenario.workflow
     if workflow is None or not any(node.role == "coder" for node in workflow.nodes):
         return False
     return failed_rounds(failure) < workflow.iterations_max
 
 
 def judge_step(
-    case: Case, failure: Failure, rule: Consequence, call: Call, outcome: Outcome
-) -> None:
+    history: History, model: ErrorModel, failure: Failure, rule: Consequence, call: Call
+) -> Verdicts:
     """Judge the rule's `then`, if it has one."""
     match rule.then:
-        case "iterate_to_coder" if has_rounds_left(case, failure):
-            _judge_iterated(case, failure, rule, call, outcome)
+        case "iterate_to_coder" if has_rounds_left(history, failure):
+            yield from _judge_iterated(history, model, failure, rule, call)
         case "skip_dependents":
-            _judge_skipped(case, failure, rule, call, outcome)
+            yield from _judge_skipped(history, model, failure, rule, call)
         case "keep_recoverable":
-            _judge_recoverable(case, failure, rule, call, outcome)
+            yield from _judge_recoverable(history, model, failure, rule, call)
 
 
 def _judge_iterated(
-    case: Case, failure: Failure, rule: Consequence, call: Call, outcome: Outcome
-) -> None:
+    history: History, model: ErrorModel, failure: Failure, rule: Consequence, call: Call
+) -> Verdicts:
     following = next(
         (
             act
-            for act in case.node_acts
+            for act in node_acts_of(history)
             if act.call == call.id
             and act.event.seq > failure.seq
             and (act.node.do in ("program", "agent") or act.node == failure.node)
@@ -58,37 +62,37 @@ def _judge_iterated(
         None,
     )
     if following is None:
-        end = end_of(case, call)
-        if end is None or was_cut(case, call):
+        end = end_of(model, call)
+        if end is None or was_cut(history, model, call):
             return
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         observed = f"{end}, and the coder was not asked again"
-        outcome.violate(_violation(failure, rule, _BACK, observed, end.event.seq))
+        yield _violation(failure, rule, _BACK, observed, end.event.seq)
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     if following.node.role != "coder":
         observed = f"the node {following.node.id!r} came next"
-        outcome.violate(_violation(failure, rule, _BACK, observed, following.event.seq))
+        yield _violation(failure, rule, _BACK, observed, following.event.seq)
 
 
 _BACK = "the work goes back to the coder, before anything is run again"
 
 
 def _judge_skipped(
-    case: Case, failure: Failure, rule: Consequence, call: Call, outcome: Outcome
-) -> None:
-    workflow = case.trace.header.scenario.workflow
+    history: History, model: ErrorModel, failure: Failure, rule: Consequence, call: Call
+) -> Verdicts:
+    workflow = history.trace.header.scenario.workflow
     if workflow is None or failure.node is None:
         return
     needing = _needing(failure.node.id, workflow.nodes)
-    if not needing or was_cut(case, call) or call.end is None:
+    if not needing or was_cut(history, model, call) or call.end is None:
         return
-    outcome.looked_at(rule.requirement)
-    for act in case.node_acts:
+    yield held(rule.requirement)
+    for act in node_acts_of(history):
         if act.call == call.id and act.event.seq > failure.seq and act.node.id in needing:
             expected = f"{', '.join(sorted(needing))} does not begin: it needs the failed one"
             observed = f"the node {act.node.id!r} was begun"
-            outcome.violate(_violation(failure, rule, expected, observed, act.event.seq))
+            yield _violation(failure, rule, expected, observed, act.event.seq)
             return
 
 
@@ -103,29 +107,29 @@ def _needing(id_: str, nodes: Sequence[NodeScript]) -> set[str]:
 
 
 def _judge_recoverable(
-    case: Case, failure: Failure, rule: Consequence, call: Call, outcome: Outcome
-) -> None:
+    history: History, model: ErrorModel, failure: Failure, rule: Consequence, call: Call
+) -> Verdicts:
     end = call.end
-    if end is None or was_cut(case, call) or may_have_ended_it(case, failure):
+    if end is None or was_cut(history, model, call) or may_have_ended_it(history, model, failure):
         return
     result = end.payload.get("result")
     if isinstance(result, Mapping):
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         if not result.get("recoverable"):
             expected = "the turn ends with a result that says that the session can go on"
             observed = "the result does not say so"
-            outcome.violate(_violation(failure, rule, expected, observed, end.seq))
+            yield _violation(failure, rule, expected, observed, end.seq)
             return
     # Who raises an error has nothing to say it with: there the next turn shows it.
-    failed = {other.call for other in case.failures}
-    for later in case.calls:
+    failed = {other.call for other in failures_of(history, model)}
+    for later in history.calls:
         if not later.is_turn or later.start.seq < end.seq or later.id in failed:
             continue
-        ended = end_of(case, later)
-        outcome.looked_at(rule.requirement)
+        ended = end_of(model, later)
+        yield held(rule.requirement)
         if ended is not None and ended.state == "failed":
             expected = "a later turn, in which nothing fails, works"
-            outcome.violate(_violation(failure, rule, expected, str(ended), ended.event.seq))
+            yield _violation(failure, rule, expected, str(ended), ended.event.seq)
         return
 
 

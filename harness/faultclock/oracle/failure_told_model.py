@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from faultclock.model.error_model import AudienceRule
+from faultclock.model.error_model import AudienceRule, ErrorModel
 from faultclock.model.failure_rules import FieldRule, TellingRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import final_failures, is_about
 from faultclock.oracle.failure_fields import excerpt, faults_in, field_of
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.history import History
 from faultclock.oracle.tool_messages import loaded, told_of
 
 __all__ = ["CHECK"]
@@ -42,31 +43,30 @@ class _Told:
         return value if isinstance(value, Mapping) else None
 
 
-def _told_model(case: Case) -> Outcome:
-    outcome = Outcome(reason="no failed tool call was followed by another request to the model")
-    rules = [rule for rule in case.model.telling if rule.audience == "model"]
-    hidden = next((rule for rule in case.model.audiences if rule.id == "model"), None)
+def _told_model(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no failed tool call was followed by another request to the model")
+    rules = [rule for rule in model.telling if rule.audience == "model"]
+    hidden = next((rule for rule in model.audiences if rule.id == "model"), None)
     if not rules and hidden is None:
-        outcome.reason = "the error model does not say what the model learns of a failure"
-    told = tuple(_told(case))
+        yield otherwise("the error model does not say what the model learns of a failure")
+    told = tuple(_told(history, model))
     for item in told:
         for rule in rules:
-            if is_about(case, rule, item.failure):
-                _judge(item, rule, outcome)
-        if hidden is not None and case.model.tool_calls is None:
-            _judge_hidden(item, hidden, outcome)
+            if is_about(history, rule, item.failure):
+                yield from _judge(item, rule)
+        if hidden is not None and model.tool_calls is None:
+            yield from _judge_hidden(item, hidden)
     for rule in rules:
-        own = [item for item in told if item.said and is_about(case, rule, item.failure)]
+        own = [item for item in told if item.said and is_about(history, rule, item.failure)]
         for name, field in rule.fields.items():
-            _judge_differs(own, rule, name, field, outcome)
-    return outcome
+            yield from _judge_differs(own, rule, name, field)
 
 
-def _told(case: Case) -> Iterator[_Told]:
-    for failure in final_failures(case):
+def _told(history: History, model: ErrorModel) -> Iterator[_Told]:
+    for failure in final_failures(history, model):
         if failure.tool_call is None:
             continue
-        call = case.call(failure.call)
+        call = history.call(failure.call)
         asked = () if call is None else (attempt.asked for attempt in call.attempts)
         request = next((item for item in asked if item and item.seq > failure.seq), None)
         if request is None:
@@ -76,37 +76,35 @@ def _told(case: Case) -> Iterator[_Told]:
             yield _Told(failure=failure, request=request, content=content)
 
 
-def _judge(told: _Told, rule: TellingRule, outcome: Outcome) -> None:
-    outcome.looked_at(rule.requirement)
+def _judge(told: _Told, rule: TellingRule) -> Verdicts:
+    yield held(rule.requirement)
     failure = told.failure
     if told.content is None:
         expected = f"the next request has a result about {failure}"
-        outcome.violate(_violation(told, rule.requirement, expected, "it has no such result"))
+        yield _violation(told, rule.requirement, expected, "it has no such result")
         return
     if told.said is None:
         expected = f"a JSON object about {failure}"
-        outcome.violate(_violation(told, rule.requirement, expected, excerpt(told.content)))
+        yield _violation(told, rule.requirement, expected, excerpt(told.content))
         return
     faults = faults_in(rule.fields, told.said, failure, rule.retryable)
     if faults:
         expected = f"a result for the model about {failure}: {', '.join(faults)}"
-        outcome.violate(_violation(told, rule.requirement, expected, excerpt(told.content)))
+        yield _violation(told, rule.requirement, expected, excerpt(told.content))
 
 
-def _judge_hidden(told: _Told, rule: AudienceRule, outcome: Outcome) -> None:
+def _judge_hidden(told: _Told, rule: AudienceRule) -> Verdicts:
     if told.content is None:
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     found = leaks(rule, told.content)
     if found:
         expected = f"a result for the model about {told.failure}, without internals of the runtime"
         observed = f"it holds {' and '.join(found)}: {excerpt(told.content)}"
-        outcome.violate(_violation(told, rule.requirement, expected, observed))
+        yield _violation(told, rule.requirement, expected, observed)
 
 
-def _judge_differs(
-    told: list[_Told], rule: TellingRule, name: str, field: FieldRule, outcome: Outcome
-) -> None:
+def _judge_differs(told: list[_Told], rule: TellingRule, name: str, field: FieldRule) -> Verdicts:
     """Judge that the results differ for failures that differ."""
     for by in field.differs_by:
         seen: list[tuple[object, object, _Told]] = []
@@ -116,12 +114,12 @@ def _judge_differs(
             for other_key, other_value, other in seen:
                 if key == other_key:
                     continue
-                outcome.looked_at(rule.requirement)
+                yield held(rule.requirement)
                 if value == other_value:
                     expected = f"`{name}` differs by the {by}: {item.failure}, {other.failure}"
                     observed = f"the same for both: {excerpt(str(value))}"
                     violation = _violation(item, rule.requirement, expected, observed)
-                    outcome.violate(violation)
+                    yield violation
             seen.append((key, value, item))
 
 

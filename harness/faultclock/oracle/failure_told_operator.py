@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from faultclock.oracle.check import Case, Check, Outcome
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.check import Check, Verdicts
 from faultclock.oracle.failure_told_people import judge_told
+from faultclock.oracle.history import History
 
 __all__ = ["CHECK"]
 
 
-def _told(case: Case) -> Outcome:
-    return judge_told(case, "operator")
+def _told(history: History, model: ErrorModel) -> Verdicts:
+    return judge_told(history, model, "operator")
 
 
 CHECK = Check(

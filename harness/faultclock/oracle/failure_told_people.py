@@ -8,41 +8,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import TellingRule
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Outcome, Violation
+from faultclock.oracle.check import Verdicts, broken, held, otherwise
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import end_call, final_failures, is_about
 from faultclock.oracle.failure_fields import excerpt, faults_in, worded
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.history import History
 
 __all__ = ["judge_told"]
 
 
-def judge_told(case: Case, audience: Literal["operator", "user"]) -> Outcome:
+def judge_told(
+    history: History, model: ErrorModel, audience: Literal["operator", "user"]
+) -> Verdicts:
     """Judge that an audience saw each failure that a rule is about."""
-    outcome = Outcome(reason=f"nothing failed for good that the {audience} must see")
-    rules = [rule for rule in case.model.telling if rule.audience == audience]
+    yield otherwise(f"nothing failed for good that the {audience} must see")
+    rules = [rule for rule in model.telling if rule.audience == audience]
     if not rules:
-        outcome.reason = f"the error model does not say what the {audience} sees of a failure"
-    elif audience not in case.trace.header.subject.declares:
-        outcome.reason = f"the subject's binding does not declare {audience!r}"
-        return outcome
-    messages = list(case.trace.of_kind(f"declared.{audience}_message"))
-    for failure in final_failures(case):
+        yield otherwise(f"the error model does not say what the {audience} sees of a failure")
+    elif audience not in history.trace.header.subject.declares:
+        yield otherwise(f"the subject's binding does not declare {audience!r}")
+        return
+    messages = list(history.of(f"declared.{audience}_message"))
+    for failure in final_failures(history, model):
         for rule in rules:
-            if is_about(case, rule, failure):
-                _judge(case, failure, rule, messages, outcome)
-    return outcome
+            if is_about(history, rule, failure):
+                yield from _judge(history, model, failure, rule, messages)
 
 
 def _judge(
-    case: Case,
+    history: History,
+    model: ErrorModel,
     failure: Failure,
     rule: TellingRule,
     messages: Sequence[TraceEvent],
-    outcome: Outcome,
-) -> None:
-    call = case.call(failure.call)
+) -> Verdicts:
+    call = history.call(failure.call)
     end = None if call is None else call.end
     told = [
         event
@@ -53,24 +56,22 @@ def _judge(
     ]
     faults = [_faults(rule, failure, event) for event in told]
     if any(not found for found in faults):
-        outcome.looked_at(rule.requirement)
+        yield held(rule.requirement)
         return
-    if end is None or (failure.kind != "cancelled" and end_call(case, failure) is None):
+    if end is None or (failure.kind != "cancelled" and end_call(history, model, failure) is None):
         # It was kept from telling, or still may.
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     nearest = min(range(len(told)), key=lambda index: len(faults[index]), default=None)
     wanted = _wanted(rule, failure) if nearest is None else faults[nearest]
     observed = "no message" if nearest is None else excerpt(_shown(told[nearest]))
-    outcome.violate(
-        Violation(
-            requirement=rule.requirement,
-            call=failure.call,
-            expected=f"a message to the {rule.audience} about {failure}: {', '.join(wanted)}",
-            observed=observed,
-            events=(*failure.events, *(event.seq for event in told[:3]), end.seq),
-            hint="Is it chosen by the class and code of the failure, before the call ends?",
-        )
+    yield broken(
+        (rule.requirement,),
+        call=failure.call,
+        expected=f"a message to the {rule.audience} about {failure}: {', '.join(wanted)}",
+        observed=observed,
+        events=(*failure.events, *(event.seq for event in told[:3]), end.seq),
+        hint="Is it chosen by the class and code of the failure, before the call ends?",
     )
 
 

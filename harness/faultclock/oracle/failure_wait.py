@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.failure import Failure
+from faultclock.oracle.failures import failures_of
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import Ruling
 
 __all__ = ["CHECK", "Waited", "waits_of"]
@@ -43,9 +46,9 @@ class Waited:
     idle_ns: int
 
 
-def waits_of(case: Case) -> Iterator[Waited]:
+def waits_of(history: History, model: ErrorModel) -> Iterator[Waited]:
     """Yield the waits that a policy asks for, but for those between requests to a provider."""
-    for failure in case.failures:
+    for failure in failures_of(history, model):
         ruling, again = failure.ruling, failure.redone_by
         if failure.wire is not None or ruling is None or again is None:
             continue
@@ -58,38 +61,35 @@ def waits_of(case: Case) -> Iterator[Waited]:
             ruling=ruling,
             again=again,
             waited_ns=waited_ns,
-            idle_ns=waited_ns - _busy_ns(case, failure, again.at_ns),
+            idle_ns=waited_ns - _busy_ns(history, failure, again.at_ns),
         )
 
 
-def _wait(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing was retried under a policy with a wait")
-    slack_ns = case.timing.slack_ns
-    for wait in waits_of(case):
+def _wait(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("nothing was retried under a policy with a wait")
+    slack_ns = history.timing.slack_ns
+    for wait in waits_of(history, model):
         failure, ruling, waited_ns = wait.failure, wait.ruling, wait.waited_ns
         cited = None if ruling.requirements is None else ruling.requirements.wait
         legal = ruling.policy.interval(failure.tries)
-        outcome.looked_at(cited)
+        yield held(cited)
         if waited_ns >= legal.low_ns - slack_ns and wait.idle_ns <= legal.high_ns + slack_ns:
             continue
         observed = f"waited {format_duration(waited_ns)}" if waited_ns > 0 else "it did not wait"
-        outcome.violate(
-            Violation(
-                requirement=cited,
-                call=failure.call,
-                expected=f"a wait of {legal} before retry {failure.tries} after {failure}",
-                observed=observed,
-                events=(*failure.events, wait.again.seq),
-                hint="Compare base, factor and the first retry's number with the policy.",
-            )
+        yield broken(
+            (cited,),
+            call=failure.call,
+            expected=f"a wait of {legal} before retry {failure.tries} after {failure}",
+            observed=observed,
+            events=(*failure.events, wait.again.seq),
+            hint="Compare base, factor and the first retry's number with the policy.",
         )
-    return outcome
 
 
-def _busy_ns(case: Case, failure: Failure, until_ns: int) -> int:
+def _busy_ns(history: History, failure: Failure, until_ns: int) -> int:
     """Return how much of the wait the runtime spent on something else."""
     total_ns, covered_ns = 0, failure.at_ns
-    for begun_ns, ended_ns in sorted(_busy(case, failure)):
+    for begun_ns, ended_ns in sorted(_busy(history, failure)):
         begun_ns, ended_ns = max(begun_ns, covered_ns), min(ended_ns, until_ns)
         if ended_ns > begun_ns:
             total_ns += ended_ns - begun_ns
@@ -97,10 +97,10 @@ def _busy_ns(case: Case, failure: Failure, until_ns: int) -> int:
     return total_ns
 
 
-def _busy(case: Case, failure: Failure) -> Iterator[tuple[int, int]]:
+def _busy(history: History, failure: Failure) -> Iterator[tuple[int, int]]:
     for begins, ends, names in _BUSY:
         open_: dict[tuple[object, ...], int] = {}
-        for event in case.trace.of_kind(begins, ends):
+        for event in history.of(begins, ends):
             key = tuple(event.payload.get(name) for name in names)
             if event.payload.get("call") != failure.call:
                 continue

@@ -11,10 +11,20 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.oracle.attempts import Attempt, Call
 from faultclock.oracle.chain import Link, chain_of
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.retry_hints import floor_of, hints_of
 from faultclock.oracle.signals import Signal, classify
 
@@ -29,41 +39,37 @@ _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
 _SHORT = 120
 
 
-def _ends(case: Case) -> Outcome:
-    everywhere = also(case.model, "calls.end.any") or also(case.model, "calls.end")
-    outcome = Outcome(reason="no call began")
-    footer = case.trace.footer
-    for call in case.calls:
+def _ends(history: History, model: ErrorModel) -> Verdicts:
+    everywhere = also(model, "calls.end.any") or also(model, "calls.end")
+    yield otherwise("no call began")
+    footer = history.trace.footer
+    for call in history.calls:
         if call.crashed is not None or call.left is not None or call.stop is not None:
             continue
-        if call.over is None and (footer.ending not in _HANGS or _is_patient(case, call)):
+        if call.over is None and (footer.ending not in _HANGS or _is_patient(history, call)):
             continue
-        requirements = (*also(case.model, f"calls.end.{_held_by(case, call)}"), *everywhere)
-        outcome.looked_at(*dict.fromkeys(requirements))
+        requirements = (*also(model, f"calls.end.{_held_by(history, call)}"), *everywhere)
+        yield held(*dict.fromkeys(requirements))
         if call.over is not None:
             continue
         lasted = format_duration(footer.ended_at_ns - call.start.at_ns)
         where = f": {'; '.join(footer.detail)}" if footer.detail else ""
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected="the call returns or raises",
-                observed=f"it had not ended after {lasted}, when the run ended by"
-                f" {footer.ending.replace('_', ' ')}{where}",
-                events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
-                hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=call.id,
+            expected="the call returns or raises",
+            observed=f"it had not ended after {lasted}, when the run ended by"
+            f" {footer.ending.replace('_', ' ')}{where}",
+            events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
+            hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
         )
-    return outcome
 
 
-def _held_by(case: Case, call: Call) -> str:
+def _held_by(history: History, call: Call) -> str:
     """Return what a call may wait for for ever: a `tool`, a `person`, the `model`, or `any`."""
     met = {
         event.payload.get("fault_kind")
-        for event in case.trace.of_kind("fault.fired")
+        for event in history.of("fault.fired")
         if event.payload.get("call") == call.id
     }
     if "hang" in met:
@@ -73,49 +79,47 @@ def _held_by(case: Case, call: Call) -> str:
     return "model" if any(attempt.tool_calls for attempt in call.attempts) else "any"
 
 
-def _is_patient(case: Case, call: Call) -> bool:
+def _is_patient(history: History, call: Call) -> bool:
     """Return whether the call still waits because an answer asked it to."""
     last = call.last_failure
     if last is None or last.known_ns is None:
         return False
     asked = floor_of(hints_of(last))
-    return asked is not None and last.known_ns + asked.wait_ns > case.trace.footer.ended_at_ns
+    return asked is not None and last.known_ns + asked.wait_ns > history.trace.footer.ended_at_ns
 
 
-def _crash(case: Case) -> Outcome:
-    requirements = also(case.model, "handler.crash")
-    outcome = Outcome(reason="no call met a failure")
-    for call in case.calls:
+def _crash(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "handler.crash")
+    yield otherwise("no call met a failure")
+    for call in history.calls:
         if call.returned and any(attempt.failed for attempt in call.attempts):
-            outcome.looked_at(*requirements)
-    for call, chain in _raised(case):
+            yield held(*requirements)
+    for call, chain in _raised(history):
         if _names_what_it_could_not_read(call, chain[0]):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         # Who ends the process of its caller crashes more than itself.
         if not chain[0].get("accident") and chain[0].get("type") != "SystemExit":
             continue
         hint = "Read headers and bodies as input that may hold anything: check, or catch and go on."
-        outcome.violate(_accident(call, chain, requirements, hint))
-    return outcome
+        yield _accident(call, chain, requirements, hint)
 
 
-def _unreadable(case: Case) -> Outcome:
-    requirements = also(case.model, "handler.unreadable")
-    outcome = Outcome(reason="no answer that cannot be read ended a call with an error")
-    for call, chain in _raised(case):
+def _unreadable(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "handler.unreadable")
+    yield otherwise("no answer that cannot be read ended a call with an error")
+    for call, chain in _raised(history):
         last = call.last_failure
         if last is None or last.signal is None or last.signal.kind not in _UNREADABLE:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if _names_what_it_could_not_read(call, chain[0]):
             hint = "Catch the decoder's error, and raise the client's own from it."
-            outcome.violate(_accident(call, chain, requirements, hint))
-    return outcome
+            yield _accident(call, chain, requirements, hint)
 
 
-def _raised(case: Case) -> Iterator[tuple[Call, list[Link]]]:
-    for call in case.calls:
+def _raised(history: History) -> Iterator[tuple[Call, list[Link]]]:
+    for call in history.calls:
         if call.raised and call.end is not None and (chain := chain_of(call.end)):
             yield call, chain
 
@@ -154,39 +158,36 @@ def _short(link: Link) -> str:
     return f"{link.get('type')}: {message}" if message else str(link.get("type"))
 
 
-def _apart(case: Case) -> Outcome:
-    requirements = also(case.model, "errors.apart")
-    outcome = Outcome(reason="no two calls failed in ways that need different reactions")
+def _apart(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "errors.apart")
+    yield otherwise("no two calls failed in ways that need different reactions")
     seen: dict[str, tuple[Call, Signal, tuple[tuple[object, object], ...]]] = {}
-    for call, chain in _raised(case):
+    for call, chain in _raised(history):
         last = call.last_failure
-        found = None if last is None or last.signal is None else classify(case.model, last.signal)
+        found = None if last is None or last.signal is None else classify(model, last.signal)
         if last is None or last.signal is None or found is None or found.pair is None:
             continue
         kind = found.pair[0]
-        if kind not in case.model.told_apart:
+        if kind not in model.told_apart:
             continue
         seen.setdefault(kind, (call, last.signal, _looks(chain)))
     if len(seen) < 2:
-        return outcome
-    outcome.looked_at(*requirements)
+        return
+    yield held(*requirements)
     kinds = list(seen)
     for index, one in enumerate(kinds):
         for other in kinds[index + 1 :]:
             if seen[one][2] == seen[other][2]:
                 ends = (seen[name][0].end for name in (one, other))
-                outcome.violate(
-                    Violation(
-                        requirement=next(iter(requirements), None),
-                        call=seen[other][0].id,
-                        expected=f"{seen[one][1]} and {seen[other][1]} leave different errors",
-                        observed=f"both are {seen[one][2][0][0]} with the same message and causes",
-                        events=tuple(end.seq for end in ends if end is not None),
-                        hint="Keep the status on the error, or raise a type for each kind.",
-                    )
+                yield broken(
+                    requirements,
+                    call=seen[other][0].id,
+                    expected=f"{seen[one][1]} and {seen[other][1]} leave different errors",
+                    observed=f"both are {seen[one][2][0][0]} with the same message and causes",
+                    events=tuple(end.seq for end in ends if end is not None),
+                    hint="Keep the status on the error, or raise a type for each kind.",
                 )
-                return outcome
-    return outcome
+                return
 
 
 def _looks(chain: list[Link]) -> tuple[tuple[object, object], ...]:
@@ -196,25 +197,22 @@ def _looks(chain: list[Link]) -> tuple[tuple[object, object], ...]:
     return tuple((link.get("type"), link.get("message")) for link in shown)
 
 
-def _secrets(case: Case) -> Outcome:
-    requirements = also(case.model, "errors.secrets")
-    outcome = Outcome(reason="no call ended with an error")
-    for call, chain in _raised(case):
-        outcome.looked_at(*requirements)
+def _secrets(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "errors.secrets")
+    yield otherwise("no call ended with an error")
+    for call, chain in _raised(history):
+        yield held(*requirements)
         leaking = next((link for link in chain if _holds_a_secret(link)), None)
-        if leaking is None or _is_the_providers(call) or _is_a_tools(case, call, leaking):
+        if leaking is None or _is_the_providers(call) or _is_a_tools(history, call, leaking):
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected="an error without the API key",
-                observed=f"{_short(leaking)}",
-                events=() if call.end is None else (call.end.seq,),
-                hint="Keep keys out of URLs, and headers out of messages.",
-            )
+        yield broken(
+            requirements,
+            call=call.id,
+            expected="an error without the API key",
+            observed=f"{_short(leaking)}",
+            events=() if call.end is None else (call.end.seq,),
+            hint="Keep keys out of URLs, and headers out of messages.",
         )
-    return outcome
 
 
 def _holds_a_secret(link: Link) -> bool:
@@ -234,9 +232,9 @@ def _is_the_providers(call: Call) -> bool:
     return False
 
 
-def _is_a_tools(case: Case, call: Call, link: Link) -> bool:
+def _is_a_tools(history: History, call: Call, link: Link) -> bool:
     """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
-    raised = case.trace.of_kind("tool.raised") if case.is_runtime else ()
+    raised = history.of("tool.raised") if history.is_runtime else ()
     name = str(link.get("type")).rpartition(".")[2]
     return any(
         event.payload.get("call") == call.id and event.payload.get("type") == name

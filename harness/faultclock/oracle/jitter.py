@@ -30,8 +30,17 @@ from dataclasses import dataclass, field
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Jitter
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
 from faultclock.oracle.failure_wait import Waited, waits_of
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step
 
 __all__ = ["CHECKS", "SEEDS_FOR_SHAPE", "JitterOverSeeds"]
@@ -120,71 +129,63 @@ class JitterOverSeeds:
         self._seeds: set[int] = set()
         self._policies: dict[str, _Spread] = {}
 
-    def add(self, case: Case) -> None:
+    def add(self, history: History, model: ErrorModel) -> None:
         """Take one more run."""
         self._runs += 1
         if len(self._seeds) < SEEDS_FOR_SHAPE:
-            self._seeds.add(case.trace.header.seed)
-        for sample in _samples(case):
+            self._seeds.add(history.trace.header.seed)
+        for sample in _samples(history, model):
             self._policies.setdefault(sample.policy, _Spread(sample)).add(sample)
 
-    def outcome(self, model: ErrorModel) -> Outcome:
+    def verdicts(self, model: ErrorModel) -> Verdicts:
         """Return what the jitter comes to."""
         del model
-        outcome = Outcome(reason="no retry was due after a wait with jitter in two or more seeds")
+        yield otherwise("no retry was due after a wait with jitter in two or more seeds")
         if len(self._seeds) < 2:
-            return outcome
+            return
         for own in self._policies.values():
-            outcome.looked_at(*own.first.exercised)
+            yield held(*own.first.exercised)
             found = _constant(own, self._runs) or (
                 _one_sided(own) or _narrow(own) if len(self._seeds) >= SEEDS_FOR_SHAPE else None
             )
             if found is not None:
                 expected, observed = found
-                outcome.violate(
-                    Violation(
-                        requirement=own.first.requirement,
-                        expected=expected,
-                        observed=observed,
-                        hint="Is the jitter declared but not drawn, or drawn to one side only?",
-                    ),
-                    *own.first.exercised,
+                yield broken(
+                    (own.first.requirement, *own.first.exercised),
+                    expected=expected,
+                    observed=observed,
+                    hint="Is the jitter declared but not drawn, or drawn to one side only?",
                 )
-        return outcome
 
 
-def _within_run(case: Case) -> Outcome:
-    outcome = Outcome(reason="fewer than two calls waited before the same retry, with jitter")
-    for samples in _groups(_samples(case)):
+def _within_run(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("fewer than two calls waited before the same retry, with jitter")
+    for samples in _groups(_samples(history, model)):
         calls = {sample.call for sample in samples}
         if len(calls) < 2:
             continue
-        outcome.looked_at(*samples[0].exercised)
+        yield held(*samples[0].exercised)
         distinct = len({sample.waited_ns for sample in samples})
         if distinct * 2 > len(samples):
             continue
         retry = samples[0].retry_number
         waits = ", ".join(sorted({format_duration(item.waited_ns) for item in samples})[:3])
-        outcome.violate(
-            Violation(
-                requirement=samples[0].requirement,
-                expected=f"{len(samples)} calls wait different times before retry {retry}",
-                observed=f"{distinct} different waits in {len(samples)} calls: {waits}",
-                events=tuple(sorted(seq for item in samples[:2] for seq in item.events)),
-                hint="Does each client seed its generator alike, or is there no jitter at all?",
-            ),
-            *samples[0].exercised,
+        yield broken(
+            (samples[0].requirement, *samples[0].exercised),
+            expected=f"{len(samples)} calls wait different times before retry {retry}",
+            observed=f"{distinct} different waits in {len(samples)} calls: {waits}",
+            events=tuple(sorted(seq for item in samples[:2] for seq in item.events)),
+            hint="Does each client seed its generator alike, or is there no jitter at all?",
         )
-    return outcome
 
 
-def _samples(case: Case) -> Iterator[_Sample]:
-    for request, steps in case.plans:
+def _samples(history: History, model: ErrorModel) -> Iterator[_Sample]:
+    for request, steps in plans_of(history, model):
         for step in steps:
-            sample = _sample(case, request.id, step)
+            sample = _sample(model, request.id, step)
             if sample is not None:
                 yield sample
-    for wait in waits_of(case):
+    for wait in waits_of(history, model):
         own = _sample_of_failure(wait)
         if own is not None:
             yield own
@@ -209,7 +210,7 @@ def _sample_of_failure(wait: Waited) -> _Sample | None:
     )
 
 
-def _sample(case: Case, call: str, step: Step) -> _Sample | None:
+def _sample(model: ErrorModel, call: str, step: Step) -> _Sample | None:
     wait, ruling, waited_ns = step.wait, step.ruling, step.waited_ns
     if wait is None or ruling is None or wait.exact or waited_ns is None or step.next is None:
         return None
@@ -217,7 +218,7 @@ def _sample(case: Case, call: str, step: Step) -> _Sample | None:
     if not jitter.up_to and not (jitter.percent and wait.nominal_ns):
         return None
     own = None if ruling.requirements is None else ruling.requirements.jitter
-    declared = also(case.model, "backoff.declared") if ruling.declared else ()
+    declared = also(model, "backoff.declared") if ruling.declared else ()
     # A declared policy takes the default's place, so it shows nothing of the default.
     exercised = declared if ruling.declared else (own,)
     return _Sample(

@@ -10,16 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import JoinRule, covers
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
 from faultclock.oracle.failure_where import setting_holds
-from faultclock.oracle.limits import limits_reached
+from faultclock.oracle.history import History
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_messages import told_of
 from faultclock.oracle.turn_facts import Answer, ToolCall
+from faultclock.oracle.uses import limits_reached
 
 __all__ = ["CHECKS", "Group", "JoinViolation", "groups_of", "join_violations"]
 
@@ -91,29 +93,29 @@ class JoinViolation:
     events: tuple[int, ...]
 
 
-def groups_of(case: Case) -> tuple[Group, ...]:
+def groups_of(history: History, model: ErrorModel) -> tuple[Group, ...]:
     """Return the groups of subagents, in order; none where the model has no rule for them."""
-    rule = _rule(case)
+    rule = _rule(history, model)
     if rule is None:
         return ()
     groups = []
-    for answer in case.answers:
+    for answer in history.answers:
         members = tuple(
-            _member(case, answer, item) for item in answer.tool_calls if _is_agent(case, item)
+            _member(history, answer, item) for item in answer.tool_calls if _is_agent(history, item)
         )
         if members:
-            holds = _settled(*_terms(rule, members, case.session.quorum))
+            holds = _settled(*_terms(rule, members, history.session.quorum))
             groups.append(Group(answer=answer, rule=rule, members=members, holds=holds))
     return tuple(groups)
 
 
-def join_violations(case: Case) -> tuple[JoinViolation, ...]:
+def join_violations(history: History, model: ErrorModel) -> tuple[JoinViolation, ...]:
     """Return the joins that do not hold, in order."""
     found = []
-    for group in groups_of(case):
+    for group in groups_of(history, model):
         if group.holds is not False or group.rule.violation is None:
             continue
-        relevant, count = _terms(group.rule, group.members, case.session.quorum)
+        relevant, count = _terms(group.rule, group.members, history.session.quorum)
         failed = sorted(member.seq for member in relevant if member.failed)
         # As soon as so many have failed, too few are left.
         seq = failed[max(0, len(relevant) - count)]
@@ -123,7 +125,7 @@ def join_violations(case: Case) -> tuple[JoinViolation, ...]:
                 group=group,
                 call=group.answer.in_call.id,
                 pair=group.rule.violation,
-                at_ns=case.trace.events[seq - 1].at_ns,
+                at_ns=history.trace.events[seq - 1].at_ns,
                 seq=seq,
                 events=(group.answer.tool_calls[0].answer.seq, *sorted(events)),
             )
@@ -134,25 +136,25 @@ def join_violations(case: Case) -> tuple[JoinViolation, ...]:
 # --------------------------------------------------------------------- how a group came out
 
 
-def _rule(case: Case) -> JoinRule | None:
-    rules, policy = case.model.joins, case.session.join
+def _rule(history: History, model: ErrorModel) -> JoinRule | None:
+    rules, policy = model.joins, history.session.join
     if not policy:
         return rules[0] if rules else None
     return next((rule for rule in rules if rule.policy == policy), None)
 
 
-def _is_agent(case: Case, asked: ToolCall) -> bool:
-    script = case.tool_scripts.get(asked.name)
+def _is_agent(history: History, asked: ToolCall) -> bool:
+    script = history.tool_scripts.get(asked.name)
     return script is not None and script.agent
 
 
-def _member(case: Case, answer: Answer, asked: ToolCall) -> Member:
+def _member(history: History, answer: Answer, asked: ToolCall) -> Member:
     executions = asked.executions
     # Who was never begun has come out badly, once the turn went on without it or is over.
     over = answer.next is not None or answer.in_call.end is not None
     return Member(
         asked=asked,
-        required=case.tool_scripts[asked.name].required,
+        required=history.tool_scripts[asked.name].required,
         succeeded=any(item.is_good for item in executions),
         ended=all(item.end is not None for item in executions) if executions else over,
     )
@@ -186,79 +188,72 @@ def _settled(members: tuple[Member, ...], count: int) -> bool | None:
 # ------------------------------------------------------------------------------- the check
 
 
-def _held(case: Case) -> Outcome:
-    outcome = Outcome(reason="no group of subagents came to an end")
-    if not case.model.joins:
-        outcome.reason = "the document says nothing of groups of subagents"
-    elif _rule(case) is None:
-        outcome.reason = f"the document has no join policy {case.session.join!r}"
-    reached = {item.call for item in limits_reached(case)}
-    for group in groups_of(case):
+def _held(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no group of subagents came to an end")
+    if not model.joins:
+        yield otherwise("the document says nothing of groups of subagents")
+    elif _rule(history, model) is None:
+        yield otherwise(f"the document has no join policy {history.session.join!r}")
+    reached = {item.call for item in limits_reached(history, model)}
+    for group in groups_of(history, model):
         call = group.answer.in_call
         if call.stop is not None or call.crashed is not None or call.id in reached:
             continue
         if group.holds is False:
-            _judge_violated(case, call, group, outcome)
+            yield from _judge_violated(history, model, call, group)
         elif group.holds is True:
-            _judge_held(case, call, group, outcome)
-    return outcome
+            yield from _judge_held(history, model, call, group)
 
 
-def _judge_violated(case: Case, call: Call, group: Group, outcome: Outcome) -> None:
+def _judge_violated(history: History, model: ErrorModel, call: Call, group: Group) -> Verdicts:
     rule, following = group.rule, group.answer.next
-    if rule.violation is None or _goes_on(case, rule.violation):
+    if rule.violation is None or _goes_on(history, model, rule.violation):
         return
-    end = end_of(case, call)
+    end = end_of(model, call)
     if following is None and end is None:
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     if following is not None:
         observed, shown = "the model was asked again, as if it held", following.start.seq
     elif end is not None and end.state == "completed":
         observed, shown = "the turn ended as completed", end.event.seq
     else:
         return
-    outcome.violate(
-        Violation(
-            requirement=rule.requirement,
-            call=call.id,
-            expected=f"{rule.violation}: {rule.policy} does not hold, {group}",
-            observed=observed,
-            events=(group.answer.tool_calls[0].answer.seq, shown),
-            hint="Is the join judged only when all of its members are good?",
-        )
+    yield broken(
+        (rule.requirement,),
+        call=call.id,
+        expected=f"{rule.violation}: {rule.policy} does not hold, {group}",
+        observed=observed,
+        events=(group.answer.tool_calls[0].answer.seq, shown),
+        hint="Is the join judged only when all of its members are good?",
     )
 
 
-def _judge_held(case: Case, call: Call, group: Group, outcome: Outcome) -> None:
+def _judge_held(history: History, model: ErrorModel, call: Call, group: Group) -> Verdicts:
     rule, following = group.rule, group.answer.next
     if following is None:
-        end = end_of(case, call)
-        if end is None or not _nothing_else_ends_it(case, group):
+        end = end_of(model, call)
+        if end is None or not _nothing_else_ends_it(history, group):
             return
-        outcome.looked_at(rule.requirement)
-        outcome.violate(
-            Violation(
-                requirement=rule.requirement,
-                call=call.id,
-                expected=f"the turn goes on: {rule.policy} holds, {group}",
-                observed=f"{end}, without asking the model again",
-                events=(group.answer.tool_calls[0].answer.seq, end.event.seq),
-                hint="Does one failed subagent fail the group under every policy?",
-            )
+        yield held(rule.requirement)
+        yield broken(
+            (rule.requirement,),
+            call=call.id,
+            expected=f"the turn goes on: {rule.policy} holds, {group}",
+            observed=f"{end}, without asking the model again",
+            events=(group.answer.tool_calls[0].answer.seq, end.event.seq),
+            hint="Does one failed subagent fail the group under every policy?",
         )
         return
-    outcome.looked_at(rule.requirement)
+    yield held(rule.requirement)
     untold = _untold(group, following)
     if untold:
-        outcome.violate(
-            Violation(
-                requirement=rule.requirement,
-                call=call.id,
-                expected="the next request holds the results of the subagents",
-                observed=f"it has no result of {', '.join(untold)}",
-                events=(group.answer.tool_calls[0].answer.seq, *following.events),
-            )
+        yield broken(
+            (rule.requirement,),
+            call=call.id,
+            expected="the next request holds the results of the subagents",
+            observed=f"it has no result of {', '.join(untold)}",
+            events=(group.answer.tool_calls[0].answer.seq, *following.events),
         )
 
 
@@ -274,7 +269,7 @@ def _untold(group: Group, following: Attempt) -> list[str]:
     ]
 
 
-def _nothing_else_ends_it(case: Case, group: Group) -> bool:
+def _nothing_else_ends_it(history: History, group: Group) -> bool:
     """Return whether no failure beside the join's can have ended the turn."""
     ids = {member.asked.id for member in group.members}
     for item in group.answer.tool_calls:
@@ -283,15 +278,15 @@ def _nothing_else_ends_it(case: Case, group: Group) -> bool:
     if all(member.succeeded for member in group.members):
         return True
     # A failed subagent may end a run by the policy for subagents, before any join.
-    return case.session.policies.get("subagent") not in ("fail", "degrade")
+    return history.session.policies.get("subagent") not in ("fail", "degrade")
 
 
-def _goes_on(case: Case, pair: str) -> bool:
+def _goes_on(history: History, model: ErrorModel, pair: str) -> bool:
     """Return whether the model lets a run go on after the violation."""
     rules = (
         rule
-        for rule in case.model.consequences
-        if covers(rule.applies_to, split(pair)) and setting_holds(case, None, None, rule.where)
+        for rule in model.consequences
+        if covers(rule.applies_to, split(pair)) and setting_holds(history, None, None, rule.where)
     )
     return any(rule.run == "goes_on" for rule in islice(rules, 1))
 

@@ -33,8 +33,9 @@ from faultclock.oracle import (
     turn_checks,
     wrapping,
 )
-from faultclock.oracle.check import Case, Check, Outcome, case_of
+from faultclock.oracle.check import Check, Outcome, Verdicts, outcome_of
 from faultclock.oracle.foreign import cannot_judge, with_lines
+from faultclock.oracle.history import History
 from faultclock.oracle.log_checks import LOG_CHECKS
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, placed, spoilt
@@ -86,10 +87,10 @@ _ASKING_ROLES = ("provider_adapter", "runtime")
 class _OverSeeds(Protocol):
     """What is folded over runs that differ in nothing but the seed, in any number."""
 
-    def add(self, case: Case) -> None:
+    def add(self, history: History, model: ErrorModel) -> None:
         """Take one more run."""
 
-    def outcome(self, model: ErrorModel) -> Outcome:
+    def verdicts(self, model: ErrorModel) -> Verdicts:
         """Return what all of them come to."""
 
 
@@ -161,7 +162,8 @@ class Judge:
     def judge(self, trace: Trace) -> Judgement:
         """Return everything that the model says of `trace`; see `judge`."""
         return _judged(
-            case_of(self.model, trace),
+            History(trace),
+            self.model,
             self._checks if trace.header.foreign is None else self._checks_of_logs,
         )
 
@@ -177,49 +179,52 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
     return Judge(model).judge(trace)
 
 
-def _judged(case: Case, checks: tuple[Check, ...]) -> Judgement:
-    outcomes = [(check, _run(check, case)) for check in checks]
+def _judged(history: History, model: ErrorModel, checks: tuple[Check, ...]) -> Judgement:
+    outcomes = [(check, _run(check, history, model)) for check in checks]
     spoiling = "; ".join(
         f"{check.id}: {violation.observed}"
         for check, outcome in outcomes
         if check.id in evidence.SPOILING
         for violation in outcome.violations
     )
-    findings = _findings(case, outcomes, spoiling)
+    findings = _findings(history, model, outcomes, spoiling)
     moot = any(item.moot for _, outcome in outcomes for item in outcome.violations)
     if moot and any(finding.verdict is Verdict.FAIL for finding in findings):
         for _, outcome in outcomes:
             outcome.violations = [item for item in outcome.violations if not item.moot]
-        findings = _findings(case, outcomes, spoiling)
+        findings = _findings(history, model, outcomes, spoiling)
     return Judgement(
         findings=tuple(findings),
-        calls=tuple(call_reports(case)),
-        waits=tuple(wait_marks(case)),
+        calls=tuple(call_reports(history, model)),
+        waits=tuple(wait_marks(history, model)),
     )
 
 
-def _findings(case: Case, outcomes: list[tuple[Check, Outcome]], spoiling: str) -> list[Finding]:
+def _findings(
+    history: History, model: ErrorModel, outcomes: list[tuple[Check, Outcome]], spoiling: str
+) -> list[Finding]:
     findings: list[Finding] = []
     for check, outcome in outcomes:
-        of_check = findings_of(case.model, check.id, outcome)
-        of_check = tuple(as_lower_bound(finding, case.trace) for finding in of_check)
+        of_check = findings_of(model, check.id, outcome)
+        of_check = tuple(as_lower_bound(finding, history.trace) for finding in of_check)
         if spoiling and check.id not in evidence.SPOILING:
             of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
         findings.extend(of_check)
     return findings
 
 
-def _run(check: Check, case: Case) -> Outcome:
-    role = case.trace.header.subject.role
-    log = case.trace.header.foreign
+def _run(check: Check, history: History, model: ErrorModel) -> Outcome:
+    trace = history.trace
+    log, role = trace.header.foreign, trace.header.subject.role
     if log is not None:
-        reason = cannot_judge(check.id, case.model, log)
-        return Outcome(reason=reason) if reason else with_lines(check.run(case), case.trace)
-    if reason := cannot_tell(check.id, case.model, case.trace):
+        if reason := cannot_judge(check.id, model, log):
+            return Outcome(reason=reason)
+        return with_lines(outcome_of(check.judged(history, model)), trace)
+    if reason := cannot_tell(check.id, model, trace):
         return Outcome(reason=reason)
     if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
         return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
-    return check.run(case)
+    return outcome_of(check.judged(history, model))
 
 
 class SeedsJudge:
@@ -241,12 +246,12 @@ class SeedsJudge:
         self._is_virtual = self._is_virtual and trace.is_virtual
         if not self._is_virtual:
             return
-        case = case_of(self._model, trace)
-        if _spoils(case):
+        history = History(trace)
+        if _spoils(history, self._model):
             self._unsound += 1
             return
         for fold in self._folds.values():
-            fold.add(case)
+            fold.add(history, self._model)
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the verdicts on the whole group.
@@ -259,7 +264,7 @@ class SeedsJudge:
         findings = tuple(
             finding
             for check, fold in self._folds.items()
-            for finding in findings_of(self._model, check, fold.outcome(self._model))
+            for finding in findings_of(self._model, check, outcome_of(fold.verdicts(self._model)))
         )
         if self._unsound:
             reason = f"{self._unsound} of {self._runs} runs prove nothing"
@@ -276,7 +281,9 @@ def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ..
     return judge_.findings()
 
 
-def _spoils(case: Case) -> bool:
+def _spoils(history: History, model: ErrorModel) -> bool:
     return any(
-        check.run(case).violations for check in evidence.CHECKS if check.id in evidence.SPOILING
+        outcome_of(check.run(history, model)).violations
+        for check in evidence.CHECKS
+        if check.id in evidence.SPOILING
     )

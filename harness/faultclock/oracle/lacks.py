@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.check import Case, Violation
+from faultclock.oracle.check import Violation
+from faultclock.oracle.history import History
 
 __all__ = ["contradicted"]
 
 _Shows = Callable[[Trace], Iterator[TraceEvent]]
 
 
-def contradicted(case: Case) -> Iterator[Violation]:
+def contradicted(history: History) -> Iterator[Violation]:
     """Yield each declaration that the run contradicts, with the first event that does."""
-    for word in case.trace.header.subject.lacks:
+    for word in history.trace.header.subject.lacks:
         what, shows = _SHOWN_BY.get(word, ("", _nothing))
-        event = next(shows(case.trace), None)
+        event = next(shows(history.trace), None)
         if event is not None:
             call = event.payload.get("call")
             yield Violation(

@@ -9,10 +9,12 @@ no sentence of an error model: without it nothing is judged.
 from __future__ import annotations
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.vary import Settle
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS", "SETTLES"]
 
@@ -20,55 +22,54 @@ __all__ = ["CHECKS", "SETTLES"]
 SETTLES = "liveness.settles"
 
 
-def _settles(case: Case) -> Outcome:
-    settle = case.trace.header.scenario.settle
-    outcome = Outcome(reason="the scenario does not say when its faults are over, as `settle`")
+def _settles(history: History, _model: ErrorModel) -> Verdicts:
+    settle = history.trace.header.scenario.settle
+    yield otherwise("the scenario does not say when its faults are over, as `settle`")
     if settle is None:
-        return outcome
-    outcome.reason = "no call could settle: each one, or the run, was cut off"
-    last_fault = _last_fault(case, settle)
-    for call in case.calls:
+        return
+    yield otherwise("no call could settle: each one, or the run, was cut off")
+    last_fault = _last_fault(history, settle)
+    for call in history.calls:
         due_ns = max(settle.faults_end, call.start.at_ns) + settle.within
-        if call.crashed is not None or (call.over is None and _is_unknown(case, call, due_ns)):
+        if call.crashed is not None or (call.over is None and _is_unknown(history, call, due_ns)):
             continue
-        outcome.looked_at(None)
-        fault = _fault(case, settle, call, due_ns)
+        yield held(None)
+        fault = _fault(history, settle, call, due_ns)
         if fault is None:
             continue
         expected, observed, hint = fault
         proof = (last_fault, call.start, call.over)
-        outcome.violate(
-            Violation(
-                requirement=None,
-                call=call.id,
-                expected=expected,
-                observed=observed,
-                events=tuple(event.seq for event in proof if event is not None),
-                hint=hint,
-            )
+        yield broken(
+            (None,),
+            call=call.id,
+            expected=expected,
+            observed=observed,
+            events=tuple(event.seq for event in proof if event is not None),
+            hint=hint,
         )
-    return outcome
 
 
-def _last_fault(case: Case, settle: Settle) -> TraceEvent | None:
+def _last_fault(history: History, settle: Settle) -> TraceEvent | None:
     """Return the last fault before the time of peace."""
     before = [
         event
-        for event in case.trace.of_kind("fault.fired")
+        for event in history.of("fault.fired")
         if event.actor == "provider" and event.at_ns < settle.faults_end
     ]
     return before[-1] if before else None
 
 
-def _is_unknown(case: Case, call: Call, due_ns: int) -> bool:
+def _is_unknown(history: History, call: Call, due_ns: int) -> bool:
     """Return whether a call without an end may still have been about to come to one in time."""
     if call.left is not None:
         return True
-    footer = case.trace.footer
+    footer = history.trace.footer
     return footer.ending == "virtual_time_limit" and footer.ended_at_ns <= due_ns
 
 
-def _fault(case: Case, settle: Settle, call: Call, due_ns: int) -> tuple[str, str, str] | None:
+def _fault(
+    history: History, settle: Settle, call: Call, due_ns: int
+) -> tuple[str, str, str] | None:
     """Return what was expected, what happened, and a hint; None where it settled."""
     peace = format_duration(settle.faults_end)
     within = format_duration(settle.within)
@@ -81,18 +82,18 @@ def _fault(case: Case, settle: Settle, call: Call, due_ns: int) -> tuple[str, st
     if call.over.at_ns > due_ns:
         late = format_duration(call.over.at_ns - due_ns)
         return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late", hint
-    if is_new and call.is_turn and call.raised and not _is_disturbed(case, call):
+    if is_new and call.is_turn and call.raised and not _is_disturbed(history, call):
         began = format_duration(call.start.at_ns)
         expected = f"no fault fires from {peace} on: a call that begins at {began} is answered"
         return expected, "it ended with an error, and met no fault", hint
     return None
 
 
-def _is_disturbed(case: Case, call: Call) -> bool:
+def _is_disturbed(history: History, call: Call) -> bool:
     """Return whether something else than the provider kept an answer from a call, or a limit."""
     if call.stop is not None:
         return True
-    return any(event.payload.get("call") == call.id for event in case.trace.of_kind("fault.fired"))
+    return any(event.payload.get("call") == call.id for event in history.of("fault.fired"))
 
 
 CHECKS = (

@@ -10,7 +10,8 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorClass, ErrorModel
 from faultclock.model.retry_policy import PolicyRequirements, RetryPolicy
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation
+from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 
 __all__ = ["LOG_CHECKS"]
@@ -19,79 +20,73 @@ __all__ = ["LOG_CHECKS"]
 _RETRIED = ("retry", "owner_decides", "regenerate_once")
 
 
-def _declared(case: Case) -> Outcome:
-    outcome = Outcome(reason="the log announces no wait before a retry")
-    for event in case.trace.of_kind("declared.retry"):
-        _judge_retry(case, event, outcome)
-    return outcome
+def _declared(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("the log announces no wait before a retry")
+    for event in history.of("declared.retry"):
+        yield from _judge_retry(model, event)
 
 
-def _judge_retry(case: Case, event: TraceEvent, outcome: Outcome) -> None:
+def _judge_retry(model: ErrorModel, event: TraceEvent) -> Verdicts:
     said = event.payload
-    named = _class_of(case.model, said)
+    named = _class_of(model, said)
     if named is None:
-        outcome.reason = "the log does not say what it tries again in the error model's words"
+        yield otherwise("the log does not say what it tries again in the error model's words")
         return
     pair = (named.id, str(said["code"]))
-    policy = case.model.policy_for(*pair)
+    policy = model.policy_for(*pair)
     disposition = named.dispositions.get(pair[1], named.disposition)
     if policy is None and disposition not in _RETRIED:
-        outcome.looked_at(named.requirement)
+        yield held(named.requirement)
         expected = f"no retry: {'/'.join(pair)} is {disposition.replace('_', ' ')}"
-        outcome.violate(_violation(event, named.requirement, expected, "a retry was announced"))
+        yield _violation(event, named.requirement, expected, "a retry was announced")
     elif policy is None or policy.requirements is None:
-        outcome.reason = f"the document has no retry policy for {'/'.join(pair)}"
+        yield otherwise(f"the document has no retry policy for {'/'.join(pair)}")
     elif policy.attempts_from != "policy":
-        outcome.reason = f"how often and after what wait is the {policy.attempts_from}'s own affair"
+        yield otherwise(f"how often and after what wait is the {policy.attempts_from}'s own affair")
     elif not isinstance(said["retry_number"], int) or said["retry_number"] < 1:
-        outcome.reason = "the log does not say which retry it is"
+        yield otherwise("the log does not say which retry it is")
     else:
-        _judge_wait(event, pair, policy, policy.requirements, outcome)
+        yield from _judge_wait(event, pair, policy, policy.requirements)
 
 
 def _judge_wait(
-    event: TraceEvent,
-    pair: tuple[str, str],
-    policy: RetryPolicy,
-    requirements: PolicyRequirements,
-    outcome: Outcome,
-) -> None:
+    event: TraceEvent, pair: tuple[str, str], policy: RetryPolicy, requirements: PolicyRequirements
+) -> Verdicts:
     number, delay_ns = event.payload["retry_number"], event.payload["delay_ns"]
     what = "/".join(pair)
     if number >= policy.attempts_max:
-        outcome.looked_at(requirements.attempts)
+        yield held(requirements.attempts)
         expected = f"at most {policy.attempts_max} attempts at {what}"
         observed = f"retry {number} was announced, which is attempt {number + 1}"
-        outcome.violate(_violation(event, requirements.attempts, expected, observed))
+        yield _violation(event, requirements.attempts, expected, observed)
         return
     if delay_ns is None:
-        outcome.reason = "the log does not say how long it will wait"
+        yield otherwise("the log does not say how long it will wait")
         return
-    outcome.looked_at(requirements.wait)
+    yield held(requirements.wait)
     legal = policy.interval(number)
     if delay_ns not in legal.widened(SLACK_NS):
         expected = f"{legal} before retry {number} of {what}"
         observed = f"a wait of {format_duration(delay_ns)} was announced"
-        outcome.violate(_violation(event, requirements.wait, expected, observed))
+        yield _violation(event, requirements.wait, expected, observed)
 
 
-def _named(case: Case) -> Outcome:
-    outcome = Outcome(reason="no event names an error by class and code")
-    classes = {item.id: item for item in case.model.classes}
-    for event in case.trace.of_kind("declared.error"):
+def _named(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no event names an error by class and code")
+    classes = {item.id: item for item in model.classes}
+    for event in history.of("declared.error"):
         class_name, code = event.payload["class"], event.payload["code"]
         if class_name is None or code is None:
             continue
         known = classes.get(class_name)
         requirement = None if known is None else known.requirement
-        outcome.looked_at(requirement)
+        yield held(requirement)
         if known is None:
             expected = f"a class of the error model: {', '.join(classes)}"
-            outcome.violate(_violation(event, None, expected, f"the class is {class_name}"))
+            yield _violation(event, None, expected, f"the class is {class_name}")
         elif known.codes and code not in known.codes:
             expected = f"a code of the class {known.id}: {', '.join(known.codes)}"
-            outcome.violate(_violation(event, requirement, expected, f"the code is {code}"))
-    return outcome
+            yield _violation(event, requirement, expected, f"the code is {code}")
 
 
 def _class_of(model: ErrorModel, said: object) -> ErrorClass | None:

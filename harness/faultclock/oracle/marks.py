@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import AttemptMark, CallReport, WaitMark
 from faultclock.oracle.attempts import Attempt, Call, Request
 from faultclock.oracle.chain import chain_of
-from faultclock.oracle.check import Case, also
+from faultclock.oracle.check import also
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, step_legal
 from faultclock.oracle.retries import floor_between, wait_before
 from faultclock.oracle.retry_bounds import LONG_NS
@@ -28,13 +31,13 @@ class _Judged:
     basis: str
 
 
-def call_reports(case: Case) -> Iterator[CallReport]:
+def call_reports(history: History, model: ErrorModel) -> Iterator[CallReport]:
     """Yield each call and how it came out."""
-    ended_at_ns = case.trace.footer.ended_at_ns
-    plans: dict[str, list[Step]] = {call.id: [] for call in case.calls}
-    for request, steps in case.plans:
+    ended_at_ns = history.trace.footer.ended_at_ns
+    plans: dict[str, list[Step]] = {call.id: [] for call in history.calls}
+    for request, steps in plans_of(history, model):
         plans[request.id] += steps
-    for call in case.calls:
+    for call in history.calls:
         yield CallReport(
             call=call.id,
             task=call.task,
@@ -45,11 +48,11 @@ def call_reports(case: Case) -> Iterator[CallReport]:
         )
 
 
-def wait_marks(case: Case) -> Iterator[WaitMark]:
+def wait_marks(history: History, model: ErrorModel) -> Iterator[WaitMark]:
     """Yield each wait between two attempts, with the interval that was legal."""
-    for request, steps in case.plans:
+    for request, steps in plans_of(history, model):
         for step in steps:
-            mark = _wait_mark(case, request, step)
+            mark = _wait_mark(history, model, request, step)
             if mark is not None:
                 yield mark
 
@@ -85,11 +88,17 @@ def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
     )
 
 
-def _wait_mark(case: Case, request: Request, step: Step) -> WaitMark | None:
+def _wait_mark(
+    history: History, model: ErrorModel, request: Request, step: Step
+) -> WaitMark | None:
     attempt, waited_ns = step.attempt, step.waited_ns
     if waited_ns is None or step.next is None or attempt.known_ns is None:
         return None
-    judged = _by_schedule(step) or _by_hint(case, attempt, step.next, waited_ns) or _unbounded(step)
+    judged = (
+        _by_schedule(step)
+        or _by_hint(history, model, attempt, step.next, waited_ns)
+        or _unbounded(step)
+    )
     return WaitMark(
         call=request.id,
         retry_number=_retry_number(step),
@@ -124,19 +133,21 @@ def _by_schedule(step: Step) -> _Judged | None:
     )
 
 
-def _by_hint(case: Case, attempt: Attempt, following: Attempt, waited_ns: int) -> _Judged | None:
+def _by_hint(
+    history: History, model: ErrorModel, attempt: Attempt, following: Attempt, waited_ns: int
+) -> _Judged | None:
     """Return what the provider asked for, and the ceiling, where the model demands to keep them."""
     since_ns = wait_before(attempt, following)
     if since_ns is None:
         return None
-    asked = floor_between(case, attempt, following)
-    is_endless = waited_ns >= LONG_NS and bool(also(case.model, "retries.long-wait"))
+    asked = floor_between(history, model, attempt, following)
+    is_endless = waited_ns >= LONG_NS and bool(also(model, "retries.long-wait"))
     if asked is None and not is_endless:
         return None
     is_refused = asked is not None and asked.wait_ns >= LONG_NS and is_endless
     # A hint counts from the instant at which the failure could be known.
     low_ns = 0 if asked is None else max(0, asked.wait_ns - (since_ns - waited_ns))
-    is_early = waited_ns + case.timing.slack_ns < low_ns
+    is_early = waited_ns + history.timing.slack_ns < low_ns
     bases = [] if asked is None else [asked.basis]
     if is_endless:
         bases.append(f"no wait of {format_duration(LONG_NS)} and more")

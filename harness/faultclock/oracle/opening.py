@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 
 __all__ = ["first_request", "first_turn", "keeps_sessions", "opening_of", "start_of"]
 
@@ -16,37 +16,37 @@ __all__ = ["first_request", "first_turn", "keeps_sessions", "opening_of", "start
 _WRITES = ("write", "append", "write_slot")
 
 
-def start_of(case: Case, life: int) -> Call | None:
+def start_of(history: History, life: int) -> Call | None:
     """Return the start of a life, None when it has none."""
-    return next((call for call in case.calls if call.do == "start" and call.life == life), None)
+    return next((call for call in history.calls if call.do == "start" and call.life == life), None)
 
 
-def first_turn(case: Case, life: int) -> Call | None:
+def first_turn(history: History, life: int) -> Call | None:
     """Return the first turn of a life, None when there was none."""
-    return next((call for call in case.calls if call.is_turn and call.life == life), None)
+    return next((call for call in history.calls if call.is_turn and call.life == life), None)
 
 
-def first_request(case: Case, *, life: int) -> TraceEvent | None:
+def first_request(history: History, *, life: int) -> TraceEvent | None:
     """Return the first request that reached the provider in a life, None when none did."""
     found = [
         attempt.asked
-        for call in case.calls
+        for call in history.calls
         for attempt in call.attempts
         if attempt.asked is not None and call.life == life
     ]
     return min(found, key=lambda event: event.seq, default=None)
 
 
-def keeps_sessions(case: Case, life: int) -> bool:
+def keeps_sessions(history: History, life: int) -> bool:
     """Return whether a life read the store in which an earlier one had saved something."""
-    done = [item for item in case.store_operations if item.ok]
+    done = [item for item in history.store_operations if item.ok]
     saved = any(item.name in _WRITES and item.life < life for item in done)
     return saved and any(item.name not in _WRITES and item.life == life for item in done)
 
 
-def opening_of(case: Case, life: int) -> Call | None:
+def opening_of(history: History, life: int) -> Call | None:
     """Return the call whose end says whether the session of a life was opened."""
-    start, turn = start_of(case, life), first_turn(case, life)
+    start, turn = start_of(history, life), first_turn(history, life)
     if start is None or not start.returned or turn is None:
         return start
     refused = turn.raised and not turn.attempts and turn.stop is None

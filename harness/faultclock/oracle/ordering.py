@@ -21,9 +21,11 @@ from faultclock.model.ordering import kinds_of
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation
-from faultclock.oracle.failures import Failure
+from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.failure import Failure
+from faultclock.oracle.failures import failures_of
 from faultclock.oracle.foreign import as_seen, by_run
+from faultclock.oracle.history import History, once
 from faultclock.oracle.patterns import PatternResult, RuleSet, Witness
 
 __all__ = ["FAILURE_SEEN", "checks", "with_derived"]
@@ -122,37 +124,35 @@ def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[Tra
 
 
 class _Results:
-    """What the rules of a model come to over the case that was asked for last."""
+    """What the rules of a model come to over a history, all in one pass."""
 
     def __init__(self, model: ErrorModel) -> None:
         self._model = model
-        self._case: Case | None = None
-        self._results: dict[str, PatternResult] = {}
         #: To make rules ready takes as long as to follow them. Which ones apply follows from the
         #: subject, so there are few such sets.
         self._sets: dict[tuple[str, ...], RuleSet] = {}
 
-    def of(self, rule: OrderingRule, case: Case) -> PatternResult:
-        """Return what `rule` comes to; the first rule of a case has all of them evaluated."""
-        if self._case is not case:
-            applying = tuple(_applying(self._model, case))
-            # To find all failures takes longer than to follow most rules.
-            wanted = any(FAILURE_SEEN in kinds_of(rule, self._model.events) for rule in applying)
-            events = with_derived(
-                case.trace.events,
-                case.calls,
-                case.trace.header.scenario,
-                case.failures if wanted else (),
-            )
-            runs = (events,) if case.trace.header.foreign is None else by_run(events)
-            rules = self._rule_set(applying)
-            each_run = [rules.evaluate(run) for run in runs]
-            results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
-            self._results = {
-                each.id: result for each, result in zip(applying, results, strict=True)
-            }
-            self._case = case
-        return self._results[rule.id]
+    def of(self, rule: OrderingRule, history: History) -> PatternResult:
+        """Return what `rule` comes to; the first rule of a history has all of them evaluated."""
+        return _all_results(history, self)[rule.id]
+
+    def all(self, history: History) -> dict[str, PatternResult]:
+        """Return what each rule that applies comes to, by its id."""
+        model = self._model
+        applying = tuple(_applying(model, history))
+        # To find all failures takes longer than to follow most rules.
+        wanted = any(FAILURE_SEEN in kinds_of(rule, model.events) for rule in applying)
+        events = with_derived(
+            history.trace.events,
+            history.calls,
+            history.trace.header.scenario,
+            failures_of(history, model) if wanted else (),
+        )
+        runs = (events,) if history.trace.header.foreign is None else by_run(events)
+        rules = self._rule_set(applying)
+        each_run = [rules.evaluate(run) for run in runs]
+        results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
+        return {each.id: result for each, result in zip(applying, results, strict=True)}
 
     def _rule_set(self, rules: tuple[OrderingRule, ...]) -> RuleSet:
         key = tuple(rule.id for rule in rules)
@@ -163,6 +163,11 @@ class _Results:
         ):
             found = self._sets[key] = RuleSet(rules, self._model.events)
         return found
+
+
+@once
+def _all_results(history: History, results: _Results) -> dict[str, PatternResult]:
+    return results.all(history)
 
 
 def _together(results: tuple[PatternResult, ...]) -> PatternResult:
@@ -177,11 +182,12 @@ def _together(results: tuple[PatternResult, ...]) -> PatternResult:
 
 
 def _check(rule: OrderingRule, results: _Results) -> Check:
-    def run(case: Case) -> Outcome:
-        reason = _does_not_apply(rule, case)
+    def run(history: History, _model: ErrorModel) -> Verdicts:
+        reason = _does_not_apply(rule, history)
         if reason:
-            return Outcome(reason=reason)
-        return _judged(rule, case, results.of(rule, case))
+            yield otherwise(reason)
+            return
+        yield from _judged(rule, history, results.of(rule, history))
 
     return Check(
         id=f"ordering.{rule.id}",
@@ -191,20 +197,20 @@ def _check(rule: OrderingRule, results: _Results) -> Check:
     )
 
 
-def _applying(model: ErrorModel, case: Case) -> Iterator[OrderingRule]:
+def _applying(model: ErrorModel, history: History) -> Iterator[OrderingRule]:
     """Yield the rules that are for the subject; in a foreign log, what it can show of each."""
-    log = case.trace.header.foreign
+    log = history.trace.header.foreign
     for rule in model.ordering:
-        if _does_not_apply(rule, case):
+        if _does_not_apply(rule, history):
             continue
         seen = rule if log is None else as_seen(rule, model.events, log)
         if not isinstance(seen, str):
             yield seen
 
 
-def _does_not_apply(rule: OrderingRule, case: Case) -> str:
+def _does_not_apply(rule: OrderingRule, history: History) -> str:
     """Return why the rule is not for the subject; empty when it is."""
-    subject = case.trace.header.subject
+    subject = history.trace.header.subject
     if rule.roles and subject.role not in rule.roles:
         roles = " or a ".join(role.replace("_", " ") for role in rule.roles)
         return f"the rule is for a {roles}"
@@ -214,29 +220,26 @@ def _does_not_apply(rule: OrderingRule, case: Case) -> str:
     return ""
 
 
-def _judged(rule: OrderingRule, case: Case, result: PatternResult) -> Outcome:
-    outcome = Outcome(reason=result.silent or "no event of the rule happened")
+def _judged(rule: OrderingRule, history: History, result: PatternResult) -> Verdicts:
+    yield otherwise(result.silent or "no event of the rule happened")
     for _ in range(result.judged):
-        outcome.looked_at(rule.requirement)
-    footer = case.trace.footer
+        yield held(rule.requirement)
+    footer = history.trace.footer
     waits = ""
     if footer.ending != "completed":
         detail = "; ".join(footer.detail)
         ending = footer.ending.replace("_", " ")
         waits = f" (the run ended by {ending}{': ' if detail else ''}{detail})"
     for witness in result.witnesses:
-        outcome.violate(
-            Violation(
-                requirement=rule.requirement,
-                call=_call(rule, witness),
-                expected=rule.says,
-                observed=f"{witness.observed}{waits}",
-                events=tuple(sorted({event.seq for event in (*witness.events, *witness.near)})),
-                hint=rule.hint,
-                order=witness.order,
-            )
+        yield broken(
+            (rule.requirement,),
+            call=_call(rule, witness),
+            expected=rule.says,
+            observed=f"{witness.observed}{waits}",
+            events=tuple(sorted({event.seq for event in (*witness.events, *witness.near)})),
+            hint=rule.hint,
+            order=witness.order,
         )
-    return outcome
 
 
 def _call(rule: OrderingRule, witness: Witness) -> str | None:

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.session_script import StageScript
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.tool_fates import arguments_of, digest
 from faultclock.oracle.turn_facts import Execution, ToolCall
@@ -42,12 +43,12 @@ class Permission:
     events: tuple[int, ...] = ()
 
 
-def permission_of(case: Case, execution: Execution) -> Permission | None:
+def permission_of(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
     """Return whether the execution of a gated tool was allowed; None: others judge that."""
-    session = case.session
+    session = history.session
     if session.stages:
-        return _by_stage(case, execution)
-    mode = mode_of(case)
+        return _by_stage(history, execution)
+    mode = mode_of(history)
     if mode == "yolo":
         return Permission(source="mode", given=True)
     if mode == "allowlist":
@@ -57,51 +58,51 @@ def permission_of(case: Case, execution: Execution) -> Permission | None:
             needs="the allowlist names it",
             why_not="it is not on the allowlist",
         )
-    return _by_person(case, execution)
+    return _by_person(history, model, execution)
 
 
-def mode_of(case: Case) -> str:
+def mode_of(history: History) -> str:
     """Return the session's mode: a resumed session has the one that is recorded."""
-    store = case.trace.header.scenario.store
+    store = history.trace.header.scenario.store
     recorded = None if store is None or store.initial is None else store.initial.get("mode")
-    first = case.lives[0] if case.lives else None
+    first = history.lives[0] if history.lives else None
     if first is None or not first.resumes or not isinstance(recorded, str):
-        return case.session.mode
+        return history.session.mode
     return recorded
 
 
-def refusal_of(case: Case, call: ToolCall) -> Source | None:
+def refusal_of(history: History, call: ToolCall) -> Source | None:
     """Return who refused a gated tool call that did not run; None when that is unknown."""
-    session = case.session
+    session = history.session
     if session.stages:
         refused = any(
             event.payload.get("tool") == call.name and event.payload.get("answer") != "approve"
-            for event in case.trace.of_kind("stage.asked")
+            for event in history.of("stage.asked")
             if event.payload.get("phase") == "grant" and event.payload.get("call") == call.call
         )
         return "stage" if refused else None
-    mode = mode_of(case)
+    mode = mode_of(history)
     if mode == "allowlist":
         return "mode"
     if mode == "ask" and session.headless:
         return "headless"
     refused = any(
         prompt.tool_call == call.id and prompt.life == call.life and prompt.said != "approved"
-        for prompt in case.prompts
+        for prompt in history.prompts
     )
     return "person" if refused else None
 
 
-def _by_person(case: Case, execution: Execution) -> Permission | None:
+def _by_person(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
     if any(
         item.tool_call == execution.tool_call and _approved_by(item, execution)
-        for item in case.prompts
+        for item in history.prompts
     ):
         return Permission(source="person", given=True)
-    rules = case.model.interactions
+    rules = model.interactions
     claims = [
         event
-        for event in case.trace.of_kind("declared.audit_event")
+        for event in history.of("declared.audit_event")
         if rules is not None and _is_remembered(event, execution, rules.remembered_as)
     ]
     if rules is None or not claims:
@@ -110,8 +111,8 @@ def _by_person(case: Case, execution: Execution) -> Permission | None:
     given = rules.approval_holds_for == "same_arguments" and any(
         prompt.tool == execution.tool
         and _approved_by(prompt, execution)
-        and _same_arguments(case, prompt, execution)
-        for prompt in case.prompts
+        and _same_arguments(history, prompt, execution)
+        for prompt in history.prompts
     )
     return Permission(
         source="person",
@@ -138,20 +139,20 @@ def _approved_by(prompt: Prompt, execution: Execution) -> bool:
     )
 
 
-def _same_arguments(case: Case, prompt: Prompt, execution: Execution) -> bool:
+def _same_arguments(history: History, prompt: Prompt, execution: Execution) -> bool:
     wanted = digest(dict(execution.arguments))
-    asked = (arguments_of(call) for call in case.tool_calls if call.id == prompt.tool_call)
+    asked = (arguments_of(call) for call in history.tool_calls if call.id == prompt.tool_call)
     return any(given is not None and digest(given) == wanted for given in asked)
 
 
-def _by_stage(case: Case, execution: Execution) -> Permission:
+def _by_stage(history: History, execution: Execution) -> Permission:
     needs = "its stage allows the tool, or the state machine grants it"
-    stage = _stage_at(case, execution)
+    stage = _stage_at(history, execution)
     if stage is not None and execution.tool in stage.allowed_tools:
         return Permission(source="stage", given=True)
     events = [
         event
-        for event in case.trace.of_kind("stage.asked")
+        for event in history.of("stage.asked")
         if event.payload.get("phase") == "grant"
         and event.payload.get("tool") == execution.tool
         and event.payload.get("call") == execution.call
@@ -168,15 +169,15 @@ def _by_stage(case: Case, execution: Execution) -> Permission:
     )
 
 
-def _stage_at(case: Case, execution: Execution) -> StageScript | None:
+def _stage_at(history: History, execution: Execution) -> StageScript | None:
     entered: str | None = None
-    for visit in _visits_before(case, execution):
+    for visit in _visits_before(history, execution):
         entered = visit
-    return next((stage for stage in case.session.stages if stage.id == entered), None)
+    return next((stage for stage in history.session.stages if stage.id == entered), None)
 
 
-def _visits_before(case: Case, execution: Execution) -> Iterator[str]:
-    for visit in case.stage_visits:
+def _visits_before(history: History, execution: Execution) -> Iterator[str]:
+    for visit in history.stage_visits:
         if visit.call == execution.call and visit.tries[0].begun.seq < execution.called.seq:
             yield visit.stage
 

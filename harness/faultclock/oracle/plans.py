@@ -14,7 +14,8 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import SubjectInfo
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.breaker_fold import Breakers
+from faultclock.oracle.breaker_fold import Breakers, breakers_in
+from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import Step, plan
 from faultclock.oracle.requests import Request
 from faultclock.oracle.wall import VIRTUAL, Timing
@@ -25,6 +26,24 @@ __all__ = ["Planner", "providers_of"]
 def providers_of(scenario: Scenario) -> tuple[str, ...]:
     """Return the providers of the chain in their order; the first one is empty."""
     return ("", *(provider.id for provider in scenario.fallbacks))
+
+
+@once
+def plans_of(history: History, model: ErrorModel) -> tuple[tuple[Request, tuple[Step, ...]], ...]:
+    """Return each request of each call, with what had to happen after each of its attempts."""
+    subject, breakers = history.trace.header.subject, breakers_in(history, model)
+    if subject.role not in ("provider_adapter", "runtime"):
+        # What a service's failure is for a tool; for any other role there are no classes.
+        signals = model.tool_signals if subject.role == "tool" else ()
+        model = model.model_copy(update={"signals": signals})
+    planner = Planner(
+        model=model,
+        subject=subject,
+        scenario=history.trace.header.scenario,
+        breakers=breakers,
+        timing=history.timing,
+    )
+    return tuple(planner.plans(history.calls))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

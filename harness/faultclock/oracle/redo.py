@@ -14,7 +14,7 @@ from typing import Literal
 from faultclock.model.duration import format_duration
 from faultclock.model.retry_policy import Backoff, Interval, Jitter, RetryPolicy
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Outcome, Violation
+from faultclock.oracle.check import Verdicts, Violation, broken, held
 
 __all__ = ["Series", "Try", "judge_attempts", "judge_disposition", "judge_waits", "policy_of"]
 
@@ -98,7 +98,7 @@ def policy_of(
     )
 
 
-def judge_disposition(series: Series, outcome: Outcome) -> None:
+def judge_disposition(series: Series) -> Verdicts:
     """Judge that what must be tried again was, and that nothing else was."""
     retried = False
     for number, own, following in series.steps():
@@ -106,19 +106,19 @@ def judge_disposition(series: Series, outcome: Outcome) -> None:
             continue
         due = own.outcome == "failed" and own.retryable
         if not due:
-            outcome.looked_at(*series.requirements)
+            yield held(*series.requirements)
             if following is not None and not following.repeats_effect:
-                outcome.violate(_not_again(series, own, following), *series.requirements)
+                yield _not_again(series, own, following)
         elif following is not None:
             retried = True
-            outcome.looked_at(*series.requirements)
+            yield held(*series.requirements)
         elif series.given_up is not None and number < series.attempts_max and not retried:
             # After a first retry, giving up too soon is a matter of how many tries there were.
-            outcome.looked_at(*series.requirements)
-            outcome.violate(_never_again(series, own, series.given_up), *series.requirements)
+            yield held(*series.requirements)
+            yield _never_again(series, own, series.given_up)
 
 
-def judge_attempts(series: Series, outcome: Outcome) -> None:
+def judge_attempts(series: Series) -> Verdicts:
     """Judge that there were as many tries as the policy gives."""
     for number, own, following in series.steps():
         if own.outcome != "failed" or not own.retryable:
@@ -126,15 +126,15 @@ def judge_attempts(series: Series, outcome: Outcome) -> None:
         limit = series.attempts_max
         total = len(series.tries)
         if number == limit and (following is not None or series.given_up is not None):
-            outcome.looked_at(*series.requirements)
+            yield held(*series.requirements)
             if following is not None:
-                outcome.violate(_count(series, f"{total} were made"), *series.requirements)
+                yield _count(series, f"{total} were made")
         elif 1 < number < limit and following is None and series.given_up is not None:
-            outcome.looked_at(*series.requirements)
-            outcome.violate(_count(series, f"it was given up after {number}"), *series.requirements)
+            yield held(*series.requirements)
+            yield _count(series, f"it was given up after {number}")
 
 
-def judge_waits(series: Series, outcome: Outcome) -> None:
+def judge_waits(series: Series) -> Verdicts:
     """Judge that each wait before a further try lies within its interval."""
     if series.policy is None:
         return
@@ -144,12 +144,12 @@ def judge_waits(series: Series, outcome: Outcome) -> None:
         if number >= series.attempts_max:
             continue
         legal, slack_ns = series.policy.interval(number), series.slack_ns
-        outcome.looked_at(*series.requirements)
+        yield held(*series.requirements)
         waited_ns = following.begun.at_ns - own.ended.at_ns
         shortest_ns = _without_busy(series.busy, own.ended.at_ns, following.begun.at_ns)
         # Whether the time to write things down counts as waiting is left to the subject.
         if waited_ns < legal.low_ns - slack_ns or shortest_ns > legal.high_ns + slack_ns:
-            outcome.violate(_waited(series, number, legal, waited_ns), *series.requirements)
+            yield _waited(series, number, legal, waited_ns)
 
 
 def _without_busy(busy: Sequence[tuple[int, int]], from_ns: int, to_ns: int) -> int:
@@ -165,8 +165,8 @@ def _without_busy(busy: Sequence[tuple[int, int]], from_ns: int, to_ns: int) -> 
 
 def _not_again(series: Series, own: Try, following: Try) -> Violation:
     why = "it had succeeded" if own.outcome == "good" else f"{own.failure} is not worth a retry"
-    return Violation(
-        requirement=next(iter(series.requirements), None),
+    return broken(
+        series.requirements,
         call=series.call,
         expected=f"{series.what} is not tried again: {why}, by {series.source}",
         observed="it was tried again",
@@ -176,8 +176,8 @@ def _not_again(series: Series, own: Try, following: Try) -> Violation:
 
 
 def _never_again(series: Series, own: Try, given_up: TraceEvent) -> Violation:
-    return Violation(
-        requirement=next(iter(series.requirements), None),
+    return broken(
+        series.requirements,
         call=series.call,
         expected=(
             f"{series.what} is tried again after {own.failure},"
@@ -191,8 +191,8 @@ def _never_again(series: Series, own: Try, given_up: TraceEvent) -> Violation:
 
 def _count(series: Series, observed: str) -> Violation:
     given_up = () if series.given_up is None else (series.given_up.seq,)
-    return Violation(
-        requirement=next(iter(series.requirements), None),
+    return broken(
+        series.requirements,
         call=series.call,
         expected=f"{series.attempts_max} tries in all of {series.what}, by {series.source}",
         observed=observed,
@@ -204,8 +204,8 @@ def _count(series: Series, observed: str) -> Violation:
 def _waited(series: Series, number: int, legal: Interval, waited_ns: int) -> Violation:
     own, following = series.tries[number - 1], series.tries[number]
     observed = f"waited {format_duration(waited_ns)}" if waited_ns >= 0 else "it did not wait"
-    return Violation(
-        requirement=next(iter(series.requirements), None),
+    return broken(
+        series.requirements,
         call=series.call,
         expected=f"a wait of {legal} before retry {number} of {series.what}, by {series.source}",
         observed=observed,

@@ -10,12 +10,21 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
 from faultclock.model.turn_rules import ResumeRow, ResumeRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import Link, chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
 from faultclock.oracle.conversation import Said, first_missing, said_in, said_in_turn
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_request, keeps_sessions, opening_of
 from faultclock.oracle.stored_state import conditions_of, stored_before
 from faultclock.oracle.turn_facts import Life
@@ -37,17 +46,17 @@ _WORDS = {
 }
 
 
-def _decision(case: Case) -> Outcome:
-    outcome = Outcome(reason="no session was resumed")
-    rules = case.model.resume
+def _decision(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no session was resumed")
+    rules = model.resume
     if rules is None:
-        outcome.reason = "the error model says nothing of resumed sessions"
-        return outcome
-    for life, first in _resumes(case):
-        start = opening_of(case, life.number) or first
+        yield otherwise("the error model says nothing of resumed sessions")
+        return
+    for life, first in _resumes(history):
+        start = opening_of(history, life.number) or first
         if start.end is None or start.stop is not None:
             continue
-        found = conditions_of(case, life)
+        found = conditions_of(history, model, life)
         if found is None or _failed_elsewhere(start):
             continue
         rows = [row for row in rules.table if row.condition in found]
@@ -57,29 +66,26 @@ def _decision(case: Case) -> Outcome:
         if row.outcome == "resumed" and not _refuses(rules, start):
             # A first turn may fail for a reason of its own, in a session that is open.
             start = first
-        outcome.looked_at(row.requirement)
+        yield held(row.requirement)
         # Where several things are wrong, any of them is a right reason to refuse.
         errors = tuple(error for item in rows for error in item.errors)
         fault = _fault(row, errors, start)
         if fault is not None:
-            outcome.violate(
-                Violation(
-                    requirement=row.requirement,
-                    call=start.id,
-                    expected=f"{fault[0]}: {_WORDS[row.condition]}",
-                    observed=fault[1],
-                    events=(life.start.seq, *_reads(case, start), *_end(start)),
-                    hint="Decide by the stored data, before any extension is initialised.",
-                ),
-                row.requirement,
+            yield broken(
+                (row.requirement, row.requirement),
+                call=start.id,
+                expected=f"{fault[0]}: {_WORDS[row.condition]}",
+                observed=fault[1],
+                events=(life.start.seq, *_reads(history, start), *_end(start)),
+                hint="Decide by the stored data, before any extension is initialised.",
             )
-    return outcome
 
 
-def _resumes(case: Case) -> Iterator[tuple[Life, Call]]:
-    for life in case.lives:
+def _resumes(history: History) -> Iterator[tuple[Life, Call]]:
+    for life in history.lives:
         start = next(
-            (call for call in case.calls if call.do == "start" and call.life == life.number), None
+            (call for call in history.calls if call.do == "start" and call.life == life.number),
+            None,
         )
         if life.resumes and start is not None:
             yield life, start
@@ -97,10 +103,10 @@ def _refuses(rules: ResumeRules, turn: Call) -> bool:
     return any(pair is not None and "/".join(pair) in known for pair in named)
 
 
-def _reads(case: Case, start: Call) -> tuple[int, ...]:
+def _reads(history: History, start: Call) -> tuple[int, ...]:
     return tuple(
         item.answered.seq
-        for item in case.store_operations
+        for item in history.store_operations
         if item.call == start.id and item.name == "read" and item.answered is not None
     )[-1:]
 
@@ -134,63 +140,58 @@ def _fault(row: ResumeRow, errors: tuple[str, ...], start: Call) -> tuple[str, s
 # ---------------------------------------------------------------------- history
 
 
-def _history(case: Case) -> Outcome:
-    outcome = Outcome(reason="no session with messages was resumed")
-    for life, start in _resumes(case):
-        if not start.returned or _is_stale(case, start):
+def _history(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no session with messages was resumed")
+    for life, start in _resumes(history):
+        if not start.returned or _is_stale(history, start):
             continue
-        request = first_request(case, life=life.number)
-        stored = stored_before(case, life)
+        request = first_request(history, life=life.number)
+        stored = stored_before(history, model, life)
         # A stage has a conversation of its own, so there the history is not in every request.
         # What an edit leaves out of the history is not known to be the whole of it.
         unknown = stored.edited_messages and stored.edit is None
-        if request is None or unknown or case.session.stages:
+        if request is None or unknown or history.session.stages:
             continue
-        expected = _said_before(case, life)
+        expected = _said_before(history, model, life)
         if not expected:
             continue
-        requirements = also(case.model, "resume.history.messages")
-        if case.model.resume is None and not keeps_sessions(case, life.number):
+        requirements = also(model, "resume.history.messages")
+        if model.resume is None and not keeps_sessions(history, life.number):
             continue
-        if any(item.crash is not None and item.number < life.number for item in case.lives):
-            requirements = (*requirements, *also(case.model, "resume.history.crash"))
-        outcome.looked_at(*requirements)
+        if any(item.crash is not None and item.number < life.number for item in history.lives):
+            requirements = (*requirements, *also(model, "resume.history.crash"))
+        yield held(*requirements)
         missing = first_missing(expected, said_in(request))
         if missing is not None:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=str(request.payload.get("call")),
-                    expected=f"the history of {len(expected)} messages goes on in life"
-                    f" {life.number}",
-                    observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                    events=(life.start.seq, request.seq),
-                    hint="Are the messages stored, read again, and sent?",
-                ),
-                *requirements,
+            yield broken(
+                requirements,
+                call=str(request.payload.get("call")),
+                expected=f"the history of {len(expected)} messages goes on in life {life.number}",
+                observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
+                events=(life.start.seq, request.seq),
+                hint="Are the messages stored, read again, and sent?",
             )
-    return outcome
 
 
-def _is_stale(case: Case, start: Call) -> bool:
+def _is_stale(history: History, start: Call) -> bool:
     return any(
         item.answered is not None and bool(item.answered.payload.get("stale"))
-        for item in case.store_operations
+        for item in history.store_operations
         if item.call == start.id
     )
 
 
-def _said_before(case: Case, life: Life) -> list[Said]:
+def _said_before(history: History, model: ErrorModel, life: Life) -> list[Said]:
     """Return role and digest of what has to be in the history: whole turns, in their order."""
-    edited = stored_before(case, life).edit
+    edited = stored_before(history, model, life).edit
     if edited is not None:
         return list(_texts(edited))
     turns = [
         call
-        for call in case.calls
+        for call in history.calls
         if call.is_turn and call.returned and call.life < life.number and said_in_turn(call)
     ]
-    return said_in_turn(turns[-1]) if turns else list(_initial(case.trace))
+    return said_in_turn(turns[-1]) if turns else list(_initial(history.trace))
 
 
 def _initial(trace: Trace) -> Iterator[Said]:

@@ -11,9 +11,19 @@ from collections.abc import Iterator
 from itertools import pairwise, zip_longest
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt, Request
 from faultclock.oracle.chain import chain_of
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.retry_hints import Hint, floor_of, hints_of
 from faultclock.oracle.signals import classify
 
@@ -29,9 +39,9 @@ _FLOORS = {"retries.floor": "retry-after", "retries.hint": "own"}
 _ASKERS = {"retry-after": "Retry-After asked", "own": "the provider's own hint asked"}
 
 
-def requests_of(case: Case) -> Iterator[Request]:
+def requests_of(history: History) -> Iterator[Request]:
     """Yield the requests of all calls."""
-    for call in case.calls:
+    for call in history.calls:
         yield from call.requests
 
 
@@ -65,28 +75,27 @@ def _host_of(attempt: Attempt) -> str | None:
     return None if host is None else str(host).lower().partition(":")[0]
 
 
-def _disposition(case: Case, attempt: Attempt) -> str | None:
-    return None if attempt.signal is None else classify(case.model, attempt.signal).disposition
+def _disposition(model: ErrorModel, attempt: Attempt) -> str | None:
+    return None if attempt.signal is None else classify(model, attempt.signal).disposition
 
 
-def _pointless(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.pointless")
-    outcome = Outcome(reason="no failure was one where waiting cannot help")
-    for request in requests_of(case):
+def _pointless(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.pointless")
+    yield otherwise("no failure was one where waiting cannot help")
+    for request in requests_of(history):
         again = 0
         for attempt, following in _with_next(request):
-            if _disposition(case, attempt) != "terminal" or _says_to_retry(attempt):
+            if _disposition(model, attempt) != "terminal" or _says_to_retry(attempt):
                 continue
             if following is None and not request.gave_up and not request.returned:
                 continue
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             if following is None or not retried_as_it_was(attempt, following):
                 continue
             again += 1
             # A key may be renewed once: whether it is another one is in no trace.
             if again == (2 if _is_refused_key(attempt) else 1):
-                outcome.violate(_asked_for_nothing(request, attempt, requirements))
-    return outcome
+                yield _asked_for_nothing(request, attempt, requirements)
 
 
 def _with_next(request: Request) -> Iterator[tuple[Attempt, Attempt | None]]:
@@ -119,34 +128,31 @@ def _asked_for_nothing(
     )
 
 
-def _tried(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.tried")
-    outcome = Outcome(reason="no failure was one where a short wait can help")
-    for request in requests_of(case):
+def _tried(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.tried")
+    yield otherwise("no failure was one where a short wait can help")
+    for request in requests_of(history):
         if not request.attempts or not (request.gave_up or request.returned):
             continue
         first = request.attempts[0]
-        if _disposition(case, first) != "retry" or first.content or _crashed(request):
+        if _disposition(model, first) != "retry" or first.content or _crashed(request):
             continue
         asked = floor_of(hints_of(first))
         alone = len(request.attempts) == 1
         long = asked is not None and asked.wait_ns + SECOND_NS > _PATIENCE_NS
         if alone and (long or _took_ns(first) > _PATIENCE_NS):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if alone:
             ending = () if request.end is None else (request.end.seq,)
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=request.id,
-                    expected=f"at least one more attempt after {first.signal}",
-                    observed="it gave up after its first attempt",
-                    events=(*first.events, *ending),
-                    hint="Retry a few times, with waits that grow.",
-                )
+            yield broken(
+                requirements,
+                call=request.id,
+                expected=f"at least one more attempt after {first.signal}",
+                observed="it gave up after its first attempt",
+                events=(*first.events, *ending),
+                hint="Retry a few times, with waits that grow.",
             )
-    return outcome
 
 
 def _took_ns(attempt: Attempt) -> int:
@@ -159,57 +165,56 @@ def _crashed(request: Request) -> bool:
     return bool(chain) and bool(chain[0].get("accident"))
 
 
-def _floor(case: Case) -> Outcome:
-    return _too_early(case, "retries.floor")
+def _floor(history: History, model: ErrorModel) -> Verdicts:
+    return _too_early(history, model, "retries.floor")
 
 
-def _own_floor(case: Case) -> Outcome:
-    return _too_early(case, "retries.hint")
+def _own_floor(history: History, model: ErrorModel) -> Verdicts:
+    return _too_early(history, model, "retries.hint")
 
 
-def _too_early(case: Case, check: str) -> Outcome:
-    requirements, kind = also(case.model, check), _FLOORS[check]
-    outcome = Outcome(reason="no retry followed an answer that said when to come back")
-    for request in requests_of(case):
+def _too_early(history: History, model: ErrorModel, check: str) -> Verdicts:
+    requirements, kind = also(model, check), _FLOORS[check]
+    yield otherwise("no retry followed an answer that said when to come back")
+    for request in requests_of(history):
         for attempt, following in pairwise(request.attempts):
-            asked = _asked_before(case, attempt, following, kind)
+            asked = _asked_before(history, attempt, following, kind)
             waited_ns = wait_before(attempt, following)
             if asked is None or waited_ns is None:
                 continue
-            outcome.looked_at(*requirements)
-            if waited_ns + case.timing.slack_ns >= asked.wait_ns:
+            yield held(*requirements)
+            if waited_ns + history.timing.slack_ns >= asked.wait_ns:
                 continue
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=request.id,
-                    expected=f"no attempt earlier than the answer asks for ({asked.basis}), or none"
-                    " at all",
-                    observed=f"attempt {following.number} came after {_short(waited_ns)}, earlier"
-                    f" than {_ASKERS[kind]}",
-                    events=(*attempt.events, *following.events),
-                    hint="Wait at least as long as the answer asks, or give up and say so.",
-                )
+            yield broken(
+                requirements,
+                call=request.id,
+                expected=f"no attempt earlier than the answer asks for ({asked.basis}), or none"
+                " at all",
+                observed=f"attempt {following.number} came after {_short(waited_ns)}, earlier"
+                f" than {_ASKERS[kind]}",
+                events=(*attempt.events, *following.events),
+                hint="Wait at least as long as the answer asks, or give up and say so.",
             )
-    return outcome
 
 
-def floor_between(case: Case, attempt: Attempt, following: Attempt) -> Hint | None:
+def floor_between(
+    history: History, model: ErrorModel, attempt: Attempt, following: Attempt
+) -> Hint | None:
     """Return what the answer asks for, where the model has a check that judges it; else None."""
     for check, kind in _FLOORS.items():
-        if also(case.model, check):
-            asked = _asked_before(case, attempt, following, kind)
+        if also(model, check):
+            asked = _asked_before(history, attempt, following, kind)
             if asked is not None:
                 return asked
     return None
 
 
-def _asked_before(case: Case, attempt: Attempt, following: Attempt, kind: str) -> Hint | None:
+def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: str) -> Hint | None:
     """Return the hint that `following` is judged by; None where nothing asked for a wait."""
     asked = _asked_by(attempt, kind)
     if asked is None or not retried_as_it_was(attempt, following):
         return None
-    if asked.kind == "reset" and not _refused_again(case, attempt, following):
+    if asked.kind == "reset" and not _refused_again(history, attempt, following):
         return None
     return asked
 
@@ -227,13 +232,13 @@ def _asked_by(attempt: Attempt, kind: str) -> Hint | None:
     return floor or min(resets, key=lambda hint: hint.wait_ns, default=None)
 
 
-def _refused_again(case: Case, attempt: Attempt, following: Attempt) -> bool:
+def _refused_again(history: History, attempt: Attempt, following: Attempt) -> bool:
     """Return whether asking before a reset was in vain.
 
     A reset says when a limit is full again, and something of it may be free before. Only a provider
     that keeps real limits shows that nothing was.
     """
-    if case.trace.header.scenario.provider.limits is None:
+    if history.trace.header.scenario.provider.limits is None:
         return False
     one, other = attempt.signal, following.signal
     return one is not None and other is not None and one.status == other.status == 429

@@ -5,9 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 
 from faultclock.model.duration import SECOND_NS, format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call, Request
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.retries import requests_of, wait_before
 from faultclock.oracle.retry_hints import floor_of, hints_of
 
@@ -22,45 +31,41 @@ LONG_NS = 3_600 * SECOND_NS
 _CANCEL_NS = SECOND_NS
 
 
-def _bounded(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.bounded")
-    outcome = Outcome(reason="nothing was asked again")
-    for request in requests_of(case):
+def _bounded(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.bounded")
+    yield otherwise("nothing was asked again")
+    for request in requests_of(history):
         if len(request.attempts) < 2:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if len(request.attempts) > ATTEMPTS_MAX:
             first, last = request.attempts[0], request.attempts[-1]
             over = format_duration(last.start.at_ns - first.start.at_ns)
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=request.id,
-                    expected="the call gives up after a bounded number of attempts",
-                    observed=f"{len(request.attempts)} attempts in {over}, without giving up",
-                    events=tuple(item.start.seq for item in (*request.attempts[:5], last)),
-                    hint="Count attempts, and stop; limit the whole time as well.",
-                )
+            yield broken(
+                requirements,
+                call=request.id,
+                expected="the call gives up after a bounded number of attempts",
+                observed=f"{len(request.attempts)} attempts in {over}, without giving up",
+                events=tuple(item.start.seq for item in (*request.attempts[:5], last)),
+                hint="Count attempts, and stop; limit the whole time as well.",
             )
-    return outcome
 
 
-def _long_wait(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.long-wait")
-    outcome = Outcome(reason="no call retried after a wait")
-    for request in requests_of(case):
+def _long_wait(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.long-wait")
+    yield otherwise("no call retried after a wait")
+    for request in requests_of(history):
         for attempt, following in pairwise(request.attempts):
             waited_ns = wait_before(attempt, following)
             if waited_ns is None:
                 continue
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             if waited_ns >= LONG_NS:
                 events = (*attempt.events, *following.events)
-                _slept(outcome, requirements, request, waited_ns, events)
-        _judge_last(case, request, outcome, requirements)
+                yield from _slept(requirements, request, waited_ns, events)
+        yield from _judge_last(history, request, requirements)
         if request.gave_up and _asked_too_long(request):
-            outcome.looked_at(*requirements)
-    return outcome
+            yield held(*requirements)
 
 
 def _asked_too_long(request: Request) -> bool:
@@ -70,46 +75,38 @@ def _asked_too_long(request: Request) -> bool:
     return asked is not None and asked.wait_ns >= LONG_NS
 
 
-def _judge_last(
-    case: Case, request: Request, outcome: Outcome, requirements: tuple[str, ...]
-) -> None:
+def _judge_last(history: History, request: Request, requirements: tuple[str, ...]) -> Verdicts:
     """Judge the wait in which the run ended."""
     last = request.attempts[-1] if request.attempts else None
     if last is None or not last.failed or last.known_ns is None or request.outcome != "open":
         return
-    waited_ns = case.trace.footer.ended_at_ns - last.known_ns
+    waited_ns = history.trace.footer.ended_at_ns - last.known_ns
     if waited_ns >= LONG_NS:
-        outcome.looked_at(*requirements)
-        _slept(outcome, requirements, request, waited_ns, last.events)
+        yield held(*requirements)
+        yield from _slept(requirements, request, waited_ns, last.events)
 
 
 def _slept(
-    outcome: Outcome,
-    requirements: tuple[str, ...],
-    request: Request,
-    waited_ns: int,
-    events: tuple[int, ...],
-) -> None:
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=request.id,
-            expected="a call without a deadline does not sleep for an hour; it gives up and says"
-            " until when",
-            observed=f"it slept for {format_duration(waited_ns)} before it asked again",
-            events=events,
-            hint="Have a ceiling for waits; above it, raise an error that carries the time.",
-        )
+    requirements: tuple[str, ...], request: Request, waited_ns: int, events: tuple[int, ...]
+) -> Verdicts:
+    yield broken(
+        requirements,
+        call=request.id,
+        expected="a call without a deadline does not sleep for an hour; it gives up and says"
+        " until when",
+        observed=f"it slept for {format_duration(waited_ns)} before it asked again",
+        events=events,
+        hint="Have a ceiling for waits; above it, raise an error that carries the time.",
     )
 
 
-def _after_content(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.after-content")
-    outcome = Outcome(reason="no content was passed on before a failure")
-    for call in case.calls:
+def _after_content(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.after-content")
+    yield otherwise("no content was passed on before a failure")
+    for call in history.calls:
         passed_on = [
             event
-            for event in case.trace.of_kind("declared.content")
+            for event in history.of("declared.content")
             if event.payload.get("call") == call.id
         ]
         for request in call.requests:
@@ -117,21 +114,18 @@ def _after_content(case: Case) -> Outcome:
                 piece = _during(passed_on, attempt.start, following.start)
                 if piece is None or not attempt.failed:
                     continue
-                outcome.looked_at(*requirements)
-                outcome.violate(
-                    Violation(
-                        requirement=next(iter(requirements), None),
-                        call=request.id,
-                        expected="no further attempt once content was passed on to the caller",
-                        observed=f"attempt {following.number} began the answer anew",
-                        events=(piece.seq, *attempt.events, *following.events),
-                        hint="Raise the failure: the caller already has half an answer.",
-                    )
+                yield held(*requirements)
+                yield broken(
+                    requirements,
+                    call=request.id,
+                    expected="no further attempt once content was passed on to the caller",
+                    observed=f"attempt {following.number} began the answer anew",
+                    events=(piece.seq, *attempt.events, *following.events),
+                    hint="Raise the failure: the caller already has half an answer.",
                 )
             last = request.last_failure
             if last is not None and _during(passed_on, last.start, None) is not None:
-                outcome.looked_at(*requirements)
-    return outcome
+                yield held(*requirements)
 
 
 def _during(
@@ -147,20 +141,19 @@ def _during(
     )
 
 
-def _after_cancel(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.after-cancel")
-    outcome = Outcome(reason="no call was cancelled")
-    if case.trace.header.scenario.role != "provider_adapter":
-        outcome.reason = "cancels of whole turns are another check's"
-        return outcome
-    for event in case.trace.of_kind("cancel.requested"):
+def _after_cancel(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.after-cancel")
+    yield otherwise("no call was cancelled")
+    if history.trace.header.scenario.role != "provider_adapter":
+        yield otherwise("cancels of whole turns are another check's")
+        return
+    for event in history.of("cancel.requested"):
         for id_ in _cancelled(event):
-            call = case.call(id_)
+            call = history.call(id_)
             if call is None or (call.over is not None and call.over.seq < event.seq):
                 continue
-            outcome.looked_at(*requirements)
-            _judge_cancel(call, event, outcome, requirements)
-    return outcome
+            yield held(*requirements)
+            yield from _judge_cancel(call, event, requirements)
 
 
 def _cancelled(event: TraceEvent) -> tuple[str, ...]:
@@ -168,9 +161,7 @@ def _cancelled(event: TraceEvent) -> tuple[str, ...]:
     return tuple(str(call) for call in calls if call is not None)
 
 
-def _judge_cancel(
-    call: Call, event: TraceEvent, outcome: Outcome, requirements: tuple[str, ...]
-) -> None:
+def _judge_cancel(call: Call, event: TraceEvent, requirements: tuple[str, ...]) -> Verdicts:
     due_ns = event.at_ns + _CANCEL_NS
     late = [item for item in call.attempts if item.start.at_ns > due_ns]
     if late:
@@ -184,15 +175,13 @@ def _judge_cancel(
         observed, events = f"the call ended {after} after the cancel", (event.seq, call.over.seq)
     else:
         return
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=call.id,
-            expected="a cancelled call ends within a second, and asks nothing more",
-            observed=observed,
-            events=events,
-            hint="Let CancelledError pass: an `except BaseException` or a retry on it swallows it.",
-        )
+    yield broken(
+        requirements,
+        call=call.id,
+        expected="a cancelled call ends within a second, and asks nothing more",
+        observed=observed,
+        events=events,
+        hint="Let CancelledError pass: an `except BaseException` or a retry on it swallows it.",
     )
 
 

@@ -19,7 +19,16 @@ from itertools import pairwise
 from faultclock.model.duration import MILLISECOND_NS, format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.retries import requests_of, retried_as_it_was, wait_before
 from faultclock.oracle.retry_hints import hints_of
 
@@ -38,9 +47,9 @@ _TOGETHER_NS = 10 * MILLISECOND_NS
 _COUNTERS = ("x-stainless-retry-count",)
 
 
-def _long_waits(case: Case) -> tuple[int, ...]:
+def _long_waits(history: History) -> tuple[int, ...]:
     """Return the first long enough series of waits whose failures all came without a hint."""
-    for request in requests_of(case):
+    for request in requests_of(history):
         pairs = list(pairwise(request.attempts))
         if any(hints_of(attempt) or not attempt.failed for attempt, _ in pairs):
             continue
@@ -61,22 +70,21 @@ class _OverSeeds:
     def __init__(self) -> None:
         self.series = 0
 
-    def add(self, case: Case) -> None:
+    def add(self, history: History, _model: ErrorModel) -> None:
         """Take one more run."""
-        if waits := _long_waits(case):
+        if waits := _long_waits(history):
             self.take(waits)
             self.series += 1
 
-    def outcome(self, model: ErrorModel) -> Outcome:
+    def verdicts(self, model: ErrorModel) -> Verdicts:
         """Return what they come to; nothing is judged where seeds are too few."""
         reason = f"no request waited {_WAITS_MIN} times, in {SEEDS_MIN} seeds or more"
-        outcome = Outcome(reason=reason)
+        yield otherwise(reason)
         if self.series >= SEEDS_MIN:
             requirements = also(model, self.NAME)
-            outcome.looked_at(*requirements)
+            yield held(*requirements)
             if (violation := self.violation(next(iter(requirements), None))) is not None:
-                outcome.violate(violation)
-        return outcome
+                yield violation
 
     def take(self, waits: tuple[int, ...]) -> None:
         """Take the waits of one run, in nanoseconds."""
@@ -167,14 +175,14 @@ def _alike(one_ns: int, other_ns: int) -> bool:
     return low_ns > 0 and high_ns <= 2 * low_ns
 
 
-def _counted_anew(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.layers")
-    outcome = Outcome(reason="no client numbered its attempts, and one run shows no other sign")
-    for request in requests_of(case):
+def _counted_anew(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.layers")
+    yield otherwise("no client numbered its attempts, and one run shows no other sign")
+    for request in requests_of(history):
         counts = [_count_of(attempt) for attempt in request.attempts]
         if len(counts) < 2 or None in counts:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         anew = [
             attempt
             for before, count, attempt in zip(
@@ -183,19 +191,16 @@ def _counted_anew(case: Case) -> Outcome:
             if before and count == 0
         ]
         if anew:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=request.id,
-                    expected="one layer retries, so that its number of attempts is the number of"
-                    " requests",
-                    observed=f"{len(counts)} attempts, and the client began to count anew"
-                    f" {len(anew)} times",
-                    events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
-                    hint="Switch the retries of the lower layer off (often `max_retries=0`).",
-                )
+            yield broken(
+                requirements,
+                call=request.id,
+                expected="one layer retries, so that its number of attempts is the number of"
+                " requests",
+                observed=f"{len(counts)} attempts, and the client began to count anew"
+                f" {len(anew)} times",
+                events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
+                hint="Switch the retries of the lower layer off (often `max_retries=0`).",
             )
-    return outcome
 
 
 def _count_of(attempt: Attempt) -> int | None:
@@ -204,13 +209,13 @@ def _count_of(attempt: Attempt) -> int | None:
     return int(text) if str(text).isascii() and str(text).isdigit() else None
 
 
-def _spread(case: Case) -> Outcome:
-    requirements = also(case.model, "retries.spread")
-    outcome = Outcome(
-        reason=f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to"
+def _spread(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "retries.spread")
+    yield otherwise(
+        f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to"
     )
     crowds: dict[int, list[tuple[Attempt, Attempt]]] = {}
-    for request in requests_of(case):
+    for request in requests_of(history):
         if len(request.attempts) < 2:
             continue
         first, second = request.attempts[:2]
@@ -221,21 +226,17 @@ def _spread(case: Case) -> Outcome:
     for pairs in crowds.values():
         if len(pairs) < _CROWD_MIN:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         together = _largest_group([second.start.at_ns for _, second in pairs])
         if together * 2 > len(pairs):
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    expected=f"{len(pairs)} clients that fail together retry at different times",
-                    observed=f"{together} of {len(pairs)} clients that failed together retried"
-                    f" within {format_duration(_TOGETHER_NS)}",
-                    events=tuple(sorted(second.start.seq for _, second in pairs))[:10],
-                    hint="Add random jitter to each wait, from a generator that is not seeded"
-                    " alike.",
-                )
+            yield broken(
+                requirements,
+                expected=f"{len(pairs)} clients that fail together retry at different times",
+                observed=f"{together} of {len(pairs)} clients that failed together retried"
+                f" within {format_duration(_TOGETHER_NS)}",
+                events=tuple(sorted(second.start.seq for _, second in pairs))[:10],
+                hint="Add random jitter to each wait, from a generator that is not seeded alike.",
             )
-    return outcome
 
 
 def _keeps_to_a_hint(first: Attempt, second: Attempt) -> bool:
@@ -254,9 +255,8 @@ def _largest_group(instants_ns: list[int]) -> int:
     )
 
 
-def _over_seeds_only(case: Case) -> Outcome:
-    del case
-    return Outcome(reason="it is judged over several seeds")
+def _over_seeds_only(_history: History, _model: ErrorModel) -> Verdicts:
+    yield otherwise("it is judged over several seeds")
 
 
 CHECKS = (

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import RunState
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import origin, typed
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 
 __all__ = ["RunEnd", "end_of", "told_pairs"]
 
@@ -36,7 +37,7 @@ class RunEnd:
         return f"it ended {self.state}{carried}"
 
 
-def end_of(case: Case, call: Call) -> RunEnd | None:
+def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
     """Return how `call` ended; None when it did not."""
     event = call.end
     if event is None:
@@ -44,7 +45,7 @@ def end_of(case: Case, call: Call) -> RunEnd | None:
     if event.kind == "call.raised":
         named = typed(origin(event.payload.get("chain") or []))
         pair = None if named is None else "/".join(named)
-        cancelled = pair is not None and pair in _of_cancels(case)
+        cancelled = pair is not None and pair in _of_cancels(model)
         return RunEnd(event=event, state="cancelled" if cancelled else "failed", pair=pair)
     result = event.payload.get("result")
     if not isinstance(result, Mapping):
@@ -56,21 +57,21 @@ def end_of(case: Case, call: Call) -> RunEnd | None:
     return RunEnd(event=event, state=state, pair=pair)
 
 
-def told_pairs(case: Case, call: Call) -> frozenset[str]:
+def told_pairs(history: History, model: ErrorModel, call: Call) -> frozenset[str]:
     """Return each `Class/Code` that the subject named in `call`: at its end, or for the audit."""
-    end = end_of(case, call)
+    end = end_of(model, call)
     told = {end.pair} if end is not None and end.pair is not None else set()
-    for event in case.trace.of_kind("declared.audit"):
+    for event in history.of("declared.audit"):
         record = event.payload.get("record")
         if event.payload.get("call") == call.id and isinstance(record, Mapping):
             told.add(f"{record.get('class')}/{record.get('code')}")
     return frozenset(told)
 
 
-def _of_cancels(case: Case) -> frozenset[str]:
-    rules = case.model.cancellation
+def _of_cancels(model: ErrorModel) -> frozenset[str]:
+    rules = model.cancellation
     pairs = set() if rules is None else {rules.session, rules.turn, rules.stage, rules.tool}
-    for rule in case.model.signals:
+    for rule in model.signals:
         if "cancelled" in rule.when.kinds and rule.error_class is not None:
             pairs.add(f"{rule.error_class}/{rule.code}")
     return frozenset(pair for pair in pairs if pair is not None)

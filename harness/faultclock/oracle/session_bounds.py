@@ -6,25 +6,31 @@ It is judged as a part of `turns.go-on`; why a session may have to be refused is
 
 from __future__ import annotations
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Outcome, Violation, also
+from faultclock.oracle.check import Verdicts, also, broken, held
 from faultclock.oracle.extension_set import set_faults
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import opening_of
 
 __all__ = ["judge_bounds", "said_of"]
 
 
-def judge_bounds(case: Case, outcome: Outcome) -> None:
+def judge_bounds(history: History, model: ErrorModel) -> Verdicts:
     """Judge that new sessions open, and that sessions close."""
-    for life in case.lives:
-        start = opening_of(case, life.number)
-        if start is not None and not life.resumes and not _keeps_from_opening(case, start):
-            _judge(case, start, "start", "a new session opens", outcome)
-    for call in case.calls:
-        if call.do == "close" and not _keeps_from_closing(case, call):
-            _judge(case, call, "close", "the session is closed", outcome)
+    for life in history.lives:
+        start = opening_of(history, life.number)
+        if (
+            start is not None
+            and not life.resumes
+            and not _keeps_from_opening(history, model, start)
+        ):
+            yield from _judge(model, start, "start", "a new session opens")
+    for call in history.calls:
+        if call.do == "close" and not _keeps_from_closing(history, call):
+            yield from _judge(model, call, "close", "the session is closed")
 
 
 def said_of(end: TraceEvent | None) -> str:
@@ -36,41 +42,44 @@ def said_of(end: TraceEvent | None) -> str:
     return str(chain[0].get("type")) if chain else "an error"
 
 
-def _keeps_from_opening(case: Case, start: Call) -> bool:
-    store = any(not item.ok for item in case.store_operations if item.call == start.id)
-    return store or start.is_turn or _failed_phase(case, start) or bool(set_faults(case, start))
-
-
-def _keeps_from_closing(case: Case, call: Call) -> bool:
-    store = any(not item.ok and item.life == call.life for item in case.store_operations)
-    opened = any(
-        item.do == "start" and item.life == call.life and item.returned for item in case.calls
+def _keeps_from_opening(history: History, model: ErrorModel, start: Call) -> bool:
+    store = any(not item.ok for item in history.store_operations if item.call == start.id)
+    return (
+        store
+        or start.is_turn
+        or _failed_phase(history, start)
+        or bool(set_faults(history, model, start))
     )
-    cancelled = any(case.trace.of_kind("cancel.requested"))
-    return store or cancelled or not opened or _failed_phase(case, call)
 
 
-def _failed_phase(case: Case, call: Call) -> bool:
+def _keeps_from_closing(history: History, call: Call) -> bool:
+    store = any(not item.ok and item.life == call.life for item in history.store_operations)
+    opened = any(
+        item.do == "start" and item.life == call.life and item.returned for item in history.calls
+    )
+    cancelled = any(history.of("cancel.requested"))
+    return store or cancelled or not opened or _failed_phase(history, call)
+
+
+def _failed_phase(history: History, call: Call) -> bool:
     return any(
         int(event.payload.get("life", 1)) == call.life and not event.payload.get("ok")
-        for event in case.trace.of_kind("extension.phase")
+        for event in history.of("extension.phase")
     )
 
 
-def _judge(case: Case, call: Call, name: str, expected: str, outcome: Outcome) -> None:
+def _judge(model: ErrorModel, call: Call, name: str, expected: str) -> Verdicts:
     if call.end is None or call.stop is not None:
         return
-    requirements = also(case.model, f"turns.go-on.{name}")
+    requirements = also(model, f"turns.go-on.{name}")
     if not requirements:
         return
-    outcome.looked_at(*requirements)
+    yield held(*requirements)
     if call.raised:
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected=f"{expected}: nothing had failed",
-                observed=f"it ended with {said_of(call.end)}",
-                events=(call.start.seq, call.end.seq),
-            )
+        yield broken(
+            requirements,
+            call=call.id,
+            expected=f"{expected}: nothing had failed",
+            observed=f"it ended with {said_of(call.end)}",
+            events=(call.start.seq, call.end.seq),
         )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 
 __all__ = ["failed_before_asking"]
 
 _REPLIES = ("store.answered", "hook.replied", "telemetry.answered", "queue.answered")
 
 
-def failed_before_asking(case: Case, call: Call) -> bool:
+def failed_before_asking(history: History, call: Call) -> bool:
     """Return whether something beside the providers failed in `call`."""
     return any(
         event.payload.get("call") == call.id and not event.payload.get("ok")
-        for event in case.trace.of_kind(*_REPLIES)
+        for event in history.of(*_REPLIES)
     )

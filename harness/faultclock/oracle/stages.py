@@ -10,9 +10,18 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StageVisit
 from faultclock.oracle.redo import (
     Series,
@@ -26,10 +35,10 @@ from faultclock.oracle.redo import (
 __all__ = ["CHECKS", "series_of_stages"]
 
 
-def series_of_stages(case: Case, requirements: tuple[str, ...]) -> Iterator[Series]:
+def series_of_stages(history: History, requirements: tuple[str, ...]) -> Iterator[Series]:
     """Yield the attempts of each visit of a stage."""
-    scripts = {stage.id: stage for stage in case.session.stages}
-    for visit in case.stage_visits:
+    scripts = {stage.id: stage for stage in history.session.stages}
+    for visit in history.stage_visits:
         script = scripts.get(visit.stage)
         retry = None if script is None else script.retry
         yield Series(
@@ -55,9 +64,9 @@ def series_of_stages(case: Case, requirements: tuple[str, ...]) -> Iterator[Seri
             ),
             source="the stage, which has no retry" if retry is None else "the stage's policy",
             given_up=visit.left,
-            slack_ns=case.timing.slack_ns,
+            slack_ns=history.timing.slack_ns,
             requirements=requirements,
-            busy=case.store_times(visit.call),
+            busy=history.store_times(visit.call),
         )
 
 
@@ -67,30 +76,28 @@ def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
     return "failed" if decision in ("retry", "fail") else "good"
 
 
-def _redo(name: str, title: str, says: str, *judges: Callable[[Series, Outcome], None]) -> Check:
-    def run(case: Case) -> Outcome:
-        outcome = Outcome(reason="no stage came to a decision that this is about")
-        for series in series_of_stages(case, also(case.model, f"stages.{name}")):
+def _redo(name: str, title: str, says: str, *judges: Callable[[Series], Verdicts]) -> Check:
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        yield otherwise("no stage came to a decision that this is about")
+        for series in series_of_stages(history, also(model, f"stages.{name}")):
             for judge in judges:
-                judge(series, outcome)
-        return outcome
+                yield from judge(series)
 
     return Check(id=f"stages.{name}", title=title, says=says, run=run)
 
 
-def _attempts(case: Case) -> Outcome:
-    outcome = Outcome(reason="no stage came to a decision that this is about")
-    requirements = also(case.model, "stages.attempts")
-    for series in series_of_stages(case, requirements):
-        judge_disposition(series, outcome)
-        judge_attempts(series, outcome)
-    for visit in case.stage_visits:
-        call = case.call(visit.call)
+def _attempts(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no stage came to a decision that this is about")
+    requirements = also(model, "stages.attempts")
+    for series in series_of_stages(history, requirements):
+        yield from judge_disposition(series)
+        yield from judge_attempts(series)
+    for visit in history.stage_visits:
+        call = history.call(visit.call)
         for before, after in pairwise(visit.tries):
-            _judge_pause(call, visit, before.decided, after.begun.seq, requirements, outcome)
-        until = len(case.trace.events) if visit.left is None else visit.left.seq
-        _judge_pause(call, visit, visit.tries[-1].decided, until, requirements, outcome)
-    return outcome
+            yield from _judge_pause(call, visit, before.decided, after.begun.seq, requirements)
+        until = len(history.trace.events) if visit.left is None else visit.left.seq
+        yield from _judge_pause(call, visit, visit.tries[-1].decided, until, requirements)
 
 
 def _judge_pause(
@@ -99,56 +106,49 @@ def _judge_pause(
     decided: TraceEvent | None,
     until: int,
     requirements: tuple[str, ...],
-    outcome: Outcome,
-) -> None:
+) -> Verdicts:
     """Judge that nothing is asked between the judgement of an attempt and the next gate."""
     began = [] if call is None or decided is None else [item.start for item in call.attempts]
     early = [event for event in began if decided is not None and decided.seq < event.seq < until]
     if decided is None or not early:
         return
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=visit.call,
-            expected=f"a further attempt of {visit.stage} begins anew, at its gate",
-            observed="the model was asked again without it",
-            events=(decided.seq, early[0].seq),
-            hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
-        ),
-        *requirements,
+    yield broken(
+        requirements,
+        call=visit.call,
+        expected=f"a further attempt of {visit.stage} begins anew, at its gate",
+        observed="the model was asked again without it",
+        events=(decided.seq, early[0].seq),
+        hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
     )
 
 
-def _next(case: Case) -> Outcome:
-    requirements = also(case.model, "stages.next")
-    outcome = Outcome(reason="no stage was left")
-    for visit in case.stage_visits:
-        call = case.call(visit.call)
+def _next(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "stages.next")
+    yield otherwise("no stage was left")
+    for visit in history.stage_visits:
+        call = history.call(visit.call)
         if call is None or call.end is None or call.stop is not None:
             continue
         if visit.tries[-1].decided is None and not call.returned:
             continue
-        outcome.looked_at(*requirements)
-        fault = _not_followed(case, visit)
+        yield held(*requirements)
+        fault = _not_followed(history, visit)
         if fault is None:
             continue
         left = () if visit.left is None else (visit.left.seq,)
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=visit.call,
-                expected=fault[0],
-                observed=fault[1],
-                events=(*left, *fault[2], call.end.seq),
-                hint="After the last attempt the state machine owns the next move.",
-            )
+        yield broken(
+            requirements,
+            call=visit.call,
+            expected=fault[0],
+            observed=fault[1],
+            events=(*left, *fault[2], call.end.seq),
+            hint="After the last attempt the state machine owns the next move.",
         )
-    return outcome
 
 
-def _not_followed(case: Case, visit: StageVisit) -> tuple[str, str, tuple[int, ...]] | None:
+def _not_followed(history: History, visit: StageVisit) -> tuple[str, str, tuple[int, ...]] | None:
     """Return what was expected and observed, and further events; None where all is well."""
-    call = case.call(visit.call)
+    call = history.call(visit.call)
     decided = visit.tries[-1].decided
     if decided is None:
         # A turn that came to its end has had every attempt judged.

@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
 from faultclock.oracle.redo import (
     Series,
@@ -26,14 +35,16 @@ from faultclock.oracle.redo import (
 __all__ = ["CHECKS", "store_series"]
 
 
-def store_series(case: Case, requirements: tuple[str, ...] = ()) -> Iterator[Series]:
+def store_series(
+    history: History, model: ErrorModel, requirements: tuple[str, ...] = ()
+) -> Iterator[Series]:
     """Yield the operations that failed, each with its further tries."""
-    for chain in _chains(case.store_operations):
+    for chain in _chains(history.store_operations):
         first = chain[0]
         if first.answered is None or first.ok:
             continue
-        call = case.call(first.call)
-        policy = case.model.policy_for(*split(first.pair or "/"))
+        call = history.call(first.call)
+        policy = model.policy_for(*split(first.pair or "/"))
         own = requirements
         if policy is not None and policy.requirements is not None and not requirements:
             own = (policy.requirements.wait,)
@@ -41,11 +52,11 @@ def store_series(case: Case, requirements: tuple[str, ...] = ()) -> Iterator[Ser
         yield Series(
             what=_words(first),
             call=first.call,
-            tries=tuple(_try(case, item) for item in chain),
+            tries=tuple(_try(model, item) for item in chain),
             policy=policy,
             source="the error model" if policy is not None else "the error model, which has none",
             given_up=None if call is None else _given_up(call, last),
-            slack_ns=case.timing.slack_ns,
+            slack_ns=history.timing.slack_ns,
             requirements=own,
         )
 
@@ -77,7 +88,7 @@ def _chains(operations: tuple[StoreOperation, ...]) -> list[list[StoreOperation]
     return chains
 
 
-def _try(case: Case, operation: StoreOperation) -> Try:
+def _try(model: ErrorModel, operation: StoreOperation) -> Try:
     answered = operation.answered
     if answered is None:
         return Try(begun=operation.asked, ended=None, outcome="open")
@@ -89,7 +100,7 @@ def _try(case: Case, operation: StoreOperation) -> Try:
         ended=answered,
         outcome="failed",
         failure=pair,
-        retryable=case.model.policy_for(*split(pair)) is not None,
+        retryable=model.policy_for(*split(pair)) is not None,
     )
 
 
@@ -103,29 +114,28 @@ def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
     return end
 
 
-def _redo(name: str, judge: Callable[[Series, Outcome], None], title: str, says: str) -> Check:
-    def run(case: Case) -> Outcome:
-        outcome = Outcome(reason="the session store never failed")
-        for series in store_series(case, also(case.model, f"store.{name}")):
-            judge(series, outcome)
+def _redo(name: str, judge: Callable[[Series], Verdicts], title: str, says: str) -> Check:
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        yield otherwise("the session store never failed")
+        for series in store_series(history, model, also(model, f"store.{name}")):
+            yield from judge(series)
         if name == "disposition":
-            _judge_errors(case, outcome)
-        return outcome
+            yield from _judge_errors(history, model)
 
     return Check(id=f"store.{name}", title=title, says=says, run=run)
 
 
-def _judge_errors(case: Case, outcome: Outcome) -> None:
+def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
     """Judge that a call whose last try at the store failed ends with that error."""
-    requirements = also(case.model, "store.disposition")
-    for series in store_series(case, requirements):
-        last, call = series.tries[-1], case.call(series.call)
+    requirements = also(model, "store.disposition")
+    for series in store_series(history, model, requirements):
+        last, call = series.tries[-1], history.call(series.call)
         if last.outcome != "failed" or call is None or series.given_up is None or not call.end:
             continue
         if not last.retryable or len(series.tries) < series.attempts_max:
             # What cannot be read is judged where sessions resume; giving up too soon, above.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         named = typed(origin(chain_of(call.end)))
         if call.raised and named == split(last.failure):
             continue
@@ -133,16 +143,13 @@ def _judge_errors(case: Case, outcome: Outcome) -> None:
             observed = f"it ended with {'/'.join(named) if named else 'an untyped error'}"
         else:
             observed = "it returned as if nothing had failed"
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected=f"the call ends with {last.failure}: {series.what} failed for good",
-                observed=observed,
-                events=(*last.events, call.end.seq),
-                hint="Raise the error: the caller must learn that nothing was stored.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=call.id,
+            expected=f"the call ends with {last.failure}: {series.what} failed for good",
+            observed=observed,
+            events=(*last.events, call.end.seq),
+            hint="Raise the error: the caller must learn that nothing was stored.",
         )
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faultclock.oracle.check import Case, Check, Outcome, also
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.check import Check, Verdict, Verdicts, also, otherwise
+from faultclock.oracle.history import History, once
 from faultclock.oracle.store_facts import read_store
 from faultclock.oracle.store_walk import StoreWalk
 
 __all__ = ["CHECKS"]
-
-_KEPT = "store_outcomes"
 
 #: Check id to its title, what it says, and why it may have looked at nothing.
 _SAYS: dict[str, tuple[str, str, str]] = {
@@ -76,29 +76,25 @@ _SAYS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _outcomes(case: Case) -> dict[str, Outcome]:
-    """Return what the walk finds, by check id; one walk does for all checks of a case."""
-    kept: dict[str, Outcome] | None = vars(case).get(_KEPT)
-    if kept is None:
-        kept = StoreWalk(case, read_store(case.trace), tuple(_SAYS)).run()
-        # As a cached property of the case does it, which is frozen for everybody else.
-        vars(case)[_KEPT] = kept
-    return kept
+@once
+def _walked(history: History, model: ErrorModel) -> dict[str, list[Verdict]]:
+    """Return what the walk finds, by check id; one walk does for all checks."""
+    disk = history.trace.header.scenario.disk
+    return StoreWalk(disk, model, read_store(history.trace), tuple(_SAYS)).run()
 
 
-def _run(id_: str) -> Callable[[Case], Outcome]:
-    def run(case: Case) -> Outcome:
-        if case.trace.header.scenario.role != "session_store":
-            return Outcome(reason="the subject is not a session store")
-        if not also(case.model, id_):
-            return Outcome(reason="the document says nothing of it")
-        outcome = _outcomes(case)[id_]
-        outcome.reason = _SAYS[id_][2]
-        return outcome
+def _run(id_: str) -> Callable[[History, ErrorModel], Verdicts]:
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        if not also(model, id_):
+            yield otherwise("the document says nothing of it")
+            return
+        yield otherwise(_SAYS[id_][2])
+        yield from _walked(history, model)[id_]
 
     return run
 
 
 CHECKS = tuple(
-    Check(id=id_, title=title, says=says, run=_run(id_)) for id_, (title, says, _) in _SAYS.items()
+    Check(id=id_, title=title, says=says, run=_run(id_), role="session_store")
+    for id_, (title, says, _) in _SAYS.items()
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultclock.oracle.check import Outcome, Violation
+from faultclock.oracle.check import Verdict, broken, held
 from faultclock.oracle.store_facts import StoreCall
 
 __all__ = ["READS", "StoreVerdicts", "kept", "whose", "wrong_entries"]
@@ -17,7 +17,7 @@ READS = ("read", "read_slot", "read_journal")
 class StoreVerdicts:
     """Where the walk puts what it finds."""
 
-    outcomes: dict[str, Outcome]
+    found: dict[str, list[Verdict]]
     requirements: dict[str, tuple[str, ...]]
     """By check id, or by the name that a model gives to a part of what a check judges."""
     part: str = ""
@@ -25,7 +25,7 @@ class StoreVerdicts:
 
     def good(self, check: str) -> None:
         """Count one thing that is as it should be, for `store.<check>`."""
-        self.outcomes[f"store.{check}"].looked_at(*self._requirements(check))
+        self.found[f"store.{check}"].append(held(*self._requirements(check)))
 
     def _requirements(self, check: str) -> tuple[str, ...]:
         id_ = f"store.{check}"
@@ -37,17 +37,16 @@ class StoreVerdicts:
         """Add a violation of `store.<check>`; `seqs` are events beside those of the call."""
         id_ = f"store.{check}"
         requirements = self._requirements(check)
-        self.outcomes[id_].looked_at(*requirements)
-        self.outcomes[id_].violate(
-            Violation(
-                requirement=next(iter(requirements), None),
+        self.found[id_] += (
+            held(*requirements),
+            broken(
+                requirements,
                 call=call.id,
                 expected=expected,
                 observed=observed,
                 events=(*seqs, *call.seqs),
                 hint=hint,
             ),
-            *requirements,
         )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from faultclock.model.error_model import AudienceRule
+from faultclock.model.disk_script import DiskScript
+from faultclock.model.error_model import AudienceRule, ErrorModel
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Case, Outcome, also
+from faultclock.oracle.check import Verdict, also
 from faultclock.oracle.store_facts import StoreCall, StoreHistory
 from faultclock.oracle.store_registers import Journal, Register, matches
 from faultclock.oracle.store_verdicts import READS, StoreVerdicts, kept, whose, wrong_entries
@@ -30,25 +31,26 @@ class StoreWalk:
     """Judges the calls of a history, one after the other.
 
     Args:
+        disk: the disk below the store; None where the scenario has none.
         ids: of all checks that it judges for.
     """
 
-    def __init__(self, case: Case, history: StoreHistory, ids: Iterable[str]) -> None:
+    def __init__(
+        self, disk: DiskScript | None, model: ErrorModel, history: StoreHistory, ids: Iterable[str]
+    ) -> None:
         self.history = history
-        self.model = case.model
+        self.model = model
         names = tuple(ids)
         parts = [f"{id_}.{part}" for id_ in names for part in ("process", "power")]
-        disk = case.trace.header.scenario.disk
         kept = disk is not None and disk.unsynced == "all"
         self.say = StoreVerdicts(
-            outcomes={id_: Outcome() for id_ in names},
-            requirements={name: also(case.model, name) for name in (*names, *parts)},
+            found={id_: [] for id_ in names},
+            requirements={name: also(model, name) for name in (*names, *parts)},
             part="process" if kept or not history.crashes else "power",
         )
         #: Whether an error must be the document's own; a model that says `any` takes each.
         self.named = {
-            id_: f"{id_}.any" not in case.model.rules
-            for id_ in ("store.unavailable", "store.drift")
+            id_: f"{id_}.any" not in model.rules for id_ in ("store.unavailable", "store.drift")
         }
         self.registers: dict[_Key, Register] = {}
         self.journals: dict[str, Journal] = {}
@@ -64,7 +66,7 @@ class StoreWalk:
         #: Session to the last life in which a sync for it did nothing.
         self.lied: dict[str, int] = {}
 
-    def run(self) -> dict[str, Outcome]:
+    def run(self) -> dict[str, list[Verdict]]:
         """Return what was found, by check id."""
         for call in self.history.calls:
             self._enter(call.life)
@@ -87,7 +89,7 @@ class StoreWalk:
                 self._read_journal(call, session)
             else:
                 self._read(call, session)
-        return self.say.outcomes
+        return self.say.found
 
     def _enter(self, life: int) -> None:
         if life == self.life:

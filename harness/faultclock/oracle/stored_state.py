@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.store_script import StoreEdit, StoreScript
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import ResumeCondition
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_turn, start_of
 from faultclock.oracle.turn_facts import Life
 
@@ -39,37 +40,37 @@ class Stored:
     slots: dict[str, int | None] = field(default_factory=dict)
 
 
-def stored_before(case: Case, life: Life) -> Stored:
+def stored_before(history: History, model: ErrorModel, life: Life) -> Stored:
     """Return what was stored when `life` began."""
-    scenario = case.trace.header.scenario
+    scenario = history.trace.header.scenario
     script = scenario.store or StoreScript()
     initial = None if script.initial is None else dict(script.initial)
     slots = {owner: slot.version for owner, slot in script.slots.items()}
     stored = Stored(manifest=initial, slots=slots)
-    versions = {item.id: item.slot_version for item in case.session.extensions}
+    versions = {item.id: item.slot_version for item in history.session.extensions}
     # Edits are made right before the process starts, and say so.
     due = {edit.before_life: edit for edit in script.edits}
-    for event in case.trace.events:
+    for event in history.trace.events:
         if event.seq > life.start.seq:
             break
         if event.kind == "store.durable":
-            _written(case, stored, event, script, versions)
+            _written(model, stored, event, script, versions)
         elif event.kind == "store.edited" and event.payload.get("applied", True):
-            edit = due.get(_edited_life(case, event))
+            edit = due.get(_edited_life(history, event))
             if edit is not None:
                 _apply(stored, edit)
     return stored
 
 
-def _edited_life(case: Case, event: TraceEvent) -> int:
+def _edited_life(history: History, event: TraceEvent) -> int:
     said = event.payload.get("life")
     if said is not None:
         return int(said)
-    return next((life.number for life in case.lives if life.start.seq > event.seq), 0)
+    return next((life.number for life in history.lives if life.start.seq > event.seq), 0)
 
 
 def _written(
-    case: Case,
+    model: ErrorModel,
     stored: Stored,
     event: TraceEvent,
     script: StoreScript,
@@ -78,7 +79,7 @@ def _written(
     operation, torn = event.payload.get("operation"), bool(event.payload.get("torn"))
     if operation == "write":
         stored.edited_messages, stored.edit = False, None
-        keys = () if case.model.resume is None else case.model.resume.manifest_keys
+        keys = () if model.resume is None else model.resume.manifest_keys
         stored.manifest = "torn" if torn else {**dict.fromkeys(keys, ""), "storeId": script.id}
     elif operation == "write_slot":
         owner = str(event.payload.get("owner"))
@@ -120,17 +121,19 @@ def _parsed(text: str) -> dict[str, Any] | Literal["torn"]:
     return loaded if isinstance(loaded, dict) else "torn"
 
 
-def conditions_of(case: Case, life: Life) -> frozenset[ResumeCondition] | None:
+def conditions_of(
+    history: History, model: ErrorModel, life: Life
+) -> frozenset[ResumeCondition] | None:
     """Return what holds of the start of `life`; None where it is unknown.
 
     What the store answered in the start counts before what should have been there.
     """
-    start, turn = start_of(case, life.number), first_turn(case, life.number)
+    start, turn = start_of(history, life.number), first_turn(history, life.number)
     read = next(
         (
             item
             for call in (start, turn)
-            for item in reversed(case.store_operations)
+            for item in reversed(history.store_operations)
             if call is not None
             and item.name == "read"
             and item.call == call.id
@@ -147,25 +150,27 @@ def conditions_of(case: Case, life: Life) -> frozenset[ResumeCondition] | None:
             return frozenset({"no_snapshot"})
         if read.answered.payload.get("stale"):
             return None
-    stored = stored_before(case, life)
+    stored = stored_before(history, model, life)
     if stored.manifest is None:
         return frozenset({"no_snapshot"})
     if stored.manifest == "torn":
         return frozenset({"unreadable"})
     found: set[ResumeCondition] = {"sound"}
-    _look_at_manifest(case, stored.manifest, found)
-    _look_at_slots(case, life, stored, found)
+    _look_at_manifest(history, model, stored.manifest, found)
+    _look_at_slots(history, life, stored, found)
     return frozenset(found)
 
 
-def _look_at_manifest(case: Case, manifest: Mapping[str, Any], found: set[ResumeCondition]) -> None:
-    store = (case.trace.header.scenario.store or StoreScript()).id
+def _look_at_manifest(
+    history: History, model: ErrorModel, manifest: Mapping[str, Any], found: set[ResumeCondition]
+) -> None:
+    store = (history.trace.header.scenario.store or StoreScript()).id
     written_by = manifest.get("storeId")
     if not isinstance(written_by, str) or not written_by.strip():
         found.add("store_blank")
     elif written_by != store:
         found.add("store_mismatch")
-    rules = case.model.resume
+    rules = model.resume
     if rules is not None:
         if set(manifest) - {*rules.manifest_keys, *rules.manifest_optional}:
             found.add("unknown_keys")
@@ -173,10 +178,12 @@ def _look_at_manifest(case: Case, manifest: Mapping[str, Any], found: set[Resume
             found.add("unreadable")
 
 
-def _look_at_slots(case: Case, life: Life, stored: Stored, found: set[ResumeCondition]) -> None:
+def _look_at_slots(
+    history: History, life: Life, stored: Stored, found: set[ResumeCondition]
+) -> None:
     installed = {
         item.id: item
-        for item in case.session.extensions
+        for item in history.session.extensions
         if not item.lives or life.number in item.lives
     }
     for owner, version in stored.slots.items():

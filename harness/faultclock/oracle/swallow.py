@@ -6,10 +6,19 @@ import hashlib
 import json
 from collections.abc import Iterable
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Call, Request
 from faultclock.oracle.chain import is_degraded
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -17,41 +26,38 @@ __all__ = ["CHECKS"]
 _SHORT = 60
 
 
-def _silent(case: Case) -> Outcome:
-    requirements = also(case.model, "swallow.silent")
-    outcome = Outcome(reason="no call returned a reply of the provider")
-    for call in case.calls:
+def _silent(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "swallow.silent")
+    yield otherwise("no call returned a reply of the provider")
+    for call in history.calls:
         if not call.returned or call.end is None or not call.attempts:
             continue
         # What a turn returns is the last answer; what came before led to it.
         request = call.requests[-1]
-        if request.outcome != "returned" or _is_turn_without_answer(case.trace, request):
+        if request.outcome != "returned" or _is_turn_without_answer(history.trace, request):
             continue
-        if _answers_for_another_node(case.trace, call):
+        if _answers_for_another_node(history.trace, call):
             continue
         if is_degraded(call.end):
             # It says itself that it is not what it should be.
             continue
-        outcome.looked_at(*requirements)
-        fault = _fault(case.trace, request, call.end)
+        yield held(*requirements)
+        fault = _fault(history.trace, request, call.end)
         # Ignoring an error may be announced; changing an answer that was good may not.
         failed = not any(attempt.outcome == "ok" for attempt in request.attempts)
-        if fault is None or (failed and call.id in case.suppressed):
+        if fault is None or (failed and call.id in history.suppressed):
             continue
         expected, observed, events, hint = fault
         if failed:
             expected += ", or a SuppressedError event with the reason"
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected=expected,
-                observed=observed,
-                events=(*events, call.end.seq),
-                hint=hint,
-            )
+        yield broken(
+            requirements,
+            call=call.id,
+            expected=expected,
+            observed=observed,
+            events=(*events, call.end.seq),
+            hint=hint,
         )
-    return outcome
 
 
 def _answers_for_another_node(trace: Trace, call: Call) -> bool:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import Check, Verdicts, Violation, also, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_request, keeps_sessions
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
@@ -21,52 +23,59 @@ __all__ = ["CHECKS"]
 _Happened = tuple[TraceEvent, Execution]
 
 
-def _effects(case: Case) -> Outcome:
-    outcome = Outcome(reason="no tool had an effect")
+def _effects(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no tool had an effect")
     by_key: dict[str, list[_Happened]] = {}
-    for execution in case.executions:
+    for execution in history.executions:
         for effect in execution.effects:
             by_key.setdefault(str(effect.payload.get("key")), []).append((effect, execution))
-    owners = {execution.id: call for call in case.tool_calls for execution in call.executions}
+    owners = {execution.id: call for call in history.tool_calls for execution in call.executions}
     for happened in by_key.values():
         # In the order in which they were asked for: a late effect may come after the next one.
         happened.sort(key=lambda item: item[1].called.seq)
-        outcome.looked_at(*also(case.model, "tools.effects.once"))
-        if _went_on(case, {execution.life for _, execution in happened}):
-            outcome.looked_at(*also(case.model, "tools.effects.crash"))
-        for violation in _repeated(case, happened, owners):
-            outcome.violate(violation)
+        yield held(*also(model, "tools.effects.once"))
+        if _went_on(history, model, {execution.life for _, execution in happened}):
+            yield held(*also(model, "tools.effects.crash"))
+        for violation in _repeated(history, model, happened, owners):
+            yield violation
             break
-    return outcome
 
 
 def _repeated(
-    case: Case, happened: list[_Happened], owners: dict[str, ToolCall]
+    history: History, model: ErrorModel, happened: list[_Happened], owners: dict[str, ToolCall]
 ) -> Iterator[Violation]:
     for index, (effect, execution) in enumerate(happened):
         for earlier_effect, earlier in reversed(happened[:index]):
             if earlier.life != execution.life:
-                found = _after_crash(case, (earlier_effect, earlier), (effect, execution), owners)
+                found = _after_crash(
+                    history, model, (earlier_effect, earlier), (effect, execution), owners
+                )
             else:
-                found = _in_one_life(case, (earlier_effect, earlier), (effect, execution), owners)
+                found = _in_one_life(
+                    history, model, (earlier_effect, earlier), (effect, execution), owners
+                )
             if found is not None:
                 yield found
 
 
 def _in_one_life(
-    case: Case, first: _Happened, again: _Happened, owners: dict[str, ToolCall]
+    history: History,
+    model: ErrorModel,
+    first: _Happened,
+    again: _Happened,
+    owners: dict[str, ToolCall],
 ) -> Violation | None:
     (effect, earlier), (repeated, execution) = first, again
     same = owners.get(earlier.id) is owners.get(execution.id)
     if not same or earlier.tool_call != execution.tool_call:
         # The model asked twice.
         return None
-    script = case.tool_scripts.get(execution.tool)
+    script = history.tool_scripts.get(execution.tool)
     retry = None if script is None else script.retry
     code = (earlier.pair or "").rpartition("/")[2]
     stopped = earlier.end is not None and earlier.end.kind == "tool.stopped"
-    if stopped and case.model.tool_calls is not None:
-        code = case.model.tool_calls.timed_out.rpartition("/")[2]
+    if stopped and model.tool_calls is not None:
+        code = model.tool_calls.timed_out.rpartition("/")[2]
     elif stopped and retry is not None:
         # The model has no name for a timeout, so the contract's own need not be that one.
         return None
@@ -74,7 +83,7 @@ def _in_one_life(
         return None
     allowed = "has no retry policy" if retry is None else f"does not retry {code or 'this'}"
     return Violation(
-        requirement=next(iter(also(case.model, "tools.effects.once")), None),
+        requirement=next(iter(also(model, "tools.effects.once")), None),
         call=execution.call,
         expected=(
             f"one effect of {execution.tool} for {execution.tool_call}: its contract {allowed}"
@@ -86,23 +95,27 @@ def _in_one_life(
 
 
 def _after_crash(
-    case: Case, first: _Happened, again: _Happened, owners: dict[str, ToolCall]
+    history: History,
+    model: ErrorModel,
+    first: _Happened,
+    again: _Happened,
+    owners: dict[str, ToolCall],
 ) -> Violation | None:
     (effect, earlier), (repeated, execution) = first, again
-    if not _is_judged_after_crash(case):
+    if not _is_judged_after_crash(history, model):
         return None
     owner = owners.get(execution.id)
     asked_anew = owner is not None and owner.life == execution.life
-    if earlier.tool_call == execution.tool_call and (case.model.tool_calls or asked_anew):
+    if earlier.tool_call == execution.tool_call and (model.tool_calls or asked_anew):
         # The very same call, executed again: ordering rules of the model say that of any execution.
         return None
-    if owner is not None and owner.life == execution.life and _was_told(case, owner, earlier):
+    if owner is not None and owner.life == execution.life and _was_told(history, owner, earlier):
         # It knew what had become of the first one, and wanted it all the same.
         return None
-    if owner is not None and owner.life == execution.life and not _is_cut(case, earlier):
+    if owner is not None and owner.life == execution.life and not _is_cut(history, earlier):
         return None
     return Violation(
-        requirement=next(iter(also(case.model, "tools.effects.crash")), None),
+        requirement=next(iter(also(model, "tools.effects.crash")), None),
         call=execution.call,
         expected=(
             f"the effect of {execution.tool} that happened in life {earlier.life}"
@@ -117,36 +130,37 @@ def _after_crash(
     )
 
 
-def _went_on(case: Case, lives: set[int]) -> bool:
+def _went_on(history: History, model: ErrorModel, lives: set[int]) -> bool:
     """Return whether a later process could have repeated, or did repeat, what happened."""
-    if case.model.tool_calls is not None:
+    if model.tool_calls is not None:
         return len(lives) > 1
-    crashed = {life.number for life in case.lives if life.crash is not None}
+    crashed = {life.number for life in history.lives if life.crash is not None}
     return any(
-        keeps_sessions(case, later.number) and first_request(case, life=later.number) is not None
-        for later in case.lives
+        keeps_sessions(history, later.number)
+        and first_request(history, life=later.number) is not None
+        for later in history.lives
         if later.number > min(lives) and lives & crashed
     )
 
 
-def _is_judged_after_crash(case: Case) -> bool:
+def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
     """Return whether the model asks for it, of a runtime that keeps its session at all."""
-    rules = case.model.tool_calls
+    rules = model.tool_calls
     if rules is not None:
         return rules.after_crash != "not_judged"
-    kept = any(keeps_sessions(case, life.number) for life in case.lives)
-    return kept and bool(also(case.model, "tools.effects.crash"))
+    kept = any(keeps_sessions(history, life.number) for life in history.lives)
+    return kept and bool(also(model, "tools.effects.crash"))
 
 
-def _is_cut(case: Case, execution: Execution) -> bool:
+def _is_cut(history: History, execution: Execution) -> bool:
     """Return whether the turn of `execution` was cut off by the end of its process."""
-    call = case.call(execution.call)
+    call = history.call(execution.call)
     return call is None or call.crashed is not None
 
 
-def _was_told(case: Case, call: ToolCall, earlier: Execution) -> bool:
+def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     """Return whether the request that `call` answers has the result of `earlier`."""
-    answer = next((item for item in case.answers if call in item.tool_calls), None)
+    answer = next((item for item in history.answers if call in item.tool_calls), None)
     asked = None if answer is None else answer.attempt.asked
     messages = () if asked is None else asked.payload.get("messages") or ()
     return any(

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
-from faultclock.oracle.check import Case
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
@@ -52,13 +53,13 @@ class Fate:
     execution: Execution | None = None
 
 
-def fate_of(case: Case, call: ToolCall) -> Fate:
+def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     """Return what became of `call`, in the life in which the model asked for it."""
-    rules = case.model.tool_calls
-    script = case.tool_scripts.get(call.name)
+    rules = model.tool_calls
+    script = history.tool_scripts.get(call.name)
     own = [item for item in call.executions if item.life == call.life]
     if own:
-        return _executed(case, own[-1])
+        return _executed(history, model, own[-1])
     if script is None or (script.lives and call.life not in script.lives):
         return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
     given = arguments_of(call)
@@ -68,20 +69,20 @@ def fate_of(case: Case, call: ToolCall) -> Fate:
     if not fits(script.input_schema, given):
         return Fate(kind="unfit", pair=None if rules is None else rules.input_invalid)
     if script.gated:
-        return _not_approved(case, call)
+        return _not_approved(history, model, call)
     return Fate(kind="open")
 
 
-def _executed(case: Case, execution: Execution) -> Fate:
-    rules, end = case.model.tool_calls, execution.end
-    script = case.tool_scripts.get(execution.tool)
+def _executed(history: History, model: ErrorModel, execution: Execution) -> Fate:
+    rules, end = model.tool_calls, execution.end
+    script = history.tool_scripts.get(execution.tool)
     if end is None:
         return Fate(kind="open", execution=execution)
     if end.kind == "tool.stopped":
-        if is_cancelled(case, execution):
+        if is_cancelled(history, execution):
             pair = None if rules is None else rules.cancelled
             return Fate(kind="cancelled", pair=pair, execution=execution)
-        return _timed_out(case, execution)
+        return _timed_out(model, execution)
     late = script is not None and end.at_ns > execution.called.at_ns + script.timeout + SLACK_NS
     if end.payload.get("seen") is False or late:
         # It ended after the runtime had turned away from it, or should have.
@@ -96,15 +97,17 @@ def _executed(case: Case, execution: Execution) -> Fate:
     return Fate(kind="partial" if end.payload.get("partial") else "good", execution=execution)
 
 
-def _timed_out(case: Case, execution: Execution) -> Fate:
-    rules = case.model.tool_calls
+def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
+    rules = model.tool_calls
     pair = None if rules is None else rules.timed_out
     return Fate(kind="timed_out", pair=pair, execution=execution)
 
 
-def _not_approved(case: Case, call: ToolCall) -> Fate:
-    denied = None if case.model.tool_calls is None else case.model.tool_calls.denied
-    asked = [item for item in case.prompts if item.tool_call == call.id and item.life == call.life]
+def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
+    denied = None if model.tool_calls is None else model.tool_calls.denied
+    asked = [
+        item for item in history.prompts if item.tool_call == call.id and item.life == call.life
+    ]
     if not asked:
         # A rule decided: the allowlist, or the state machine.
         return Fate(kind="denied", pair=denied)
@@ -118,18 +121,18 @@ def _not_approved(case: Case, call: ToolCall) -> Fate:
     return Fate(kind="open")
 
 
-def is_cancelled(case: Case, execution: Execution) -> bool:
+def is_cancelled(history: History, execution: Execution) -> bool:
     """Return whether a cancel, or another stop from outside, hit the execution while it ran."""
-    end_seq = len(case.trace.events) if execution.end is None else execution.end.seq
-    call = case.call(execution.call)
+    end_seq = len(history.trace.events) if execution.end is None else execution.end.seq
+    call = history.call(execution.call)
     if call is not None:
-        stop, limit_ns = call.stop, case.limit_ns(call)
+        stop, limit_ns = call.stop, history.limit_ns(call)
         if stop is not None and execution.called.seq < stop.seq <= end_seq:
             return True
         end = execution.end
         if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
             return True
-    for event in case.trace.of_kind("cancel.requested"):
+    for event in history.of("cancel.requested"):
         if not execution.called.seq < event.seq < end_seq:
             continue
         aimed = event.payload.get("target") in (None, execution.tool, execution.tool_call)

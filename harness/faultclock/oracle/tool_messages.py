@@ -14,11 +14,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from faultclock.model.error_model import AudienceRule
+from faultclock.model.error_model import AudienceRule, ErrorModel
 from faultclock.model.secrets import SECRET
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_request
 from faultclock.oracle.tool_fates import Fate, digest, fate_of
 from faultclock.oracle.turn_facts import Answer, ToolCall
@@ -67,59 +75,54 @@ def error_of(result: object) -> Mapping[str, Any] | None:
 # ---------------------------------------------------------------------- tools.paired
 
 
-def _paired(case: Case) -> Outcome:
-    everywhere = also(case.model, "tools.paired")
+def _paired(history: History, model: ErrorModel) -> Verdicts:
+    everywhere = also(model, "tools.paired")
     # A model that speaks of `each` alone leaves the order of the results to the runtime.
-    in_order = "tools.paired.each" not in case.model.rules
-    each = everywhere if in_order else also(case.model, "tools.paired.each")
-    outcome = Outcome(reason="no request held a tool call")
+    in_order = "tools.paired.each" not in model.rules
+    each = everywhere if in_order else also(model, "tools.paired.each")
+    yield otherwise("no request held a tool call")
     blamed: set[str] = set()
-    for call in case.calls:
-        resumed = () if in_order or call.life == 1 else also(case.model, "tools.paired.resumed")
+    for call in history.calls:
+        resumed = () if in_order or call.life == 1 else also(model, "tools.paired.resumed")
         requirements = (*resumed, *each)
         for attempt in call.attempts:
             if attempt.asked is None:
                 continue
             for wanted, given in _rounds(messages_of(attempt.asked)):
-                outcome.looked_at(*requirements)
+                yield held(*requirements)
                 fault = _unpaired(wanted, given, in_order=in_order)
                 # The same gap is in every request after it; it is reported once.
                 if fault is None or fault in blamed:
                     continue
                 blamed.add(fault)
-                outcome.violate(
-                    Violation(
-                        requirement=next(iter(requirements), None),
-                        call=call.id,
-                        expected=f"one result for each of {', '.join(wanted)}"
-                        + (", in this order" if in_order else ""),
-                        observed=fault,
-                        events=(attempt.asked.seq,),
-                        hint="Seal a call that was cut off, and sort results by the model's order.",
-                    )
+                yield broken(
+                    requirements,
+                    call=call.id,
+                    expected=f"one result for each of {', '.join(wanted)}"
+                    + (", in this order" if in_order else ""),
+                    observed=fault,
+                    events=(attempt.asked.seq,),
+                    hint="Seal a call that was cut off, and sort results by the model's order.",
                 )
-    _judge_dropped(case, outcome, each)
-    return outcome
+    yield from _judge_dropped(history, each)
 
 
-def _judge_dropped(case: Case, outcome: Outcome, requirements: tuple[str, ...]) -> None:
+def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that the request after an answer holds its tool calls at all."""
-    for answer in case.answers:
+    for answer in history.answers:
         request = None if answer.next is None else answer.next.asked
         if request is None:
             continue
         held = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
         dropped = [call.id for call in answer.tool_calls if call.id not in held]
         if dropped:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=answer.in_call.id,
-                    expected="the next request holds the model's tool calls, and their results",
-                    observed=f"nothing of {', '.join(dropped)} is in it",
-                    events=(answer.attempt.events[-1], request.seq),
-                    hint="A result is a message of the role `tool`, with the id of its call.",
-                )
+            yield broken(
+                requirements,
+                call=answer.in_call.id,
+                expected="the next request holds the model's tool calls, and their results",
+                observed=f"nothing of {', '.join(dropped)} is in it",
+                events=(answer.attempt.events[-1], request.seq),
+                hint="A result is a message of the role `tool`, with the id of its call.",
             )
 
 
@@ -154,66 +157,71 @@ def _unpaired(wanted: list[str], given: list[str], *, in_order: bool) -> str | N
 # ---------------------------------------------------------------------- tools.told
 
 
-def _told(case: Case) -> Outcome:
-    outcome = Outcome(reason="no request held the result of a finished tool call")
-    if case.model.tool_calls is None and not also(case.model, "tools.told.value"):
-        outcome.reason = "the error model says nothing of tool calls"
-        return outcome
-    for answer in case.answers:
-        request = next_request(case, answer)
+def _told(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no request held the result of a finished tool call")
+    if model.tool_calls is None and not also(model, "tools.told.value"):
+        yield otherwise("the error model says nothing of tool calls")
+        return
+    for answer in history.answers:
+        request = next_request(history, answer)
         if request is None:
             continue
         for call in answer.tool_calls:
             content = told_of(request, call.id)
             if content is not None:
-                _judge(case, call, request, content, outcome, cut=answer.next is None)
-    return outcome
+                yield from _judge(history, model, call, request, content, cut=answer.next is None)
 
 
-def next_request(case: Case, answer: Answer) -> TraceEvent | None:
+def next_request(history: History, answer: Answer) -> TraceEvent | None:
     """Return the request with the results of the calls of `answer`; maybe in a later life."""
     if answer.next is not None:
         return answer.next.asked
     if answer.in_call.crashed is None:
         return None
-    later = (life.number for life in case.lives if life.number > answer.in_call.life)
-    found = (first_request(case, life=life) for life in later)
+    later = (life.number for life in history.lives if life.number > answer.in_call.life)
+    found = (first_request(history, life=life) for life in later)
     return next((request for request in found if request is not None), None)
 
 
 def _judge(
-    case: Case, call: ToolCall, request: TraceEvent, content: str, outcome: Outcome, *, cut: bool
-) -> None:
-    fate = fate_of(case, call)
+    history: History,
+    model: ErrorModel,
+    call: ToolCall,
+    request: TraceEvent,
+    content: str,
+    *,
+    cut: bool,
+) -> Verdicts:
+    fate = fate_of(history, model, call)
     facet = _facet(fate)
-    if case.model.tool_calls is None and (cut or facet not in ("value", "partial")):
+    if model.tool_calls is None and (cut or facet not in ("value", "partial")):
         # The model's own rules of telling say how a failure looks to it.
         return
     if not cut and _is_made_up(call, request, content):
-        exercised = also(case.model, "tools.told.value")
-        outcome.looked_at(*exercised)
+        exercised = also(model, "tools.told.value")
+        yield held(*exercised)
         ran = "the tool had not replied" if call.executions else "the tool was never executed"
         made_up = ("a value when the tool has returned one", f"{ran}: {_excerpt(content)}")
-        _blame(call, request, fate, outcome, exercised, made_up)
+        yield from _blame(call, request, fate, exercised, made_up)
         return
     if facet is None and not cut:
         return
-    exercised = _exercised(case, call, fate, facet or "failure")
-    outcome.looked_at(*exercised)
-    fault = _fault(case, fate, content, cut=cut)
+    exercised = _exercised(history, model, call, fate, facet or "failure")
+    yield held(*exercised)
+    fault = _fault(model, fate, content, cut=cut)
     if fault is not None:
         expected, observed = fault
-        _blame(call, request, fate, outcome, exercised, (expected, observed))
+        yield from _blame(call, request, fate, exercised, (expected, observed))
         return
-    hidden = also(case.model, "tools.told.internals")
+    hidden = also(model, "tools.told.internals")
     if facet == "value":
         return
-    outcome.looked_at(*hidden)
-    found = leaks(_model_rule(case), _said(fate, content))
+    yield held(*hidden)
+    found = leaks(_model_rule(model), _said(fate, content))
     if found:
         expected = "a typed error for the model, without internals of the runtime"
         observed = f"it holds {' and '.join(found)}: {_excerpt(content)}"
-        _blame(call, request, fate, outcome, hidden, (expected, observed))
+        yield from _blame(call, request, fate, hidden, (expected, observed))
 
 
 def _is_made_up(call: ToolCall, request: TraceEvent, content: str) -> bool:
@@ -227,14 +235,16 @@ def _is_made_up(call: ToolCall, request: TraceEvent, content: str) -> bool:
     return not ended
 
 
-def _exercised(case: Case, call: ToolCall, fate: Fate, facet: str) -> tuple[str, ...]:
+def _exercised(
+    history: History, model: ErrorModel, call: ToolCall, fate: Fate, facet: str
+) -> tuple[str, ...]:
     """Return the requirements that a right result shows to hold; the closest one is first."""
-    found = also(case.model, f"tools.told.{facet}")
+    found = also(model, f"tools.told.{facet}")
     if facet == "failure" and fate.pair is not None:
         class_name = fate.pair.partition("/")[0]
-        found = (*also(case.model, f"tools.told.class.{class_name}"), *found)
-    if any(visit.call == call.call for visit in case.stage_visits):
-        found = (*found, *also(case.model, "tools.told.staged"))
+        found = (*also(model, f"tools.told.class.{class_name}"), *found)
+    if any(visit.call == call.call for visit in history.stage_visits):
+        found = (*found, *also(model, "tools.told.staged"))
     return tuple(dict.fromkeys(found))
 
 
@@ -242,21 +252,17 @@ def _blame(
     call: ToolCall,
     request: TraceEvent,
     fate: Fate,
-    outcome: Outcome,
     requirements: tuple[str, ...],
     fault: tuple[str, str],
-) -> None:
+) -> Verdicts:
     shown = () if fate.execution is None else fate.execution.events
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=call.call,
-            expected=f"the result of {call} for the model: {fault[0]}",
-            observed=fault[1],
-            events=(*shown, request.seq),
-            hint='Send `{"value": …}` or `{"error": {"class", "code", "message"}}`.',
-        ),
-        *requirements,
+    yield broken(
+        requirements,
+        call=call.call,
+        expected=f"the result of {call} for the model: {fault[0]}",
+        observed=fault[1],
+        events=(*shown, request.seq),
+        hint='Send `{"value": …}` or `{"error": {"class", "code", "message"}}`.',
     )
 
 
@@ -276,7 +282,7 @@ def _facet(fate: Fate) -> str | None:
     return None
 
 
-def _fault(case: Case, fate: Fate, content: str, *, cut: bool) -> tuple[str, str] | None:
+def _fault(model: ErrorModel, fate: Fate, content: str, *, cut: bool) -> tuple[str, str] | None:
     """Return what was expected and what was observed, None where all is well."""
     if len(content) >= _CONTENT_MAX:
         return None
@@ -294,7 +300,7 @@ def _fault(case: Case, fate: Fate, content: str, *, cut: bool) -> tuple[str, str
         return wanted, f"the result has no class and code: {_excerpt(content)}"
     if fate.pair is not None and f"{error['class']}/{error['code']}" != fate.pair:
         return wanted, f"the result says {error['class']}/{error['code']}"
-    interactions = case.model.interactions
+    interactions = model.interactions
     if fate.kind == "unanswered" and interactions is not None:
         reason = error.get("reason")
         if reason != interactions.timeout_reason:
@@ -340,8 +346,8 @@ def _wrong_items(fate: Fate, content: str, result: object) -> tuple[str, str] | 
     return None
 
 
-def _model_rule(case: Case) -> AudienceRule:
-    own = next((rule for rule in case.model.audiences if rule.id == "model"), None)
+def _model_rule(model: ErrorModel) -> AudienceRule:
+    own = next((rule for rule in model.audiences if rule.id == "model"), None)
     return own or AudienceRule(id="model", requirement="")
 
 

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from faultclock.model.error_model import AudienceRule
+from faultclock.model.error_model import AudienceRule, ErrorModel
 from faultclock.model.secrets import SECRET
 from faultclock.model.tool_script import ToolScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import Check, Verdicts, Violation, also, held, otherwise
+from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import Fate, digest, fate_of
 from faultclock.oracle.tool_messages import loaded, next_request, told_of
 from faultclock.oracle.turn_facts import Execution, ToolCall
@@ -40,44 +41,43 @@ _CONTENT_MAX = 2_000
 _SHORT = 160
 
 
-def _results(case: Case) -> Iterator[tuple[ToolCall, Fate, TraceEvent, str]]:
+def _results(
+    history: History, model: ErrorModel
+) -> Iterator[tuple[ToolCall, Fate, TraceEvent, str]]:
     """Yield each tool call whose result the model got, with its fate, the request and the text."""
-    for answer in case.answers:
-        request = next_request(case, answer)
+    for answer in history.answers:
+        request = next_request(history, answer)
         for call in answer.tool_calls if request is not None else ():
             content = told_of(request, call.id) if request is not None else None
             if request is None or content is None or len(content) >= _CONTENT_MAX:
                 continue
             # What was executed once more after that, it could not know.
             known = tuple(item for item in call.executions if item.called.seq < request.seq)
-            yield call, fate_of(case, replace(call, executions=known)), request, content
+            yield call, fate_of(history, model, replace(call, executions=known)), request, content
 
 
-def _failure_told(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.failure-told")
-    outcome = Outcome(reason="no result of a failed tool call reached the model")
-    for call, fate, request, content in _results(case):
+def _failure_told(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.failure-told")
+    yield otherwise("no result of a failed tool call reached the model")
+    for call, fate, request, content in _results(history, model):
         if fate.kind not in _FAILED:
             continue
-        outcome.looked_at(*requirements)
-        fault = _reads_as_good(case, call, content)
+        yield held(*requirements)
+        fault = _reads_as_good(history, call, content)
         if fault:
             what = fate.kind.replace("_", " ")
             expected = f"the model can see that {call} did not work ({what})"
             hint = "Give the model the error as the result of the call, in words."
-            outcome.violate(
-                _violation(requirements, call, fate, request, (expected, fault, content), hint)
-            )
-    return outcome
+            yield _violation(requirements, call, fate, request, (expected, fault, content), hint)
 
 
-def _reads_as_good(case: Case, call: ToolCall, content: str) -> str:
+def _reads_as_good(history: History, call: ToolCall, content: str) -> str:
     """Return in words why a result can only be read as a success; empty where it need not be."""
     words = content.strip().strip("\"'").strip().casefold()
     value = loaded(content)
     if words in _NOTHING or _is_empty(value):
         return "the result says nothing"
-    script = case.tool_scripts.get(call.name)
+    script = history.tool_scripts.get(call.name)
     held = [content, value]
     if isinstance(value, Mapping):
         held += [value[name] for name in _VALUES & value.keys()]
@@ -93,30 +93,27 @@ def _is_empty(value: object) -> bool:
     return all(item in (None, "", {}, []) for item in value.values())
 
 
-def _result_kept(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.result-kept")
-    outcome = Outcome(reason="no result of a successful tool call reached the model")
-    for call, fate, request, content in _results(case):
-        cut = case.call(call.call)
-        script = case.tool_scripts.get(call.name)
+def _result_kept(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.result-kept")
+    yield otherwise("no result of a successful tool call reached the model")
+    for call, fate, request, content in _results(history, model):
+        cut = history.call(call.call)
+        script = history.tool_scripts.get(call.name)
         if fate.kind not in ("good", "partial") or script is None:
             continue
         if SECRET in content or (cut is not None and cut.crashed is not None):
             continue
         if fate.execution is None or _is_a_draw(fate.execution, script):
             continue
-        said = tuple(_texts(_value_of(case, fate, script.value)))
+        said = tuple(_texts(_value_of(history, fate, script.value)))
         if not said:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if not any(text in content for text in said):
             expected = f"the model gets what {call.name} returned for {call.id}"
             fault = "nothing of it is in the result"
             hint = "Is the result of one call lost, or given to another one?"
-            outcome.violate(
-                _violation(requirements, call, fate, request, (expected, fault, content), hint)
-            )
-    return outcome
+            yield _violation(requirements, call, fate, request, (expected, fault, content), hint)
 
 
 def _is_a_draw(execution: Execution, script: ToolScript) -> bool:
@@ -125,13 +122,13 @@ def _is_a_draw(execution: Execution, script: ToolScript) -> bool:
     return end is not None and end.at_ns >= execution.called.at_ns + script.timeout
 
 
-def _value_of(case: Case, fate: Fate, usual: object) -> object:
+def _value_of(history: History, fate: Fate, usual: object) -> object:
     """Return the value that the tool returned: its usual one, or that of the fault that it met."""
     end = None if fate.execution is None else fate.execution.end
     wanted = None if end is None else end.payload.get("value_sha256")
     if wanted is None or digest(usual) == wanted:
         return usual
-    script = None if fate.execution is None else case.tool_scripts.get(fate.execution.tool)
+    script = None if fate.execution is None else history.tool_scripts.get(fate.execution.tool)
     values = (getattr(rule.then.fault, "value", None) for rule in (script.rules if script else ()))
     return next((value for value in values if digest(value) == wanted), None)
 
@@ -152,19 +149,18 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _secrets(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.secrets")
-    outcome = Outcome(reason="no result of a failed tool call reached the model")
+def _secrets(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.secrets")
+    yield otherwise("no result of a failed tool call reached the model")
     rule = AudienceRule(id="model", never=("secret",), requirement="")
-    for call, fate, request, content in _results(case):
+    for call, fate, request, content in _results(history, model):
         if fate.kind not in _FAILED:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if leaks(rule, content):
             said = ("an error for the model without a secret in it", "it holds a secret", "")
             hint = "Word the error yourself: the text of an exception is for your log."
-            outcome.violate(_violation(requirements, call, fate, request, said, hint))
-    return outcome
+            yield _violation(requirements, call, fate, request, said, hint)
 
 
 def _violation(
@@ -188,7 +184,9 @@ def _violation(
     )
 
 
-def _check(id_: str, title: str, says: str, run: Callable[[Case], Outcome]) -> Check:
+def _check(
+    id_: str, title: str, says: str, run: Callable[[History, ErrorModel], Verdicts]
+) -> Check:
     return Check(id=id_, title=title, says=says, run=run)
 
 

@@ -10,8 +10,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    Violation,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
@@ -28,23 +38,26 @@ from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 __all__ = ["CHECKS", "series_of_tools"]
 
 
-def series_of_tools(case: Case, requirements: tuple[str, ...]) -> Iterator[Series]:
+def series_of_tools(
+    history: History, model: ErrorModel, requirements: tuple[str, ...]
+) -> Iterator[Series]:
     """Yield the executions of each tool call, in each life that had any."""
-    for answer in case.answers:
+    for answer in history.answers:
         for call in answer.tool_calls:
             for life in sorted({item.life for item in call.executions}):
                 own = tuple(item for item in call.executions if item.life == life)
-                yield _series(case, answer, call, own, requirements)
+                yield _series(history, model, answer, call, own, requirements)
 
 
 def _series(
-    case: Case,
+    history: History,
+    model: ErrorModel,
     answer: Answer,
     call: ToolCall,
     executions: tuple[Execution, ...],
     requirements: tuple[str, ...],
 ) -> Series:
-    script = case.tool_scripts.get(call.name)
+    script = history.tool_scripts.get(call.name)
     retry = None if script is None else script.retry
     policy = (
         None
@@ -61,15 +74,18 @@ def _series(
         what=f"tool call {call}",
         call=executions[0].call,
         tries=tuple(
-            replace(_try(case, item, retryable), repeats_effect=_repeats(executions[:index], item))
+            replace(
+                _try(history, model, item, retryable),
+                repeats_effect=_repeats(executions[:index], item),
+            )
             for index, item in enumerate(executions)
         ),
         policy=policy,
         source="the tool's contract, which has no retry" if retry is None else "its contract",
-        given_up=_given_up(case, answer, executions[-1]),
-        slack_ns=case.timing.slack_ns,
+        given_up=_given_up(history, answer, executions[-1]),
+        slack_ns=history.timing.slack_ns,
         requirements=requirements,
-        busy=case.store_times(executions[0].call),
+        busy=history.store_times(executions[0].call),
     )
 
 
@@ -78,21 +94,23 @@ def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
     return any(effect.payload.get("key") in done for effect in execution.effects)
 
 
-def _try(case: Case, execution: Execution, retryable: tuple[str, ...]) -> Try:
+def _try(
+    history: History, model: ErrorModel, execution: Execution, retryable: tuple[str, ...]
+) -> Try:
     end = execution.end
     if end is None or end.payload.get("seen") is False:
         return Try(begun=execution.called, ended=None, outcome="open")
     if end.kind == "tool.stopped":
-        if is_cancelled(case, execution):
+        if is_cancelled(history, execution):
             return Try(begun=execution.called, ended=end, outcome="open")
-        pair = "" if case.model.tool_calls is None else case.model.tool_calls.timed_out
+        pair = "" if model.tool_calls is None else model.tool_calls.timed_out
         return _failed(execution, end, pair, retryable)
     if end.kind == "tool.raised":
         return _failed(execution, end, f"an exception ({end.payload.get('type')})", retryable)
-    script = case.tool_scripts.get(execution.tool)
+    script = history.tool_scripts.get(execution.tool)
     if execution.is_good:
         malformed = script is not None and not value_is_fit(script, end.payload.get("value_sha256"))
-        pair = "" if case.model.tool_calls is None else case.model.tool_calls.output_malformed
+        pair = "" if model.tool_calls is None else model.tool_calls.output_malformed
         if malformed:
             return _failed(execution, end, pair, retryable)
         return Try(begun=execution.called, ended=end, outcome="good")
@@ -109,9 +127,9 @@ def _failed(execution: Execution, end: TraceEvent, failure: str, retryable: tupl
     )
 
 
-def _given_up(case: Case, answer: Answer, last: Execution) -> TraceEvent | None:
+def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent | None:
     """Return what shows that no further execution was to come, unless something prevented it."""
-    call = case.call(last.call)
+    call = history.call(last.call)
     if call is None or last.end is None:
         return None
     following = None if answer.next is None else answer.next.asked
@@ -122,19 +140,19 @@ def _given_up(case: Case, answer: Answer, last: Execution) -> TraceEvent | None:
         return None
     if call.stop is not None and call.stop.seq <= shown.seq:
         return None
-    limit = case.session.budgets.tool_calls_max
-    if limit is not None and sum(item.call == call.id for item in case.executions) >= limit:
+    limit = history.session.budgets.tool_calls_max
+    if limit is not None and sum(item.call == call.id for item in history.executions) >= limit:
         return None
     if any(
         event.payload.get("target") in (None, last.tool, last.tool_call)
-        for event in case.trace.of_kind("cancel.requested")
+        for event in history.of("cancel.requested")
         if event.payload.get("scope") == "tool" and last.called.seq < event.seq < shown.seq
     ):
         return None
     return shown
 
 
-def _redo(name: str, judge: Callable[[Series, Outcome], None], reason: str) -> Check:
+def _redo(name: str, judge: Callable[[Series], Verdicts], reason: str) -> Check:
     titles = {
         "disposition": (
             "Tools: retried or not",
@@ -150,29 +168,28 @@ def _redo(name: str, judge: Callable[[Series, Outcome], None], reason: str) -> C
         ),
     }
 
-    def run(case: Case) -> Outcome:
-        outcome = Outcome(reason=reason)
-        for series in series_of_tools(case, also(case.model, f"tools.{name}")):
-            judge(series, outcome)
-        return outcome
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        yield otherwise(reason)
+        for series in series_of_tools(history, model, also(model, f"tools.{name}")):
+            yield from judge(series)
 
     title, says = titles[name]
     return Check(id=f"tools.{name}", title=title, says=says, run=run)
 
 
-def _deadline(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.deadline")
-    outcome = Outcome(reason="no execution reached the time limit of its tool")
-    for execution in case.executions:
-        script = case.tool_scripts.get(execution.tool)
-        if script is None or is_cancelled(case, execution):
+def _deadline(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.deadline")
+    yield otherwise("no execution reached the time limit of its tool")
+    for execution in history.executions:
+        script = history.tool_scripts.get(execution.tool)
+        if script is None or is_cancelled(history, execution):
             continue
         called, end = execution.called, execution.end
         due_ns = called.at_ns + script.timeout
         stopped = end is not None and end.kind == "tool.stopped"
         if end is None:
-            life = next((item for item in case.lives if item.number == execution.life), None)
-            until_ns = case.trace.footer.ended_at_ns if life is None else life.until_ns
+            life = next((item for item in history.lives if item.number == execution.life), None)
+            until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
             overdue = until_ns > due_ns + SLACK_NS
         else:
             overdue = end.at_ns > due_ns + SLACK_NS
@@ -181,11 +198,10 @@ def _deadline(case: Case) -> Outcome:
         if overdue and not stopped and end is not None and end.payload.get("seen") is False:
             # It goes on unseen after the runtime has turned away: when that was is not in sight.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
             continue
-        outcome.violate(_not_at_its_deadline(execution, script.timeout, requirements))
-    return outcome
+        yield _not_at_its_deadline(execution, script.timeout, requirements)
 
 
 def _not_at_its_deadline(
@@ -211,10 +227,10 @@ def _not_at_its_deadline(
     )
 
 
-def _concurrent(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.concurrent")
-    outcome = Outcome(reason="no answer asked for several tools that all ran")
-    for answer in case.answers:
+def _concurrent(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.concurrent")
+    yield otherwise("no answer asked for several tools that all ran")
+    for answer in history.answers:
         firsts = [
             next((item for item in call.executions if item.life == call.life), None)
             for call in answer.tool_calls
@@ -222,27 +238,24 @@ def _concurrent(case: Case) -> Outcome:
         own = [item for item in firsts if item is not None]
         if len(own) < 2:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         ids = {item.id for item in answer.tool_calls}
         prompts = [
             item
-            for item in case.prompts
+            for item in history.prompts
             if item.tool_call in ids and item.life == answer.in_call.life
         ]
         waited = _waited(own, prompts)
         if waited is not None:
             who, event, before = waited
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=answer.in_call.id,
-                    expected="the approved calls of one answer run side by side",
-                    observed=f"{who} only when {before.tool} ({before.tool_call}) had ended",
-                    events=(*before.events, event.seq),
-                    hint="Ask for every approval first, then begin all before any is awaited.",
-                )
+            yield broken(
+                requirements,
+                call=answer.in_call.id,
+                expected="the approved calls of one answer run side by side",
+                observed=f"{who} only when {before.tool} ({before.tool_call}) had ended",
+                events=(*before.events, event.seq),
+                hint="Ask for every approval first, then begin all before any is awaited.",
             )
-    return outcome
 
 
 def _waited(

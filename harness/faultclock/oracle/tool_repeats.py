@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import Case, Check, Outcome, also
-from faultclock.oracle.executions import executions, retry_rule, rules_of, violation
+from faultclock.oracle.check import Check, Verdicts, also, held, otherwise
+from faultclock.oracle.executions import executions, retry_rule, violation
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -30,31 +32,26 @@ _UNKNOWN = (
 _UNKNOWN_STATUSES = (500, 502, 504)
 
 
-def _repeats(case: Case) -> Outcome:
-    outcome = Outcome(reason="no request that may have had its effect went unanswered")
-    if rules_of(case, outcome) is None:
-        return outcome
-    requirements = also(case.model, "tool.repeats")
-    declared = retry_rule(case) is not None
-    for execution in executions(case):
+def _repeats(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no request that may have had its effect went unanswered")
+    requirements = also(model, "tool.repeats")
+    declared = retry_rule(history) is not None
+    for execution in executions(history):
         for ask in execution.asks or ():
             if any(_may_have_acted(attempt) for attempt in ask.attempts):
-                outcome.looked_at(*requirements)
+                yield held(*requirements)
             for attempt, again in pairwise(ask.attempts):
                 if declared or not _may_have_acted(attempt):
                     continue
-                outcome.violate(
-                    violation(
-                        next(iter(requirements), None),
-                        execution,
-                        f"an error that says that the outcome is unknown, after {attempt.signal}",
-                        "the same request was sent again, without an idempotency key",
-                        events=(*attempt.events, again.start.seq),
-                        hint="A lost answer does not say that nothing was done.",
-                    )
+                yield violation(
+                    next(iter(requirements), None),
+                    execution,
+                    f"an error that says that the outcome is unknown, after {attempt.signal}",
+                    "the same request was sent again, without an idempotency key",
+                    events=(*attempt.events, again.start.seq),
+                    hint="A lost answer does not say that nothing was done.",
                 )
                 break
-    return outcome
 
 
 def _may_have_acted(attempt: Attempt) -> bool:

@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
 from faultclock.oracle.executions import Execution, classify_for_tool, executions, retry_rule
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -27,10 +36,10 @@ class _Failure:
     made: tuple[Attempt, ...]
 
 
-def _failures(case: Case) -> Iterator[_Failure]:
-    declared = retry_rule(case)
+def _failures(history: History, model: ErrorModel) -> Iterator[_Failure]:
+    declared = retry_rule(history)
     retryable = () if declared is None else declared[1]
-    for execution in executions(case):
+    for execution in executions(history):
         if execution.cancel is not None or execution.asks is None:
             continue
         for ask in execution.asks:
@@ -39,7 +48,7 @@ def _failures(case: Case) -> Iterator[_Failure]:
             for number, (attempt, following) in enumerate(pairs, start=1):
                 seen = None
                 if attempt.signal is not None:
-                    seen = classify_for_tool(case.model, attempt.signal)
+                    seen = classify_for_tool(model, attempt.signal)
                 if seen is None or seen.pair is None:
                     continue
                 yield _Failure(
@@ -53,42 +62,39 @@ def _failures(case: Case) -> Iterator[_Failure]:
                 )
 
 
-def _number(case: Case) -> Outcome:
-    outcome = Outcome(reason="no attempt failed in a way that the model has a class for")
-    requirement = next(iter(also(case.model, "tool.retries")), None)
-    declared = retry_rule(case)
+def _number(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no attempt failed in a way that the model has a class for")
+    requirement = next(iter(also(model, "tool.retries")), None)
+    declared = retry_rule(history)
     policy = None if declared is None else declared[0]
     attempts_max = 1 if policy is None else policy.attempts_max
     over: set[int] = set()
-    for failure in _failures(case):
+    for failure in _failures(history, model):
         due = failure.retryable and failure.number < attempts_max
         if failure.made[0].start.seq in over or (due and failure.next is not None):
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         if due and (not failure.execution.ended or not _has_room(failure, policy)):
             continue
         if due == (failure.next is not None):
             continue
         over.add(failure.made[0].start.seq)
         allowed = attempts_max if failure.retryable else 1
-        outcome.violate(
-            Violation(
-                requirement=requirement,
-                call=failure.execution.call.id,
-                expected=_expected(failure, allowed, declared=policy is not None),
-                observed=f"{len(failure.made)} attempts were made"
-                if failure.next is not None
-                else f"gave up after {failure.number}",
-                events=(
-                    *(attempt.start.seq for attempt in failure.made),
-                    *failure.execution.seen,
-                ),
-                hint="A runtime relies on the contract: does a library retry as well?"
-                if failure.next is not None
-                else "The first try is attempt 1.",
-            )
+        yield broken(
+            (requirement,),
+            call=failure.execution.call.id,
+            expected=_expected(failure, allowed, declared=policy is not None),
+            observed=f"{len(failure.made)} attempts were made"
+            if failure.next is not None
+            else f"gave up after {failure.number}",
+            events=(
+                *(attempt.start.seq for attempt in failure.made),
+                *failure.execution.seen,
+            ),
+            hint="A runtime relies on the contract: does a library retry as well?"
+            if failure.next is not None
+            else "The first try is attempt 1.",
         )
-    return outcome
 
 
 def _expected(failure: _Failure, allowed: int, *, declared: bool) -> str:
@@ -107,16 +113,16 @@ def _has_room(failure: _Failure, policy: RetryPolicy | None) -> bool:
     return earliest_ns < failure.execution.deadline_ns
 
 
-def _waits(case: Case) -> Outcome:
-    outcome = Outcome(reason="nothing was tried again")
-    requirement = next(iter(also(case.model, "tool.waits")), None)
-    declared = retry_rule(case)
+def _waits(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("nothing was tried again")
+    requirement = next(iter(also(model, "tool.waits")), None)
+    declared = retry_rule(history)
     if declared is None:
-        outcome.reason = "the subject declares no retry policy in a contract"
-        return outcome
+        yield otherwise("the subject declares no retry policy in a contract")
+        return
     policy = declared[0]
-    slack_ns = case.timing.slack_ns
-    for failure in _failures(case):
+    slack_ns = history.timing.slack_ns
+    for failure in _failures(history, model):
         attempt, following = failure.attempt, failure.next
         if not failure.retryable or following is None or attempt.known_ns is None:
             continue
@@ -126,7 +132,7 @@ def _waits(case: Case) -> Outcome:
         if attempt.signal is not None and "retry-after" in attempt.signal.headers:
             # Neither the document nor the contract says which of the two holds.
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         legal = policy.interval(failure.number)
         knowable_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
         low_ns = knowable_ns + legal.low_ns - slack_ns
@@ -134,16 +140,13 @@ def _waits(case: Case) -> Outcome:
         if low_ns <= following.start.at_ns <= high_ns:
             continue
         waited = format_duration(max(0, following.start.at_ns - attempt.known_ns))
-        outcome.violate(
-            Violation(
-                requirement=requirement,
-                call=failure.execution.call.id,
-                expected=f"a wait of {legal}, as the contract declares",
-                observed=f"waited {waited} before retry {failure.number}",
-                events=(*attempt.events, following.start.seq),
-            )
+        yield broken(
+            (requirement,),
+            call=failure.execution.call.id,
+            expected=f"a wait of {legal}, as the contract declares",
+            observed=f"waited {waited} before retry {failure.number}",
+            events=(*attempt.events, following.start.seq),
         )
-    return outcome
 
 
 CHECKS: tuple[Check, ...] = (

@@ -7,19 +7,22 @@ that was cancelled is judged by that alone.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ToolRules
 from faultclock.model.turn_rules import split
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Case, Check, Outcome
+from faultclock.oracle.check import Check, Verdicts, held, otherwise
 from faultclock.oracle.executions import (
     ACTS,
     Execution,
     executions,
     requirement_of,
-    rules_of,
     said,
     violation,
 )
+from faultclock.oracle.history import History
 from faultclock.oracle.tool_repeats import CHECKS as REPEAT_CHECKS
 from faultclock.oracle.tool_retries import CHECKS as RETRY_CHECKS
 from faultclock.oracle.tool_service import CHECKS as SERVICE_CHECKS
@@ -28,27 +31,24 @@ from faultclock.oracle.tool_stops import CHECKS as STOP_CHECKS
 __all__ = ["CHECKS"]
 
 
-def _typed_reply(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution has ended")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.typed-reply")
-    for execution in executions(case) if rules is not None else ():
+def _typed_reply(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution has ended")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.typed-reply")
+    for execution in executions(history) if rules is not None else ():
         if rules is None or not execution.ended:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         fault = _untyped(execution, rules)
         if fault is not None:
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    "a value, a ToolResult, or an error with class and code "
-                    f"({' or '.join(rules.classes) or 'any'})",
-                    fault,
-                    hint="Return ToolResult(problem=ToolProblem(…)); let no exception out.",
-                )
+            yield violation(
+                requirement,
+                execution,
+                "a value, a ToolResult, or an error with class and code "
+                f"({' or '.join(rules.classes) or 'any'})",
+                fault,
+                hint="Return ToolResult(problem=ToolProblem(…)); let no exception out.",
             )
-    return outcome
 
 
 def _untyped(execution: Execution, rules: ToolRules) -> str | None:
@@ -68,17 +68,17 @@ def _untyped(execution: Execution, rules: ToolRules) -> str | None:
     return None
 
 
-def _input(case: Case) -> Outcome:
-    outcome = Outcome(reason="no call had arguments that do not fit the input schema")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.input")
-    for execution in executions(case) if rules is not None else ():
+def _input(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no call had arguments that do not fit the input schema")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.input")
+    for execution in executions(history) if rules is not None else ():
         if rules is None or execution.misfit is None or not execution.ended:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         acts = [
             event.seq
-            for event in case.trace.of_kind(*ACTS)
+            for event in history.of(*ACTS)
             if event.payload.get("call") == execution.call.id
         ]
         # An error without class and code is spoken of where replies have to be typed.
@@ -88,16 +88,13 @@ def _input(case: Case) -> Outcome:
         observed = said(execution) if wrong else "it asked its service all the same"
         if wrong and acts:
             observed += ", after it had asked its service"
-        outcome.violate(
-            violation(
-                requirement,
-                execution,
-                f"{rules.invalid_input or 'an error'}, and nothing is sent: {execution.misfit}",
-                observed,
-                events=tuple(acts[:3]),
-            )
+        yield violation(
+            requirement,
+            execution,
+            f"{rules.invalid_input or 'an error'}, and nothing is sent: {execution.misfit}",
+            observed,
+            events=tuple(acts[:3]),
         )
-    return outcome
 
 
 def _is_other(execution: Execution, wanted: str | None) -> bool:
@@ -105,34 +102,31 @@ def _is_other(execution: Execution, wanted: str | None) -> bool:
     return wanted is not None and execution.pair not in (None, split(wanted))
 
 
-def _output(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution replied a value")
-    rules = rules_of(case, outcome)
-    for execution in executions(case) if rules is not None else ():
+def _output(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution replied a value")
+    rules = model.tools
+    for execution in executions(history) if rules is not None else ():
         if rules is None or execution.reply is None or not execution.ok:
             continue
         partial = bool(execution.errors)
-        requirement = requirement_of(case, "tool.partial-shape" if partial else "tool.output")
-        outcome.looked_at(requirement)
+        requirement = requirement_of(model, "tool.partial-shape" if partial else "tool.output")
+        yield held(requirement)
         problem = execution.reply.payload.get("output_problem")
         if problem is not None:
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    "a value that fits the declared output schema, or "
-                    + (rules.malformed_output or "an error"),
-                    f"the value does not fit: {problem}",
-                )
+            yield violation(
+                requirement,
+                execution,
+                "a value that fits the declared output schema, or "
+                + (rules.malformed_output or "an error"),
+                f"the value does not fit: {problem}",
             )
-    return outcome
 
 
-def _answers(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution ran without a failure")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.answers")
-    for execution in executions(case) if rules is not None else ():
+def _answers(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution ran without a failure")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.answers")
+    for execution in executions(history) if rules is not None else ():
         attempts = execution.call.attempts
         well = execution.asks is not None and all(
             ask.last.outcome == "ok" for ask in execution.asks
@@ -141,27 +135,22 @@ def _answers(case: Case) -> Outcome:
             continue
         if execution.call.end is not None and execution.call.end.at_ns >= execution.deadline_ns:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         if execution.failed or execution.errors:
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    "a whole value: the arguments fit, and every request was answered well"
-                    + (" in the end" if any(item.failed for item in attempts) else ""),
-                    said(execution),
-                )
+            yield violation(
+                requirement,
+                execution,
+                "a whole value: the arguments fit, and every request was answered well"
+                + (" in the end" if any(item.failed for item in attempts) else ""),
+                said(execution),
             )
-    return outcome
 
 
-def _leaks(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution ended with an error")
-    if rules_of(case, outcome) is None:
-        return outcome
-    model_rule = next((rule for rule in case.model.audiences if rule.id == "model"), None)
-    requirement = requirement_of(case, "tool.leaks")
-    for execution in executions(case) if model_rule is not None else ():
+def _leaks(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution ended with an error")
+    model_rule = next((rule for rule in model.audiences if rule.id == "model"), None)
+    requirement = requirement_of(model, "tool.leaks")
+    for execution in executions(history) if model_rule is not None else ():
         said = [str(error.get("message") or "") for error in execution.errors]
         if execution.reply is not None:
             said.append(str(execution.reply.payload.get("message") or ""))
@@ -169,53 +158,53 @@ def _leaks(case: Case) -> Outcome:
         said = [text for text in said if text]
         if model_rule is None or not said:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         found = leaks(model_rule, "\n".join(said))
         if found:
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    "errors in the tool's own words: the model reads them",
-                    f"a message holds {' and '.join(found)}: {said[0][:120]!r}",
-                )
+            yield violation(
+                requirement,
+                execution,
+                "errors in the tool's own words: the model reads them",
+                f"a message holds {' and '.join(found)}: {said[0][:120]!r}",
             )
-    return outcome
 
 
-CHECKS: tuple[Check, ...] = (
-    Check(
-        id="tool.answers",
-        title="A good answer of the service becomes a value",
-        says="An execution returns a value when its arguments and all its answers are good.",
-        run=_answers,
-    ),
-    Check(
-        id="tool.input",
-        title="Arguments that do not fit",
-        says="Arguments that do not fit the input schema are refused, and nothing is sent.",
-        run=_input,
-    ),
-    Check(
-        id="tool.output",
-        title="The declared output shape",
-        says="A value, whole or partial, fits the output schema that the tool declares.",
-        run=_output,
-    ),
-    *SERVICE_CHECKS,
-    *RETRY_CHECKS,
-    *REPEAT_CHECKS,
-    *STOP_CHECKS,
-    Check(
-        id="tool.typed-reply",
-        title="Replies are typed",
-        says="Every execution ends with a value or an error that has a tool's class and a code.",
-        run=_typed_reply,
-    ),
-    Check(
-        id="tool.leaks",
-        title="No internals in errors",
-        says="No error of a tool holds a stack, a secret or a path.",
-        run=_leaks,
-    ),
+CHECKS: tuple[Check, ...] = tuple(
+    replace(check, role="tool", section="tools")
+    for check in (
+        Check(
+            id="tool.answers",
+            title="A good answer of the service becomes a value",
+            says="An execution returns a value when its arguments and all its answers are good.",
+            run=_answers,
+        ),
+        Check(
+            id="tool.input",
+            title="Arguments that do not fit",
+            says="Arguments that do not fit the input schema are refused, and nothing is sent.",
+            run=_input,
+        ),
+        Check(
+            id="tool.output",
+            title="The declared output shape",
+            says="A value, whole or partial, fits the output schema that the tool declares.",
+            run=_output,
+        ),
+        *SERVICE_CHECKS,
+        *RETRY_CHECKS,
+        *REPEAT_CHECKS,
+        *STOP_CHECKS,
+        Check(
+            id="tool.typed-reply",
+            title="Replies are typed",
+            says="Every execution ends with a value or an error that has a tool's class and a code.",
+            run=_typed_reply,
+        ),
+        Check(
+            id="tool.leaks",
+            title="No internals in errors",
+            says="No error of a tool holds a stack, a secret or a path.",
+            run=_leaks,
+        ),
+    )
 )

@@ -7,17 +7,17 @@ from collections import Counter
 from faultclock.model.duration import MICROSECOND_NS
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ToolRules
-from faultclock.oracle.check import Case, Check, Outcome
+from faultclock.oracle.check import Check, Verdicts, exercising, held, otherwise
 from faultclock.oracle.executions import (
     Ask,
     Execution,
     classify_for_tool,
     executions,
     requirement_of,
-    rules_of,
     said,
     violation,
 )
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
@@ -25,58 +25,53 @@ __all__ = ["CHECKS"]
 _UNMAPPED = "any class"
 
 
-def _upstream(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution failed because of its service")
-    rules = rules_of(case, outcome)
-    for execution in executions(case) if rules is not None else ():
+def _upstream(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution failed because of its service")
+    rules = model.tools
+    for execution in executions(history) if rules is not None else ():
         if rules is None or execution.cancel is not None or not execution.ended:
             continue
         failed = [ask for ask in execution.asks or () if ask.last.failed]
         whole = bool(failed) and len(failed) == len(execution.asks or ())
         if whole and execution.ok and not execution.errors:
-            requirement = requirement_of(case, "tool.success-shaped")
-            outcome.looked_at(requirement)
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    "an error: every request of the tool to its service failed",
-                    f"{said(execution)}, after {_signals(failed)}",
-                    hint="An error inside a value looks like a success to its reader.",
-                )
+            requirement = requirement_of(model, "tool.success-shaped")
+            yield held(requirement)
+            yield violation(
+                requirement,
+                execution,
+                "an error: every request of the tool to its service failed",
+                f"{said(execution)}, after {_signals(failed)}",
+                hint="An error inside a value looks like a success to its reader.",
             )
         elif failed and execution.failed and execution.pair is not None:
-            _judge_pair(case, rules, execution, failed, outcome)
-    return outcome
+            yield from _judge_pair(model, rules, execution, failed)
 
 
 def _judge_pair(
-    case: Case, rules: ToolRules, execution: Execution, failed: list[Ask], outcome: Outcome
-) -> None:
+    model: ErrorModel, rules: ToolRules, execution: Execution, failed: list[Ask]
+) -> Verdicts:
     legal: dict[str, str | None] = {}
     for ask in failed:
         signal = ask.last.signal
-        seen = None if signal is None else classify_for_tool(case.model, signal)
+        seen = None if signal is None else classify_for_tool(model, signal)
         if seen is None or seen.pair is None:
             # The document has no class for this one, so any typed error may stand for it.
             return
         legal["/".join(seen.pair)] = seen.requirement
     end = execution.call.end
     if end is not None and end.at_ns >= execution.deadline_ns - MICROSECOND_NS:
-        legal.setdefault(rules.deadline or "", requirement_of(case, "tool.deadline"))
+        legal.setdefault(rules.deadline or "", requirement_of(model, "tool.deadline"))
     own = "/".join(execution.pair or ())
     requirement = legal.get(own, next(iter(legal.values())))
-    outcome.looked_at(requirement)
+    yield held(requirement)
     if own not in legal:
-        outcome.violate(
-            violation(
-                requirement,
-                execution,
-                f"{' or '.join(legal)} for {_signals(failed)}",
-                said(execution),
-                events=failed[0].last.events,
-                hint="Class and code follow the status; the words of an answer say nothing.",
-            )
+        yield violation(
+            requirement,
+            execution,
+            f"{' or '.join(legal)} for {_signals(failed)}",
+            said(execution),
+            events=failed[0].last.events,
+            hint="Class and code follow the status; the words of an answer say nothing.",
         )
 
 
@@ -84,18 +79,18 @@ def _signals(failed: list[Ask]) -> str:
     return ", ".join(dict.fromkeys(str(ask.last.signal) for ask in failed))
 
 
-def _partial(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution had both failed and good items")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.partial")
-    shape = requirement_of(case, "tool.success-shaped")
-    for execution in executions(case) if rules is not None else ():
+def _partial(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution had both failed and good items")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.partial")
+    shape = requirement_of(model, "tool.success-shaped")
+    for execution in executions(history) if rules is not None else ():
         asks = execution.asks or ()
         failed = [ask for ask in asks if ask.last.failed]
         if not failed or len(failed) == len(asks) or not execution.ok or execution.cancel:
             continue
-        outcome.looked_at(requirement, shape)
-        wanted = _wanted(case.model, failed)
+        yield held(requirement, shape)
+        wanted = _wanted(model, failed)
         found = Counter(f"{error.get('class')}/{error.get('code')}" for error in execution.errors)
         named = {error.get("item") for error in execution.errors}
         if execution.errors and len(execution.errors) == len(failed):
@@ -104,7 +99,7 @@ def _partial(case: Case) -> Outcome:
             if None not in named and len(named) == len(failed) and not wrong:
                 continue
         missing = not execution.errors
-        outcome.violate(
+        yield exercising(
             violation(
                 shape if missing else requirement,
                 execution,
@@ -120,7 +115,6 @@ def _partial(case: Case) -> Outcome:
             requirement,
             shape,
         )
-    return outcome
 
 
 def _wanted(model: ErrorModel, failed: list[Ask]) -> Counter[str]:

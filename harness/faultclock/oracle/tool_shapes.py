@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.model.error_model import ErrorModel
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import arguments_of, digest, fate_of, fits
 from faultclock.oracle.tool_messages import error_of, loaded, told_of
 from faultclock.oracle.turn_facts import Answer, Execution
@@ -16,57 +25,54 @@ from faultclock.oracle.turn_facts import Answer, Execution
 __all__ = ["CHECKS"]
 
 
-def _validated(case: Case) -> Outcome:
-    outcome = Outcome(reason="every tool call and every value of a tool fitted its schema")
-    _judge_input(case, outcome)
-    for answer in case.answers:
-        _judge_output(case, answer, outcome)
-    return outcome
+def _validated(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("every tool call and every value of a tool fitted its schema")
+    yield from _judge_input(history, model)
+    for answer in history.answers:
+        yield from _judge_output(history, model, answer)
 
 
-def _judge_input(case: Case, outcome: Outcome) -> None:
-    requirements = also(case.model, "tools.validated.input")
-    for call in case.tool_calls:
-        script = case.tool_scripts.get(call.name)
+def _judge_input(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.validated.input")
+    for call in history.tool_calls:
+        script = history.tool_scripts.get(call.name)
         if script is None:
             continue
         given = arguments_of(call)
         unfit = given is None or not fits(script.input_schema, given)
         if unfit and not call.executions:
-            outcome.looked_at(*requirements)
-    for execution in case.executions:
-        script = case.tool_scripts.get(execution.tool)
+            yield held(*requirements)
+    for execution in history.executions:
+        script = history.tool_scripts.get(execution.tool)
         if script is None:
             continue
         if fits(script.input_schema, dict(execution.arguments)):
             if len(script.input_schema) > 1:
-                outcome.looked_at(*requirements)
+                yield held(*requirements)
             continue
-        outcome.looked_at(*requirements)
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=execution.call,
-                expected=f"{execution.tool} is not executed: the arguments do not fit its schema",
-                observed=f"it was called with {dict(execution.arguments)!r}"[:200],
-                events=(execution.called.seq,),
-                hint="Validate what the model sent before it reaches the tool.",
-            )
+        yield held(*requirements)
+        yield broken(
+            requirements,
+            call=execution.call,
+            expected=f"{execution.tool} is not executed: the arguments do not fit its schema",
+            observed=f"it was called with {dict(execution.arguments)!r}"[:200],
+            events=(execution.called.seq,),
+            hint="Validate what the model sent before it reaches the tool.",
         )
 
 
-def _judge_output(case: Case, answer: Answer, outcome: Outcome) -> None:
-    requirements = also(case.model, "tools.validated.output")
-    rules = case.model.tool_calls
+def _judge_output(history: History, model: ErrorModel, answer: Answer) -> Verdicts:
+    requirements = also(model, "tools.validated.output")
+    rules = model.tool_calls
     request = None if answer.next is None else answer.next.asked
     if rules is None or request is None:
         return
     for call in answer.tool_calls:
-        fate = fate_of(case, call)
+        fate = fate_of(history, model, call)
         content = told_of(request, call.id)
         if fate.kind != "malformed" or content is None or fate.execution is None:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         result = loaded(content)
         error = error_of(result)
         said = None if error is None else f"{error['class']}/{error['code']}"
@@ -74,34 +80,31 @@ def _judge_output(case: Case, answer: Answer, outcome: Outcome) -> None:
         handed_on |= result is not None and digest(result) == _value_sha256(fate.execution)
         if said == rules.output_malformed or (said is None and not handed_on):
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.call,
-                expected=(
-                    f"the value of {call} does not fit its output schema, so the model gets"
-                    f" {rules.output_malformed}"
-                ),
-                observed="the model gets it as a good result"
-                if said is None
-                else f"the model gets {said}",
-                events=(*fate.execution.events, request.seq),
-                hint="Validate what the tool returned before it reaches the model.",
+        yield broken(
+            requirements,
+            call=call.call,
+            expected=(
+                f"the value of {call} does not fit its output schema, so the model gets"
+                f" {rules.output_malformed}"
             ),
-            *requirements,
+            observed="the model gets it as a good result"
+            if said is None
+            else f"the model gets {said}",
+            events=(*fate.execution.events, request.seq),
+            hint="Validate what the tool returned before it reaches the model.",
         )
 
 
-def _asked_for(case: Case) -> Outcome:
-    requirements = also(case.model, "tools.asked-for")
-    outcome = Outcome(reason="no tool was executed")
-    owners = {item.id: call for call in case.tool_calls for item in call.executions}
-    for execution in case.executions:
+def _asked_for(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "tools.asked-for")
+    yield otherwise("no tool was executed")
+    owners = {item.id: call for call in history.tool_calls for item in call.executions}
+    for execution in history.executions:
         call = owners.get(execution.id)
-        if call is None and case.trace.header.scenario.workflow is not None:
+        if call is None and history.trace.header.scenario.workflow is not None:
             # A node of the workflow asks for it, and no model.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         given = None if call is None else arguments_of(call)
         if call is None:
             observed = f"no answer of the model has a call {execution.tool_call}"
@@ -111,17 +114,14 @@ def _asked_for(case: Case) -> Outcome:
             observed = f"the model asked for {dict(given)!r}, not {dict(execution.arguments)!r}"
         else:
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=execution.call,
-                expected=f"{execution.tool} ({execution.tool_call}) runs as the model asked for it",
-                observed=observed[:300],
-                events=(execution.called.seq,),
-                hint="Hand on the model's id of the call, and the arguments that were approved.",
-            )
+        yield broken(
+            requirements,
+            call=execution.call,
+            expected=f"{execution.tool} ({execution.tool_call}) runs as the model asked for it",
+            observed=observed[:300],
+            events=(execution.called.seq,),
+            hint="Hand on the model's id of the call, and the arguments that were approved.",
         )
-    return outcome
 
 
 def _within(given: Mapping[str, object], executed: Mapping[str, object]) -> bool:

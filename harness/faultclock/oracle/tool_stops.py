@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from faultclock.model.duration import MICROSECOND_NS, format_duration
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.turn_rules import split
-from faultclock.oracle.check import Case, Check, Outcome
+from faultclock.oracle.check import Check, Verdicts, held, otherwise
 from faultclock.oracle.executions import (
     ACTS,
     executions,
     requirement_of,
-    rules_of,
     said,
     violation,
 )
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
 
-def _cancel(case: Case) -> Outcome:
-    outcome = Outcome(reason="no execution was cancelled")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.cancel")
-    for execution in executions(case) if rules is not None else ():
+def _cancel(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no execution was cancelled")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.cancel")
+    for execution in executions(history) if rules is not None else ():
         if rules is None or execution.cancel is None:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         cancel, end = execution.cancel, execution.call.end
         # Where only the time counts, what blocks may take that time to look at the signal.
         since_ns = cancel.at_ns + (rules.stops_within if rules.cancelled is None else 0)
         acts = [
             event.seq
-            for event in case.trace.of_kind(*ACTS)
+            for event in history.of(*ACTS)
             if event.seq > cancel.seq
             and event.at_ns >= since_ns
             and event.payload.get("call") == execution.call.id
@@ -47,44 +48,38 @@ def _cancel(case: Case) -> Outcome:
         ):
             observed = said(execution)
         if observed:
-            outcome.violate(
-                violation(
-                    requirement,
-                    execution,
-                    f"{rules.cancelled or 'an end'} within {format_duration(rules.stops_within)} of"
-                    " the cancel, and nothing more is sent",
-                    observed,
-                    events=(cancel.seq, *acts[:3]),
-                    hint="End every wait and every request when the signal comes.",
-                )
+            yield violation(
+                requirement,
+                execution,
+                f"{rules.cancelled or 'an end'} within {format_duration(rules.stops_within)} of"
+                " the cancel, and nothing more is sent",
+                observed,
+                events=(cancel.seq, *acts[:3]),
+                hint="End every wait and every request when the signal comes.",
             )
-    return outcome
 
 
-def _deadline(case: Case) -> Outcome:
-    outcome = Outcome(reason="every execution was cancelled")
-    rules = rules_of(case, outcome)
-    requirement = requirement_of(case, "tool.deadline")
-    for execution in executions(case) if rules is not None else ():
+def _deadline(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("every execution was cancelled")
+    rules = model.tools
+    requirement = requirement_of(model, "tool.deadline")
+    for execution in executions(history) if rules is not None else ():
         if rules is None or execution.cancel is not None:
             continue
-        outcome.looked_at(requirement)
+        yield held(requirement)
         end = execution.call.end
         if end is not None and end.at_ns <= execution.deadline_ns + MICROSECOND_NS:
             continue
         timeout_ns = execution.deadline_ns - execution.call.start.at_ns
         took = "" if end is None else format_duration(end.at_ns - execution.call.start.at_ns)
-        outcome.violate(
-            violation(
-                requirement,
-                execution,
-                f"an end within {format_duration(timeout_ns)}, by {rules.deadline or 'an error'}"
-                " if need be",
-                f"it took {took}" if took else "it never ended",
-                hint="Deadlines of single attempts add up; the execution has one of its own.",
-            )
+        yield violation(
+            requirement,
+            execution,
+            f"an end within {format_duration(timeout_ns)}, by {rules.deadline or 'an error'}"
+            " if need be",
+            f"it took {took}" if took else "it never ended",
+            hint="Deadlines of single attempts add up; the execution has one of its own.",
         )
-    return outcome
 
 
 CHECKS: tuple[Check, ...] = (

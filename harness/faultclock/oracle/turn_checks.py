@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from faultclock.oracle import (
@@ -29,25 +28,14 @@ from faultclock.oracle import (
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Case, Check, Outcome
+from faultclock.oracle.check import Check
 
 __all__ = ["CHECKS"]
 
 
-def _of_runtimes(check: Check) -> Check:
-    return replace(check, run=_gated(check.run))
-
-
-def _gated(run: Callable[[Case], Outcome]) -> Callable[[Case], Outcome]:
-    def gated(case: Case) -> Outcome:
-        return run(case) if case.is_runtime else Outcome(reason="the subject is not a runtime")
-
-    return gated
-
-
 #: What a subject does comes before what it says of itself, and acts before their times.
 CHECKS: tuple[Check, ...] = tuple(
-    _of_runtimes(check)
+    replace(check, role="runtime")
     for check in (
         *approvals.CHECKS,
         *consent.CHECKS,

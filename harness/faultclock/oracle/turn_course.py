@@ -14,12 +14,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
 from faultclock.oracle.conversation import first_missing, said_in, said_in_turn
 from faultclock.oracle.extension_set import set_faults
+from faultclock.oracle.history import History
 from faultclock.oracle.opening import opening_of
 from faultclock.oracle.session_bounds import judge_bounds, said_of
 from faultclock.oracle.stored_state import conditions_of
@@ -38,41 +47,38 @@ _FAILURES = frozenset(
 # ---------------------------------------------------------------------- apart
 
 
-def _apart(case: Case) -> Outcome:
-    requirements = also(case.model, "turns.apart")
-    outcome = Outcome(reason="no turn was asked for while another one ran")
-    turns = [call for call in case.calls if call.is_turn]
+def _apart(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "turns.apart")
+    yield otherwise("no turn was asked for while another one ran")
+    turns = [call for call in history.calls if call.is_turn]
     for index, late in enumerate(turns):
         for early in turns[:index]:
             over = early.end is not None and early.end.seq < late.start.seq
             if over or early.life != late.life or early.crashed is not None:
                 continue
-            outcome.looked_at(*requirements)
-            one, other = _acts(case, early), _acts(case, late)
+            yield held(*requirements)
+            one, other = _acts(history, early), _acts(history, late)
             # Whichever began first has to be through when the other one begins.
             first, second = sorted((one, other), key=lambda own: own[:1])
             if first and second and second[0] < first[-1]:
-                outcome.violate(
-                    Violation(
-                        requirement=next(iter(requirements), None),
-                        call=late.id,
-                        expected=f"{late.id} and {early.id} run one after the other",
-                        observed="one of them acted before the other one had ended",
-                        events=(first[0], second[0], first[-1]),
-                        hint="A turn waits until the one before it has ended, first in, first out.",
-                    )
+                yield broken(
+                    requirements,
+                    call=late.id,
+                    expected=f"{late.id} and {early.id} run one after the other",
+                    observed="one of them acted before the other one had ended",
+                    events=(first[0], second[0], first[-1]),
+                    hint="A turn waits until the one before it has ended, first in, first out.",
                 )
-    return outcome
 
 
-def _acts(case: Case, call: Call) -> list[int]:
+def _acts(history: History, call: Call) -> list[int]:
     """Return the `seq` of what the turn did and waited for, in order."""
     found: list[int] = []
     for attempt in call.attempts:
         found += [attempt.start.seq, *attempt.events]
         if attempt.answered is not None:
             found.append(attempt.answered.seq)
-    for execution in case.executions:
+    for execution in history.executions:
         if execution.call == call.id:
             found.append(execution.called.seq)
             if execution.end is not None and execution.end.payload.get("seen") is not False:
@@ -83,56 +89,51 @@ def _acts(case: Case, call: Call) -> list[int]:
 # ---------------------------------------------------------------------- history
 
 
-def _history(case: Case) -> Outcome:
-    requirements = also(case.model, "turns.history")
-    outcome = Outcome(reason="no process asked the model a second time")
-    if case.session.stages:
-        outcome.reason = "a stage has a conversation of its own"
-        return outcome
-    for call in case.calls:
+def _history(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "turns.history")
+    yield otherwise("no process asked the model a second time")
+    if history.session.stages:
+        yield otherwise("a stage has a conversation of its own")
+        return
+    for call in history.calls:
         asked = next((item.asked for item in call.attempts if item.asked is not None), None)
-        before = _turn_before(case, call)
+        before = _turn_before(history, call)
         if not call.is_turn or asked is None or before is None:
             continue
         expected = said_in_turn(before)
         if not expected:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         missing = first_missing(expected, said_in(asked))
         if missing is not None:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected=f"the request holds the {len(expected)} earlier messages",
-                    observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                    events=(before.start.seq, asked.seq),
-                    hint="Is the history kept for the session, or made anew for each turn?",
-                )
+            yield broken(
+                requirements,
+                call=call.id,
+                expected=f"the request holds the {len(expected)} earlier messages",
+                observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
+                events=(before.start.seq, asked.seq),
+                hint="Is the history kept for the session, or made anew for each turn?",
             )
-    _judge_within(case, outcome, requirements)
-    return outcome
+    yield from _judge_within(history, requirements)
 
 
-def _judge_within(case: Case, outcome: Outcome, requirements: tuple[str, ...]) -> None:
+def _judge_within(history: History, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that no request of a turn, nor a retry of it, forgets what the one before it held."""
-    for call in case.calls:
+    for call in history.calls:
         asked = [item.asked for item in call.attempts if item.asked is not None]
         for before, after in pairwise(asked if call.is_turn else ()):
-            held = _held(before)
-            outcome.looked_at(*requirements)
-            missing = first_missing(held, _held(after))
+            messages = _held(before)
+            yield held(*requirements)
+            missing = first_missing(messages, _held(after))
             if missing is None:
                 continue
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected="a request holds all messages of the one before it in the turn",
-                    observed=f"message {missing + 1}, of the {held[missing][0]}, is missing",
-                    events=(before.seq, after.seq),
-                    hint="Send the same request again in a retry, and only add to it after that.",
-                )
+            yield broken(
+                requirements,
+                call=call.id,
+                expected="a request holds all messages of the one before it in the turn",
+                observed=f"message {missing + 1}, of the {messages[missing][0]}, is missing",
+                events=(before.seq, after.seq),
+                hint="Send the same request again in a retry, and only add to it after that.",
             )
             break
 
@@ -146,14 +147,14 @@ def _held(request: TraceEvent) -> list[tuple[str, str]]:
     ]
 
 
-def _turn_before(case: Case, call: Call) -> Call | None:
+def _turn_before(history: History, call: Call) -> Call | None:
     """Return the last turn of the same life that had returned before `call` first asked."""
     if not call.attempts:
         return None
     begun = call.attempts[0].start.seq
     found = [
         item
-        for item in case.calls
+        for item in history.calls
         if item.is_turn
         and item is not call
         and item.life == call.life
@@ -178,109 +179,104 @@ class _Stuck:
     events: tuple[int, ...] = ()
 
 
-def _go_on(case: Case) -> Outcome:
-    outcome = Outcome(reason="no turn ended by itself")
-    for call in case.calls:
+def _go_on(history: History, model: ErrorModel) -> Verdicts:
+    yield otherwise("no turn ended by itself")
+    for call in history.calls:
         last = call.attempts[-1] if call.attempts else None
         if not call.is_turn or call.end is None or call.stop is not None:
             continue
         if last is None:
-            _judge_refused(case, call, outcome)
+            yield from _judge_refused(history, model, call)
             continue
-        if last.outcome != "ok" or _is_excused(case, call):
+        if last.outcome != "ok" or _is_excused(history, model, call):
             continue
-        answer = next((item for item in reversed(case.answers) if item.attempt is last), None)
-        failed = list(_failures(case, answer))
-        for name in ("end", *(("tool",) if failed or _told_failures(case, call) else ())):
-            outcome.looked_at(*also(case.model, f"turns.go-on.{name}"))
-        if _broken(case, failed) or _broken(case, _told_failures(case, call)):
-            outcome.looked_at(*also(case.model, "turns.go-on.broken"))
+        answer = next((item for item in reversed(history.answers) if item.attempt is last), None)
+        failed = list(_failures(history, model, answer))
+        for name in ("end", *(("tool",) if failed or _told_failures(history, model, call) else ())):
+            yield held(*also(model, f"turns.go-on.{name}"))
+        if _broken(history, failed) or _broken(history, _told_failures(history, model, call)):
+            yield held(*also(model, "turns.go-on.broken"))
         stuck = _stuck(call, answer, failed)
-        requirements = () if stuck is None else also(case.model, f"turns.go-on.{stuck.name}")
-        if stuck is not None and stuck.name == "tool" and _broken(case, failed):
-            requirements += also(case.model, "turns.go-on.broken")
+        requirements = () if stuck is None else also(model, f"turns.go-on.{stuck.name}")
+        if stuck is not None and stuck.name == "tool" and _broken(history, failed):
+            requirements += also(model, "turns.go-on.broken")
         if stuck is None or not requirements:
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected=stuck.expected,
-                observed=stuck.observed,
-                events=tuple(sorted({*stuck.events, call.end.seq})),
-                hint="What fails within a tool call is a result for the model, not an exception.",
-            ),
-            *requirements,
+        yield broken(
+            requirements,
+            call=call.id,
+            expected=stuck.expected,
+            observed=stuck.observed,
+            events=tuple(sorted({*stuck.events, call.end.seq})),
+            hint="What fails within a tool call is a result for the model, not an exception.",
         )
-    judge_bounds(case, outcome)
-    return outcome
+    yield from judge_bounds(history, model)
 
 
-def _judge_refused(case: Case, call: Call, outcome: Outcome) -> None:
+def _judge_refused(history: History, model: ErrorModel, call: Call) -> Verdicts:
     """Judge that a turn is not refused where nothing is in its way."""
-    if not call.raised or call.end is None or _is_in_the_way(case, call):
+    if not call.raised or call.end is None or _is_in_the_way(history, model, call):
         return
-    requirements = also(case.model, "turns.go-on.end")
+    requirements = also(model, "turns.go-on.end")
     if not requirements:
         return
-    outcome.looked_at(*requirements)
-    outcome.violate(
-        Violation(
-            requirement=next(iter(requirements), None),
-            call=call.id,
-            expected="the turn asks the model: nothing had failed",
-            observed=f"it ended with {said_of(call.end)}",
-            events=(call.start.seq, call.end.seq),
-        )
+    yield held(*requirements)
+    yield broken(
+        requirements,
+        call=call.id,
+        expected="the turn asks the model: nothing had failed",
+        observed=f"it ended with {said_of(call.end)}",
+        events=(call.start.seq, call.end.seq),
     )
 
 
-def _is_in_the_way(case: Case, call: Call) -> bool:
+def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
     """Return whether something may have kept a turn from asking the model."""
-    life = next((item for item in case.lives if item.number == call.life), None)
+    life = next((item for item in history.lives if item.number == call.life), None)
     before = [
-        item for item in case.calls if item.life == call.life and item.start.seq < call.start.seq
+        item for item in history.calls if item.life == call.life and item.start.seq < call.start.seq
     ]
-    if life is None or case.session.stages or not str(call.start.payload.get("prompt")).strip():
+    if life is None or history.session.stages or not str(call.start.payload.get("prompt")).strip():
         return True
     if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
         return True
-    if set_faults(case, call) or any(
-        not item.ok and item.life == call.life for item in case.store_operations
+    if set_faults(history, model, call) or any(
+        not item.ok and item.life == call.life for item in history.store_operations
     ):
         return True
     if any(
-        event.seq < (call.end.seq if call.end else 0)
-        for event in case.trace.of_kind("cancel.requested")
+        event.seq < (call.end.seq if call.end else 0) for event in history.of("cancel.requested")
     ):
         return True
     # A session that is opened lazily is refused in its first turn.
     found = (
-        conditions_of(case, life) if life.resumes and opening_of(case, life.number) is call else ()
+        conditions_of(history, model, life)
+        if life.resumes and opening_of(history, life.number) is call
+        else ()
     )
     return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
 
 
-def _is_excused(case: Case, call: Call) -> bool:
+def _is_excused(history: History, model: ErrorModel, call: Call) -> bool:
     """Return whether something else may have ended the turn, that other checks judge."""
     named = typed(origin(chain_of(call.end)))
-    limits = case.model.budgets.steps if case.model.budgets is not None else ()
+    limits = model.budgets.steps if model.budgets is not None else ()
     return any(
         (
-            case.session.stages,
+            history.session.stages,
             # A runtime without a person to ask halts the turn.
-            case.session.headless and case.session.mode != "yolo",
-            _is_at_a_limit(case, call),
+            history.session.headless and history.session.mode != "yolo",
+            _is_at_a_limit(history, call),
             named is not None and "/".join(named) in limits,
-            any(not item.ok for item in case.store_operations if item.call == call.id),
-            _within(case, call, "cancel.requested", "interaction.broken"),
+            any(not item.ok for item in history.store_operations if item.call == call.id),
+            _within(history, call, "cancel.requested", "interaction.broken"),
         )
     )
 
 
-def _is_at_a_limit(case: Case, call: Call) -> bool:
+def _is_at_a_limit(history: History, call: Call) -> bool:
     """Return whether the turn could not go on without going beyond one of its limits."""
-    budgets = case.session.budgets
+    budgets = history.session.budgets
     answers = [item.answered for item in call.attempts if item.answered is not None]
     wanted = sum(len(item.payload.get("tool_calls") or ()) for item in answers)
     tokens = sum(
@@ -296,36 +292,40 @@ def _is_at_a_limit(case: Case, call: Call) -> bool:
     )
 
 
-def _within(case: Case, call: Call, *kinds: str) -> bool:
-    until = len(case.trace.events) if call.end is None else call.end.seq
-    return any(call.start.seq < event.seq < until for event in case.trace.of_kind(*kinds))
+def _within(history: History, call: Call, *kinds: str) -> bool:
+    until = len(history.trace.events) if call.end is None else call.end.seq
+    return any(call.start.seq < event.seq < until for event in history.of(*kinds))
 
 
-def _failures(case: Case, answer: Answer | None) -> Iterator[tuple[ToolCall, Fate]]:
+def _failures(
+    history: History, model: ErrorModel, answer: Answer | None
+) -> Iterator[tuple[ToolCall, Fate]]:
     for item in () if answer is None else answer.tool_calls:
-        fate = fate_of(case, item)
+        fate = fate_of(history, model, item)
         if fate.kind in _FAILURES:
             yield item, fate
 
 
-def _told_failures(case: Case, call: Call) -> list[tuple[ToolCall, Fate]]:
+def _told_failures(history: History, model: ErrorModel, call: Call) -> list[tuple[ToolCall, Fate]]:
     """Return the tool calls that failed, and after which the turn went on."""
     return [
         failure
-        for answer in case.answers
+        for answer in history.answers
         if answer.in_call is call and answer.next is not None
-        for failure in _failures(case, answer)
+        for failure in _failures(history, model, answer)
     ]
 
 
-def _broken(case: Case, failed: list[tuple[ToolCall, Fate]]) -> bool:
+def _broken(history: History, failed: list[tuple[ToolCall, Fate]]) -> bool:
     """Return whether each call failed by itself: neither a refusal nor a setting ends the turn.
 
     A turn may well end where a person said no, or where it was set up to end with a failure.
     """
-    if case.session.join or any(what != "continue" for what in case.session.policies.values()):
+    if history.session.join or any(
+        what != "continue" for what in history.session.policies.values()
+    ):
         return False
-    agents = {name for name, script in case.tool_scripts.items() if script.agent}
+    agents = {name for name, script in history.tool_scripts.items() if script.agent}
     refused = any(fate.kind in ("denied", "unanswered") for _, fate in failed)
     return bool(failed) and not refused and not any(call.name in agents for call, _ in failed)
 
@@ -368,23 +368,23 @@ def _all_good(answer: Answer) -> bool:
 # ---------------------------------------------------------------------- saved
 
 
-def _saved(case: Case) -> Outcome:
-    requirements = also(case.model, "turns.saved")
-    outcome = Outcome(reason="no turn returned an answer that had to be saved")
-    writes = [item for item in case.store_operations if item.name in ("write", "append")]
+def _saved(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "turns.saved")
+    yield otherwise("no turn returned an answer that had to be saved")
+    writes = [item for item in history.store_operations if item.name in ("write", "append")]
     # A model may ask for it of those alone that save sessions at all.
-    needed = case.trace.header.scenario.store is not None and "turns.saved" in case.model.rules
+    needed = history.trace.header.scenario.store is not None and "turns.saved" in model.rules
     if not writes and not needed:
-        outcome.reason = "the situation has no session store"
-        return outcome
-    for call in case.calls:
+        yield otherwise("the situation has no session store")
+        return
+    for call in history.calls:
         last = call.attempts[-1] if call.attempts else None
         if not call.is_turn or not call.returned or last is None or last.answered is None:
             continue
         if last.tool_calls or call.end is None:
             # It ended at a limit, or with no person to ask: it has no answer.
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         since, until = last.answered.seq, call.end.seq
         if any(
             since < item.asked.seq
@@ -394,17 +394,14 @@ def _saved(case: Case) -> Outcome:
             for item in writes
         ):
             continue
-        outcome.violate(
-            Violation(
-                requirement=next(iter(requirements), None),
-                call=call.id,
-                expected="the store has acknowledged the answer before the turn returns it",
-                observed=_unsaved(since, until, [item.asked.seq for item in writes]),
-                events=(since, until),
-                hint="Save at the boundary of the turn, wait for the store, and return then.",
-            )
+        yield broken(
+            requirements,
+            call=call.id,
+            expected="the store has acknowledged the answer before the turn returns it",
+            observed=_unsaved(since, until, [item.asked.seq for item in writes]),
+            events=(since, until),
+            hint="Save at the boundary of the turn, wait for the store, and return then.",
         )
-    return outcome
 
 
 def _unsaved(since: int, until: int, asked: list[int]) -> str:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
 from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.budgets import uses_of
+from faultclock.oracle.uses import uses_of
 from faultclock.oracle.chain import is_degraded
-from faultclock.oracle.check import Case, Violation
+from faultclock.oracle.check import Violation
 from faultclock.oracle.executions import contract_of
+from faultclock.oracle.failure_nodes import node_acts_of
+from faultclock.oracle.failures import failures_of
+from faultclock.oracle.history import History
 from faultclock.oracle.permissions import mode_of, refusal_of
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.requests import Attempt
@@ -40,29 +44,29 @@ _WORD = re.compile(r"\w{4,}")
 _MODEL = ("assistant", "model")
 
 
-def unserved(case: Case) -> Iterator[Violation]:
+def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
     """Yield what the scenario had ready in vain, without a reason that the world saw.
 
     A log of another system says nothing of what was ready, and of a program in real time it is not
     known how its calls came out.
     """
-    if not case.trace.is_virtual:
+    if not history.trace.is_virtual:
         return
-    role = case.trace.header.scenario.role
+    role = history.trace.header.scenario.role
     if role in _ASKING_ROLES:
-        yield from _refused(case)
-        for call in case.calls:
+        yield from _refused(history)
+        for call in history.calls:
             if call.is_turn and call.end is not None and call.stop is None:
-                yield from _thrown_away(case, call)
-                yield from _nodes_left(case, call)
-    if case.is_runtime:
-        yield from _never_called(case)
-        yield from _never_served(case)
+                yield from _thrown_away(history, model, call)
+                yield from _nodes_left(history, model, call)
+    if history.is_runtime:
+        yield from _never_called(history, model)
+        yield from _never_served(history, model)
     elif role == "session_store":
-        yield from _never_read(case)
+        yield from _never_read(history)
     elif role not in _ASKING_ROLES:
-        yield from _service_left_alone(case)
-        yield from _keeps_no_state(case)
+        yield from _service_left_alone(history)
+        yield from _keeps_no_state(history)
 
 
 def _violation(
@@ -83,12 +87,12 @@ def _violation(
 # ---------------------------------------------------------------------- the provider's own refusals
 
 
-def _refused(case: Case) -> Iterator[Violation]:
+def _refused(history: History) -> Iterator[Violation]:
     """Yield each request that was refused although no fault and no limit asked for that."""
-    planned = {event.payload.get("exchange") for event in case.trace.of_kind("fault.fired")}
-    asked = {event.payload.get("exchange"): event for event in case.trace.of_kind("http.request")}
+    planned = {event.payload.get("exchange") for event in history.of("fault.fired")}
+    asked = {event.payload.get("exchange"): event for event in history.of("http.request")}
     seen: set[tuple[object, ...]] = set()
-    for event in case.trace.of_kind("http.response"):
+    for event in history.of("http.response"):
         status, exchange = int(event.payload.get("status", 0)), event.payload.get("exchange")
         request = asked.get(exchange)
         if status < _REFUSED or exchange in planned or request is None:
@@ -98,7 +102,7 @@ def _refused(case: Case) -> Iterator[Violation]:
         if what in seen:
             continue
         seen.add(what)
-        dialect = case.trace.header.scenario.provider.dialect or "the provider's API"
+        dialect = history.trace.header.scenario.provider.dialect or "the provider's API"
         error = event.payload.get("error") or {}
         why = error.get("message") or error.get("code") or error.get("type")
         observed = (
@@ -123,43 +127,43 @@ def _refused(case: Case) -> Iterator[Violation]:
 # ---------------------------------------------------------------------- answers in vain
 
 
-def _thrown_away(case: Case, call: Call) -> Iterator[Violation]:
+def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Violation]:
     """Yield that a call ended as if its last good answer had never come."""
     good = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
     last = good[-1] if good else None
     if last is None or last.ends is not None or call.end is None:
         return
     expected, hint = "the call makes something of the good answer", ""
-    if case.is_runtime and last.tool_calls:
+    if history.is_runtime and last.tool_calls:
         asked = () if last.answered is None else last.answered.payload.get("tool_calls") or ()
         names = ", ".join(str(item.get("name")) for item in asked if item)
         expected = "the turn goes on after the answer that asks for tools"
         observed = f"it ended, and the model was never given a result of {names or 'them'}"
-        if call.raised and _is_at_a_limit(case, call):
+        if call.raised and _is_at_a_limit(history, model, call):
             # Where it stops is its own choice if the model has no rule; if it has, that one judges.
             return
     elif call.raised:
         observed = "the provider's answer was good, and the call raised"
-    elif case.trace.header.scenario.workflow is None and _is_made_up(case, call):
+    elif history.trace.header.scenario.workflow is None and _is_made_up(history, call):
         observed = "it returned a text in which nothing is the provider's"
         hint = "Return the model's text, so that a run shows what became of it."
     else:
         return
     answered = last.events[-1] if last.answered is None else last.answered.seq
-    end = end_of(case, call)
+    end = end_of(model, call)
     well = end is not None and end.state == "completed" and not is_degraded(call.end)
-    if not _has_a_reason(case, call, answered, well=well):
+    if not _has_a_reason(history, model, call, answered, well=well):
         yield _violation(expected, observed, call.id, answered, call.end.seq, hint=hint)
 
 
-def _is_made_up(case: Case, call: Call) -> bool:
+def _is_made_up(history: History, call: Call) -> bool:
     """Return whether a call returned a text that shares no word with any that the provider has."""
     if call.end is None or is_degraded(call.end):
         return False
     text = call.end.payload.get("text")
     if not isinstance(text, str) or not text.strip():
         return False
-    scenario = case.trace.header.scenario
+    scenario = history.trace.header.scenario
     ready = [
         said.casefold()
         for provider in (scenario.provider, *scenario.fallbacks)
@@ -182,14 +186,14 @@ def _texts(script: ProviderScript) -> Iterator[str]:
 # ---------------------------------------------------------------------- turns
 
 
-def _never_called(case: Case) -> Iterator[Violation]:
+def _never_called(history: History, model: ErrorModel) -> Iterator[Violation]:
     """Yield each tool that the model asked for, and that the turn went on without."""
-    for answer in case.answers:
+    for answer in history.answers:
         for tool_call in answer.tool_calls if answer.next is not None else ():
-            if tool_call.executions or not _could_run(case, tool_call):
+            if tool_call.executions or not _could_run(history, model, tool_call):
                 continue
             if answer.in_call.stop is None and not _has_a_reason(
-                case, answer.in_call, tool_call.answer.seq
+                history, model, answer.in_call, tool_call.answer.seq
             ):
                 yield _violation(
                     f"the tool {tool_call.name} is called, as the model asked",
@@ -200,27 +204,29 @@ def _never_called(case: Case) -> Iterator[Violation]:
                 )
 
 
-def _could_run(case: Case, tool_call: ToolCall) -> bool:
+def _could_run(history: History, model: ErrorModel, tool_call: ToolCall) -> bool:
     """Return whether nothing that the world saw kept a tool call from being executed."""
-    if any(prompt.tool_call == tool_call.id for prompt in case.prompts):
+    if any(prompt.tool_call == tool_call.id for prompt in history.prompts):
         # What has to follow an answer of the person, the checks of approvals say.
         return False
-    kind = fate_of(case, tool_call).kind
-    by_a_person = mode_of(case) == "ask" and not (case.session.stages or case.session.headless)
+    kind = fate_of(history, model, tool_call).kind
+    by_a_person = mode_of(history) == "ask" and not (
+        history.session.stages or history.session.headless
+    )
     # Without a request, that it was denied stands for a rule that decided; here a person does.
     denied_by_none = kind == "denied" and by_a_person
-    return denied_by_none or (kind == "open" and refusal_of(case, tool_call) is None)
+    return denied_by_none or (kind == "open" and refusal_of(history, tool_call) is None)
 
 
-def _nodes_left(case: Case, call: Call) -> Iterator[Violation]:
+def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Violation]:
     """Yield the nodes of a workflow that a turn left out."""
-    workflow = case.trace.header.scenario.workflow
-    done = {act.node.id for act in case.node_acts if act.call == call.id}
+    workflow = history.trace.header.scenario.workflow
+    done = {act.node.id for act in node_acts_of(history) if act.call == call.id}
     left = [node.id for node in (() if workflow is None else workflow.nodes) if node.id not in done]
     if not done and not call.attempts:
         # That it did nothing at all is said already.
         return
-    if left and call.end is not None and not _has_a_reason(case, call, call.start.seq):
+    if left and call.end is not None and not _has_a_reason(history, model, call, call.start.seq):
         yield _violation(
             f"the turn does all nodes of its workflow: {', '.join(left)} as well",
             "it ended, and never began them",
@@ -231,20 +237,20 @@ def _nodes_left(case: Case, call: Call) -> Iterator[Violation]:
         )
 
 
-def _never_served(case: Case) -> Iterator[Violation]:
+def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
     """Yield how many answers of the conversation nothing ever asked for."""
-    replies = case.trace.header.scenario.provider.replies
-    places = [place for call in case.calls for item in call.attempts for place in _place(item)]
+    replies = history.trace.header.scenario.provider.replies
+    places = [place for call in history.calls for item in call.attempts for place in _place(item)]
     left = len(replies) - 1 - max(places, default=-1)
-    if not replies or not places or left <= 0 or any(life.crash for life in case.lives):
+    if not replies or not places or left <= 0 or any(life.crash for life in history.lives):
         return
-    fired = case.trace.of_kind("fault.fired")
-    if any(event.actor == "store" for event in fired) or _skips_a_turn(case):
+    fired = history.of("fault.fired")
+    if any(event.actor == "store" for event in fired) or _skips_a_turn(history):
         # What was stored is not what is read, or the conversation was never begun.
         return
     if not all(
-        call.returned and call.stop is None and not _has_a_reason(case, call, 0)
-        for call in case.calls
+        call.returned and call.stop is None and not _has_a_reason(history, model, call, 0)
+        for call in history.calls
     ):
         return
     yield _violation(
@@ -255,9 +261,9 @@ def _never_served(case: Case) -> Iterator[Violation]:
     )
 
 
-def _skips_a_turn(case: Case) -> bool:
-    asked = {task.id for task in case.trace.header.scenario.tasks if task.do in ("call", "turn")}
-    return any(event.payload.get("task") in asked for event in case.trace.of_kind("call.skipped"))
+def _skips_a_turn(history: History) -> bool:
+    asked = {task.id for task in history.trace.header.scenario.tasks if task.do in ("call", "turn")}
+    return any(event.payload.get("task") in asked for event in history.of("call.skipped"))
 
 
 def _place(attempt: Attempt) -> Iterator[int]:
@@ -270,12 +276,10 @@ def _place(attempt: Attempt) -> Iterator[int]:
 # ---------------------------------------------------------------------- other roles
 
 
-def _never_read(case: Case) -> Iterator[Violation]:
+def _never_read(history: History) -> Iterator[Violation]:
     """Yield that a store was never asked for what it keeps, since it cannot be asked."""
-    skipped = [
-        event for event in case.trace.of_kind("call.skipped") if event.payload.get("do") in _READS
-    ]
-    if skipped and not any(call.do in _READS for call in case.calls):
+    skipped = [event for event in history.of("call.skipped") if event.payload.get("do") in _READS]
+    if skipped and not any(call.do in _READS for call in history.calls):
         yield _violation(
             "the store is asked for what it was given",
             f"{skipped[0].payload.get('why')}, so nothing that it keeps was ever seen",
@@ -284,10 +288,10 @@ def _never_read(case: Case) -> Iterator[Violation]:
         )
 
 
-def _keeps_no_state(case: Case) -> Iterator[Violation]:
+def _keeps_no_state(history: History) -> Iterator[Violation]:
     """Yield that an extension was to be given a slot, and declares that it keeps none."""
-    slot = next((call for call in case.calls if call.do == "slot"), None)
-    if slot is not None and contract_of(case) and contract_of(case).get("state_slot") is None:
+    slot = next((call for call in history.calls if call.do == "slot"), None)
+    if slot is not None and contract_of(history) and contract_of(history).get("state_slot") is None:
         yield _violation(
             "the extension is given the state that it kept",
             "its contract declares no state_slot, so there was none",
@@ -296,15 +300,15 @@ def _keeps_no_state(case: Case) -> Iterator[Violation]:
         )
 
 
-def _service_left_alone(case: Case) -> Iterator[Violation]:
+def _service_left_alone(history: History) -> Iterator[Violation]:
     """Yield that a tool, or an extension, never asked the service that the scenario is about."""
-    scenario = case.trace.header.scenario
+    scenario = history.trace.header.scenario
     usual = ProviderScript()
     special = any(getattr(scenario.provider, name) != getattr(usual, name) for name in _TEMPO)
     batch = [task for task in scenario.tasks if task.arguments.get("$fixture") == "batch"]
-    if not (special or batch) or any(case.trace.of_kind("http.request")):
+    if not (special or batch) or any(history.of("http.request")):
         return
-    if any(call.stop for call in case.calls) or any(case.trace.of_kind("net.connect_failed")):
+    if any(call.stop for call in history.calls) or any(history.of("net.connect_failed")):
         return
     yield _violation(
         "the service is asked, as the scenario is about how it answers",
@@ -317,7 +321,9 @@ def _service_left_alone(case: Case) -> Iterator[Violation]:
 # ---------------------------------------------------------------------- reasons
 
 
-def _has_a_reason(case: Case, call: Call, since: int, *, well: bool = False) -> bool:
+def _has_a_reason(
+    history: History, model: ErrorModel, call: Call, since: int, *, well: bool = False
+) -> bool:
     """Return whether the world saw why a call need not have gone on after the event `since`.
 
     Args:
@@ -326,30 +332,30 @@ def _has_a_reason(case: Case, call: Call, since: int, *, well: bool = False) -> 
     if any(
         # What is wrong with a call that the model asks for is known with its answer.
         failure.call == call.id and (failure.seq > since or (failure.seq == since and not well))
-        for failure in case.failures
+        for failure in failures_of(history, model)
     ):
         return True
-    if case.session.stages and any(visit.call == call.id for visit in case.stage_visits):
+    if history.session.stages and any(visit.call == call.id for visit in history.stage_visits):
         # The state machine decides where a turn ends.
         return True
-    rules = case.model.budgets or BudgetRules()
-    if case.is_runtime and any(
-        use.reached and use.over is None for use in uses_of(case, call, rules)
+    rules = model.budgets or BudgetRules()
+    if history.is_runtime and any(
+        use.reached and use.over is None for use in uses_of(history, call, rules)
     ):
         return True
-    if any(_is_without_a_yes(prompt, call, since) for prompt in case.prompts):
+    if any(_is_without_a_yes(prompt, call, since) for prompt in history.prompts):
         return True
     return any(
-        item.call == call.id and item.answer.seq >= since and refusal_of(case, item) is not None
-        for item in case.tool_calls
-        if (script := case.tool_scripts.get(item.name)) is not None and script.gated
+        item.call == call.id and item.answer.seq >= since and refusal_of(history, item) is not None
+        for item in history.tool_calls
+        if (script := history.tool_scripts.get(item.name)) is not None and script.gated
     )
 
 
-def _is_at_a_limit(case: Case, call: Call) -> bool:
+def _is_at_a_limit(history: History, model: ErrorModel, call: Call) -> bool:
     """Return whether a turn needed more than a limit of the session lets it use, or used more."""
-    rules = case.model.budgets or BudgetRules()
-    return any(use.reached for use in uses_of(case, call, rules))
+    rules = model.budgets or BudgetRules()
+    return any(use.reached for use in uses_of(history, call, rules))
 
 
 def _is_without_a_yes(prompt: Prompt, call: Call, since: int) -> bool:

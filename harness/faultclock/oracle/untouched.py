@@ -8,39 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultclock.oracle.check import Case, Violation
+from faultclock.oracle.check import Violation
+from faultclock.oracle.history import History
 from faultclock.oracle.turn_facts import Life
 
 __all__ = ["untouched"]
 
 
-def untouched(case: Case) -> Iterator[Violation]:
+def untouched(history: History) -> Iterator[Violation]:
     """Yield what each life that opened its session left alone, although it was attached."""
-    for life in case.lives:
+    for life in history.lives:
         start = next(
-            (call for call in case.calls if call.do == "start" and call.life == life.number), None
+            (call for call in history.calls if call.do == "start" and call.life == life.number),
+            None,
         )
         if start is None or not start.returned:
             continue
-        yield from _extensions(case, life)
-        yield from _state_machine(case, life)
-    if not any(life.crash for life in case.lives):
-        yield from _failures(case)
-    yield from _questions(case)
-    yield from _left_running(case)
+        yield from _extensions(history, life)
+        yield from _state_machine(history, life)
+    if not any(life.crash for life in history.lives):
+        yield from _failures(history)
+    yield from _questions(history)
+    yield from _left_running(history)
 
 
-def _left_running(case: Case) -> Iterator[Violation]:
+def _left_running(history: History) -> Iterator[Violation]:
     """Yield what still sleeps, and so will act again, in a process whose session was closed."""
-    closed = next((call for call in reversed(case.calls) if call.do == "close"), None)
+    closed = next((call for call in reversed(history.calls) if call.do == "close"), None)
     if closed is None or closed.end is None or not closed.returned:
         return
     asleep = [
         event
-        for event in case.trace.of_kind("sleep")
+        for event in history.of("sleep")
         if event.seq > closed.end.seq and int(event.payload.get("delay_ns", 0)) > 0
     ]
-    if asleep and closed is case.calls[-1]:
+    if asleep and closed is history.calls[-1]:
         yield Violation(
             requirement=None,
             call=str(asleep[0].payload.get("call") or closed.id),
@@ -52,10 +54,10 @@ def _left_running(case: Case) -> Iterator[Violation]:
         )
 
 
-def _questions(case: Case) -> Iterator[Violation]:
+def _questions(history: History) -> Iterator[Violation]:
     """Yield each question that the runtime was to ask the person, and has no method for."""
-    asks = {task.id for task in case.trace.header.scenario.tasks if task.do == "ask"}
-    for event in case.trace.of_kind("call.skipped"):
+    asks = {task.id for task in history.trace.header.scenario.tasks if task.do == "ask"}
+    for event in history.of("call.skipped"):
         if event.payload.get("task") in asks and "has no ask" in str(event.payload.get("why")):
             yield Violation(
                 requirement=None,
@@ -67,21 +69,21 @@ def _questions(case: Case) -> Iterator[Violation]:
             )
 
 
-def _extensions(case: Case, life: Life) -> Iterator[Violation]:
+def _extensions(history: History, life: Life) -> Iterator[Violation]:
     touched = {
         str(event.payload.get("extension"))
-        for event in case.trace.of_kind("extension.phase")
+        for event in history.of("extension.phase")
         if int(event.payload.get("life", 1)) == life.number
     }
     left = [
         item.id
-        for item in case.session.extensions
+        for item in history.session.extensions
         # What depends on another one may have to wait for it for ever.
         if (not item.lives or life.number in item.lives)
         and item.id not in touched
         and not (touched and item.depends_on)
     ]
-    turns = [call for call in case.calls if call.life == life.number and call.is_turn]
+    turns = [call for call in history.calls if call.life == life.number and call.is_turn]
     if not left or not any(call.attempts for call in turns):
         return
     yield Violation(
@@ -94,14 +96,14 @@ def _extensions(case: Case, life: Life) -> Iterator[Violation]:
     )
 
 
-def _failures(case: Case) -> Iterator[Violation]:
+def _failures(history: History) -> Iterator[Violation]:
     """Yield each phase that was to fail, and that was never asked for."""
     asked = {
         (event.payload.get("extension"), event.payload.get("phase"))
-        for event in case.trace.of_kind("extension.phase")
+        for event in history.of("extension.phase")
     }
     known = {name for name, _ in asked}
-    for item in case.session.extensions:
+    for item in history.session.extensions:
         for phase in item.fails_in:
             if item.id in known and (item.id, phase) not in asked:
                 yield Violation(
@@ -113,11 +115,11 @@ def _failures(case: Case) -> Iterator[Violation]:
                 )
 
 
-def _state_machine(case: Case, life: Life) -> Iterator[Violation]:
-    if not case.session.stages:
+def _state_machine(history: History, life: Life) -> Iterator[Violation]:
+    if not history.session.stages:
         return
-    asked = {visit.call for visit in case.stage_visits}
-    for call in case.calls:
+    asked = {visit.call for visit in history.stage_visits}
+    for call in history.calls:
         if call.life != life.number or not call.is_turn or call.id in asked or not call.attempts:
             continue
         yield Violation(

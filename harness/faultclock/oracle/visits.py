@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import ChainRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
+from faultclock.oracle.history import History, once
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import SLACK_NS, Step
 from faultclock.oracle.requests import Request
 
@@ -71,6 +74,18 @@ class Visit:
         """Whether the subject is known to have left the provider, for this request."""
         ended = self.request.gave_up or self.request.returned
         return self.following is not None or (ended and self.request.end is not None)
+
+
+@once
+def visits_in(history: History, model: ErrorModel) -> tuple[Visit, ...]:
+    """Return the visits of all requests at the providers of the chain, in order."""
+    return visits_of(history.calls, plans_of(history, model))
+
+
+@once
+def parks_in(history: History, model: ErrorModel) -> Parks:
+    """Return when each provider was parked."""
+    return parks_of(model.chain, visits_in(history, model))
 
 
 def visits_of(

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.chain import Link, chain_of, origin, wrapped
-from faultclock.oracle.check import Case, Check, Outcome, Violation, also
+from faultclock.oracle.check import (
+    Check,
+    Verdicts,
+    also,
+    broken,
+    held,
+    otherwise,
+)
+from faultclock.oracle.history import History
 
 __all__ = ["CHECKS"]
 
 
-def _identity(case: Case) -> Outcome:
-    requirements = also(case.model, "wrapping.identity")
-    outcome = Outcome(reason="no typed error was wrapped")
-    for call in case.calls:
+def _identity(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "wrapping.identity")
+    yield otherwise("no typed error was wrapped")
+    for call in history.calls:
         if not call.raised or call.end is None:
             continue
         links = wrapped(chain_of(call.end))
@@ -21,7 +30,7 @@ def _identity(case: Case) -> Outcome:
         outside = links[: links.index(inner)] if inner is not None else ()
         if inner is None or not outside:
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         # What callers meet is the outermost; one in between may be silent, but not differ.
         changed = next(
             (
@@ -32,29 +41,26 @@ def _identity(case: Case) -> Outcome:
             None,
         )
         if changed is not None:
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected=f"{_said(inner)}, as {inner.get('type')} declares it",
-                    observed=f"{changed.get('type')} around it declares {_said(changed)}",
-                    events=(call.end.seq,),
-                    hint="Copy class and code to the wrapper; only its message may add.",
-                )
+            yield broken(
+                requirements,
+                call=call.id,
+                expected=f"{_said(inner)}, as {inner.get('type')} declares it",
+                observed=f"{changed.get('type')} around it declares {_said(changed)}",
+                events=(call.end.seq,),
+                hint="Copy class and code to the wrapper; only its message may add.",
             )
-    return outcome
 
 
-def _cause(case: Case) -> Outcome:
-    requirements = also(case.model, "wrapping.cause")
-    outcome = Outcome(reason="no error was wrapped")
-    for call in case.calls:
+def _cause(history: History, model: ErrorModel) -> Verdicts:
+    requirements = also(model, "wrapping.cause")
+    yield otherwise("no error was wrapped")
+    for call in history.calls:
         if not call.raised or call.end is None:
             continue
         links = wrapped(chain_of(call.end))
         if not any(_pair(wrapper) != (None, None) for wrapper, _ in pairwise(links)):
             continue
-        outcome.looked_at(*requirements)
+        yield held(*requirements)
         # What a library hides inside its own errors is not the subject's wrapping.
         hidden = [
             (wrapper, link)
@@ -63,17 +69,14 @@ def _cause(case: Case) -> Outcome:
         ]
         if hidden:
             wrapper, lost = hidden[0]
-            outcome.violate(
-                Violation(
-                    requirement=next(iter(requirements), None),
-                    call=call.id,
-                    expected=f"{lost.get('type')} is the cause of {wrapper.get('type')}",
-                    observed=f"{wrapper.get('type')} hides it (raised from None)",
-                    events=(call.end.seq,),
-                    hint="Write `raise … from error`.",
-                )
+            yield broken(
+                requirements,
+                call=call.id,
+                expected=f"{lost.get('type')} is the cause of {wrapper.get('type')}",
+                observed=f"{wrapper.get('type')} hides it (raised from None)",
+                events=(call.end.seq,),
+                hint="Write `raise … from error`.",
             )
-    return outcome
 
 
 def _pair(link: Link) -> tuple[object, object]:

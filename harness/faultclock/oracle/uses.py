@@ -1,0 +1,257 @@
+"""How turns stand to their limits: what they used of each, and which they came to needing more.
+
+A limit that is reached by the last thing that the turn needed ends nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from faultclock.model.duration import format_duration
+from faultclock.model.error_model import ErrorModel
+from faultclock.model.session_script import Budgets
+from faultclock.model.trace import TraceEvent
+from faultclock.model.turn_rules import BudgetRules
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.failure_nodes import node_acts_of
+from faultclock.oracle.history import History, once
+from faultclock.oracle.permissions import refusal_of
+from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.requests import Attempt
+from faultclock.oracle.run_end import end_of
+from faultclock.oracle.tool_fates import arguments_of, fits
+from faultclock.oracle.turn_facts import Execution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How a turn stands to one of its limits.
+
+    Attributes:
+        name: of the limit, as the model's rules name it.
+        limit: the limit in words.
+        over: what went beyond it; None for nothing.
+        reached: whether the turn had to stop there, though it needed more.
+        used: what it used, in words.
+    """
+
+    name: str
+    limit: str
+    over: TraceEvent | None
+    reached: bool
+    used: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """A turn that needed more than one of its limits allows.
+
+    Attributes:
+        name: `steps`, `tool_calls`, `tokens`, `cost`, `wall_time` or `turns`.
+        limit: in words.
+        seq: the last event within the limit, at `at_ns`.
+        over: what went beyond it all the same; None for nothing.
+    """
+
+    call: str
+    name: str
+    limit: str
+    at_ns: int
+    seq: int
+    over: TraceEvent | None
+
+
+@once
+def limits_reached(history: History, model: ErrorModel) -> tuple[LimitReached, ...]:
+    """Return the limits that turns came to while they needed more, in order."""
+    found = []
+    for call in history.calls:
+        if not call.is_turn or _is_stopped(call):
+            continue
+        for use in named_uses(history, model, call):
+            if (use.over is None and not use.reached) or _in_time(history, model, call, use):
+                continue
+            last = _last_within(history, call, use)
+            found.append(
+                LimitReached(
+                    call=call.id,
+                    name=use.name,
+                    limit=use.limit,
+                    at_ns=last.at_ns,
+                    seq=last.seq,
+                    over=use.over,
+                )
+            )
+    return tuple(sorted(found, key=lambda item: item.seq))
+
+
+def _is_stopped(call: Call) -> bool:
+    # The limit of time is a stop as well, and then the stop is the end.
+    return call.crashed is not None or (call.stop is not None and call.stop is not call.end)
+
+
+def _in_time(history: History, model: ErrorModel, call: Call, use: Use) -> bool:
+    """Return whether the time of a turn was not over yet when it was done, or the trace ended."""
+    limit_ns = history.limit_ns(call)
+    if use.name != "wall_time" or use.over is not None or limit_ns is None:
+        return False
+    end = end_of(model, call)
+    if end is None:
+        return history.trace.footer.ended_at_ns < limit_ns
+    return end.state == "completed" and end.event.at_ns <= limit_ns + SLACK_NS
+
+
+def named_uses(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
+    """Yield how the turn stands to its limits, under each name that the model has for them."""
+    named = {rule.limit for rule in model.limits}
+    rounds = _rounds(history, call)
+    if rounds is not None:
+        yield rounds
+    for use in uses_of(history, call, model.budgets or BudgetRules()):
+        if use.name == "steps" and "steps" not in named and "turns" in named and rounds is None:
+            yield replace(use, name="turns")
+        else:
+            yield use
+
+
+def _rounds(history: History, call: Call) -> Use | None:
+    """Return how a workflow that goes back to its coder stands to the number of its rounds."""
+    workflow = history.trace.header.scenario.workflow
+    if workflow is None or not any(node.role == "coder" for node in workflow.nodes):
+        return None
+    begun: list[TraceEvent] = []
+    worked = True
+    for act in node_acts_of(history):
+        if act.call != call.id:
+            continue
+        if act.node.role != "coder":
+            worked = True
+        elif worked and act.begins:
+            # Another one had its turn in between: this is no other try of the same round.
+            begun.append(act.event)
+            worked = False
+    most = workflow.iterations_max
+    return Use(
+        name="turns",
+        limit=f"{most} rounds of the coder",
+        over=begun[most] if len(begun) > most else None,
+        reached=len(begun) == most and _ended_badly(history, call, begun[-1]),
+        used=f"{len(begun)} rounds",
+    )
+
+
+def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
+    """Return whether the last command after `since` failed, so that the coder was due again."""
+    ended = [
+        event
+        for event in history.of("program.ended")
+        if event.payload.get("call") == call.id and event.seq > since.seq
+    ]
+    return bool(ended) and ended[-1].payload.get("status") != 0
+
+
+def _last_within(history: History, call: Call, use: Use) -> TraceEvent:
+    """Return the last event of the turn before it went beyond its limit, or ended."""
+    until = use.over or call.end
+    within = history.trace.events[: None if until is None else until.seq - 1]
+    own = (event for event in reversed(within) if event.payload.get("call") == call.id)
+    return next(own, call.start)
+
+
+def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
+    """Yield how a turn stands to each of its limits."""
+    budgets = history.session.budgets
+    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    executions = [item for item in history.executions if item.call == call.id]
+    # A turn that ended with a text needed nothing more.
+    wants_more = bool(answers) and answers[-1].tool_calls
+    if budgets.steps_max is not None:
+        over = answers[budgets.steps_max :]
+        yield Use(
+            name="steps",
+            limit=f"{budgets.steps_max} answers of the provider",
+            over=over[0].start if over else None,
+            reached=wants_more and len(answers) >= budgets.steps_max,
+            used=f"{len(answers)} answers",
+        )
+    if budgets.tool_calls_max is not None:
+        beyond = executions[budgets.tool_calls_max :]
+        yield Use(
+            name="tool_calls",
+            limit=f"{budgets.tool_calls_max} executions of tools",
+            over=beyond[0].called if beyond else None,
+            reached=len(executions) + _pending(history, call) > budgets.tool_calls_max,
+            used=f"{len(executions)} executions",
+        )
+    if budgets.tokens_max is not None:
+        yield _tokens(call, answers, budgets.tokens_max, wants_more=wants_more)
+    if budgets.cost_max_usd is not None:
+        yield _cost(call, answers, budgets, wants_more=wants_more)
+    limit_ns = history.limit_ns(call)
+    if limit_ns is not None:
+        late = _late(call, executions, limit_ns, rules)
+        yield Use(
+            name="wall_time",
+            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
+            over=late,
+            reached=call.end is None or call.end.at_ns >= limit_ns,
+            used="it went on after its time was over",
+        )
+
+
+def _pending(history: History, call: Call) -> int:
+    """Return how many tool calls of the turn could have run, and did not."""
+    pending = 0
+    for answer in history.answers:
+        for item in answer.tool_calls if answer.in_call is call else ():
+            script = history.tool_scripts.get(item.name)
+            given = arguments_of(item)
+            if item.executions or script is None or given is None:
+                continue
+            refused = script.gated and refusal_of(history, item) is not None
+            pending += fits(script.input_schema, given) and not refused
+    return pending
+
+
+def _cost(call: Call, answers: list[Attempt], budgets: Budgets, *, wants_more: bool) -> Use:
+    assert budgets.cost_max_usd is not None, "a cost is counted against a limit"
+    price = budgets.usd_per_million_tokens
+    # It is spent by the first token at which the money is no less than the limit.
+    tokens = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+    use = _tokens(call, answers, tokens, wants_more=wants_more)
+    return replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
+
+
+def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool) -> Use:
+    used = 0
+    spent_by: Attempt | None = None
+    for attempt in answers:
+        usage = {} if attempt.answered is None else attempt.answered.payload.get("usage") or {}
+        used += int(usage.get("total_tokens") or 0)
+        if spent_by is None and used >= limit:
+            spent_by = attempt
+    over = None
+    if spent_by is not None:
+        after = [item.start for item in call.attempts if item.start.seq > spent_by.events[-1]]
+        over = after[0] if after else None
+    return Use(
+        name="tokens",
+        limit=f"{limit} tokens",
+        over=over,
+        reached=spent_by is not None and wants_more,
+        used=f"{used} tokens, and it asked again",
+    )
+
+
+def _late(
+    call: Call, executions: list[Execution], limit_ns: int, rules: BudgetRules
+) -> TraceEvent | None:
+    """Return the first work that began after the time was over, or an end that is too late."""
+    began = [item.start for item in call.attempts] + [item.called for item in executions]
+    for event in sorted(began, key=lambda event: event.seq):
+        if event.at_ns > limit_ns + SLACK_NS:
+            return event
+    end = call.end
+    return end if end is not None and end.at_ns > limit_ns + rules.within else None

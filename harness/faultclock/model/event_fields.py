@@ -1,8 +1,9 @@
 """What an event holds, by name: `event.tool_call` for the field `tool_call` of its payload.
 
 The types are those of the catalogue (`model.events`), which each trace is checked against when it
-is read. A field that a kind does not have, or that an event lacks, is None; `life` is 1 then. What
-a subject hands over can be any JSON value: such a field is `Any`, and its readers expect any.
+is read. A field that an event does not have is None, or empty where it is a list or an object;
+`life` is 1 then, and `do` is `call`. What a subject hands over can be any JSON value: such a field
+is `Any`, and its readers expect any.
 """
 
 from __future__ import annotations
@@ -57,11 +58,15 @@ def _any(name: str | None = None) -> Field[Any]:
     return Field[Any](None, name)
 
 
-def _list() -> Field[Sequence[Any] | None]:
-    return Field[Sequence[Any] | None](None)
+def _list() -> Field[Sequence[Any]]:
+    return Field[Sequence[Any]](())
 
 
-def _object() -> Field[Facts | None]:
+def _object() -> Field[Facts]:
+    return Field[Facts]({})
+
+
+def _maybe_object() -> Field[Facts | None]:
     return Field[Facts | None](None)
 
 
@@ -93,7 +98,7 @@ class EventFields:
     chain = _list()
     chars = _whole()
     code = _any()
-    config = _object()
+    config = _maybe_object()
     config_problem = _text()
     connection = _text()
     contract = _object()
@@ -105,7 +110,7 @@ class EventFields:
     decision = _any()
     delay_ns = _whole()
     differing = _list()
-    do = _text()
+    do = Field("call")
     early_ns = _whole()
     ends = _text()
     entries = _list()
@@ -130,7 +135,7 @@ class EventFields:
     interaction_kind = _any()
     interactor = _text()
     item = _any()
-    json = _object()
+    json = _maybe_object()
     key = _text()
     late_ns = _whole()
     leaves = _text()
@@ -167,7 +172,7 @@ class EventFields:
     reason = _text()
     record = _object()
     request = _any()
-    result = _object()
+    result = _maybe_object()
     resume = _flag()
     retry_after = _text()
     retry_after_ns = _whole()

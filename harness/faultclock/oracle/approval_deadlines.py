@@ -111,11 +111,11 @@ def _was_stopped(history: History, prompt: Prompt, due_ns: int) -> bool:
 
 def _tool_cancelled(history: History, prompt: Prompt, due_ns: int) -> bool:
     return any(
-        event.payload.get("target") in (None, prompt.tool, prompt.tool_call)
+        event.target in (None, prompt.tool, prompt.tool_call)
         and prompt.shown.seq < event.seq
         and event.at_ns <= due_ns
         for event in history.of("cancel.requested")
-        if event.payload.get("scope") == "tool"
+        if event.scope == "tool"
     )
 
 
@@ -129,7 +129,7 @@ def _judge_answers(
         if event.at_ns == due_ns:
             continue
         in_time = event.at_ns < due_ns
-        accepted = bool(event.payload.get("accepted"))
+        accepted = bool(event.accepted)
         settled_before = any(
             item.seq < event.seq for item in (prompt.accepted, *prompt.dismissals) if item
         )

@@ -95,9 +95,7 @@ def _judge_approved(history: History, model: ErrorModel, call: ToolCall) -> Verd
     if in_call is None or in_call.end is None or in_call.stop is not None:
         return
     budget = history.session.budgets.tool_calls_max
-    if budget is not None or any(
-        event.payload.get("scope") == "tool" for event in history.of("cancel.requested")
-    ):
+    if budget is not None or any(event.scope == "tool" for event in history.of("cancel.requested")):
         return
     answer = next(item for item in history.answers if call in item.tool_calls)
     others = [
@@ -178,10 +176,10 @@ def _once(history: History, model: ErrorModel) -> Verdicts:
             continue
         for event in prompt.answers:
             # Whether it may be accepted at all is what the ordering rules say.
-            if event.seq <= first.seq or event.payload.get("accepted"):
+            if event.seq <= first.seq or event.accepted:
                 continue
             yield held(*requirements)
-            said = f"{event.payload.get('class')}/{event.payload.get('code')}"
+            said = f"{event.error_class}/{event.code}"
             if wanted in (None, said):
                 continue
             yield prompt_violation(
@@ -199,19 +197,17 @@ def _once(history: History, model: ErrorModel) -> Verdicts:
 def _judge_others(prompt: Prompt, first: TraceEvent, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that the other interactors take the request off once it is answered."""
     for shown in prompt.shown_all:
-        where = shown.payload.get("interactor")
-        if where == first.payload.get("interactor") or shown.seq > first.seq:
+        where = shown.interactor
+        if where == first.interactor or shown.seq > first.seq:
             continue
         if any(
-            item.payload.get("interactor") == where and item.at_ns <= first.at_ns + SLACK_NS
+            item.interactor == where and item.at_ns <= first.at_ns + SLACK_NS
             for item in prompt.answers
         ):
             # It answered at the same time: there was nothing left on its screen.
             continue
         yield held(*requirements)
-        off = next(
-            (item for item in prompt.dismissals if item.payload.get("interactor") == where), None
-        )
+        off = next((item for item in prompt.dismissals if item.interactor == where), None)
         if off is not None and off.at_ns <= first.at_ns + SLACK_NS:
             continue
         yield prompt_violation(

@@ -126,7 +126,7 @@ def _call(
     places: Places,
     stop: TraceEvent | None,
 ) -> Call:
-    id_ = str(start.payload.get("call"))
+    id_ = str(start.call)
     end, crashed, left = facts.ended.get(id_), facts.crashed.get(id_), facts.left.get(id_)
     # A crash gives nothing up: what was open stays open.
     latency_ns = trace.header.scenario.provider.latency
@@ -152,8 +152,8 @@ def _call(
         start=start,
         end=end,
         attempts=tuple(attempt for request in requests for attempt in request.attempts),
-        do=str(start.payload.get("do", "call")),
-        life=int(start.payload.get("life", 1)),
+        do=str(start.do),
+        life=start.life,
         crashed=crashed,
         left=left,
         stop=stop,
@@ -163,7 +163,7 @@ def _call(
 
 def _exit(left: TraceEvent | None) -> TraceEvent | None:
     """Return `left` where the process of the call ended by itself: then it had stopped trying."""
-    return left if left is not None and left.payload.get("exit_code") is not None else None
+    return left if left is not None and left.exit_code is not None else None
 
 
 def _never_used(draft: Draft) -> bool:

@@ -119,7 +119,7 @@ def _judge(rule: AudienceRule, history: History, model: ErrorModel) -> Verdicts:
     unmapped = _calls_with_unmapped(history, model)
     told: set[str] = set()
     for event in history.of(channel.kind):
-        call = str(event.payload.get("call"))
+        call = str(event.call)
         told.add(call)
         yield held(rule.requirement)
         fault = _fault(rule, event.payload.get(channel.field), may_be_unmapped=call in unmapped)
@@ -140,21 +140,21 @@ def _judge_undeclared(rule: AudienceRule, channel: _Channel, history: History) -
         never = ", ".join(_NAMES[name] for name in rule.never)
         said = _excerpt(event.payload.get(channel.field))
         fault = (f"nothing of: {never}", f"it holds {' and '.join(found)}: {said}")
-        yield _violation(rule, fault, event, str(event.payload.get("call")))
+        yield _violation(rule, fault, event, str(event.call))
 
 
 def _judge_events(rule: AudienceRule, history: History) -> Verdicts:
     """Judge the events that this audience sees; that they come at all is not judged here."""
     for event in history.of("declared.event"):
-        if event.payload.get("name") not in rule.events:
+        if event.name not in rule.events:
             continue
         yield held(rule.requirement)
-        fields = event.payload.get("fields")
+        fields = event.fields
         found = leaks(rule, "\n".join(_texts(fields)))
         if found:
             never = ", ".join(_NAMES[name] for name in rule.never)
-            observed = f"{event.payload['name']} holds {' and '.join(found)}: {_excerpt(fields)}"
-            call = str(event.payload.get("call"))
+            observed = f"{event.name} holds {' and '.join(found)}: {_excerpt(fields)}"
+            call = str(event.call)
             yield _violation(rule, (f"nothing of: {never}", observed), event, call)
 
 

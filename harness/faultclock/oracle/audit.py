@@ -6,9 +6,8 @@ at the provider are the business of the ordering rules and of the audience `audi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
@@ -99,25 +98,20 @@ def _failures_of(history: History, series: Series) -> Iterator[_Failure]:
 def _is_about(event: TraceEvent, failure: _Failure) -> bool:
     if not failure.ended.seq < event.seq < failure.until.seq:
         return False
-    record = _record(event)
-    if event.payload.get("call") not in (failure.call, None):
+    record = event.record
+    if event.call not in (failure.call, None):
         return False
     if record.get("attempt") != failure.number:
         return False
     return failure.pair in (None, (record.get("class"), record.get("code")))
 
 
-def _record(event: TraceEvent) -> Mapping[str, Any]:
-    record = event.payload.get("record")
-    return record if isinstance(record, Mapping) else {}
-
-
 def _observed(history: History, failure: _Failure) -> str:
     near = [
-        _record(event).get("attempt")
+        event.record.get("attempt")
         for event in history.of("declared.audit")
         if failure.ended.seq < event.seq < failure.until.seq
-        and (_record(event).get("class"), _record(event).get("code")) == failure.pair
+        and (event.record.get("class"), event.record.get("code")) == failure.pair
     ]
     if not near:
         return "there is none"
@@ -132,9 +126,9 @@ def _interactions(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("the subject's binding does not declare 'audit'")
         return
     audited = {
-        (event.payload.get("life", 1), (event.payload.get("fields") or {}).get("request"))
+        (event.life, (event.fields or {}).get("request"))
         for event in history.of("declared.audit_event")
-        if event.payload.get("name") == "InteractionExchange"
+        if event.name == "InteractionExchange"
     }
     for prompt in history.prompts:
         call = history.call(prompt.call)

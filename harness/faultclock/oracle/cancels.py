@@ -59,7 +59,7 @@ def _outcome(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("the error model says nothing of cancels")
         return
     for cancel in _first_requests(history):
-        scope = str(cancel.payload.get("scope"))
+        scope = str(cancel.scope)
         requirements = also(model, f"cancel.outcome.{scope}")
         if not requirements:
             continue
@@ -89,7 +89,7 @@ def _judge_begun(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "cancel.begun")
     cancels = _first_requests(history) if requirements else ()
     for cancel in cancels:
-        if cancel.payload.get("scope") not in ("turn", "session"):
+        if cancel.scope not in ("turn", "session"):
             continue
         due_ns = _due_ns(history, model, cancel)
         for call in _open_turns(history, cancel):
@@ -97,7 +97,7 @@ def _judge_begun(history: History, model: ErrorModel) -> Verdicts:
             late = [
                 event
                 for event in history.of(*_BEGINNINGS)
-                if event.payload.get("call") == call.id and event.at_ns > due_ns
+                if event.call == call.id and event.at_ns > due_ns
             ]
             if not late:
                 continue
@@ -145,7 +145,7 @@ def _first_requests(history: History) -> Iterator[TraceEvent]:
     return (
         event
         for event in history.of("cancel.requested")
-        if event.payload.get("n", 1) == 1 and event.payload.get("scope") != "call"
+        if event.payload.get("n", 1) == 1 and event.scope != "call"
     )
 
 
@@ -155,7 +155,7 @@ _Judged = tuple[str, str | None, _Fault | None]
 def _judge_turn(
     history: History, model: ErrorModel, rules: CancellationRules, cancel: TraceEvent
 ) -> Iterator[_Judged]:
-    scope = str(cancel.payload.get("scope"))
+    scope = str(cancel.scope)
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[scope]
     due_ns = _due_ns(history, model, cancel)
     for call in _open_turns(history, cancel):
@@ -169,7 +169,7 @@ def _judge_turn(
 
 
 def _life_of(event: TraceEvent) -> int:
-    return int(event.payload.get("life", 1))
+    return event.life
 
 
 def _open_turns(history: History, cancel: TraceEvent) -> Iterator[Call]:
@@ -208,7 +208,7 @@ def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> b
     if end is None or end.at_ns != cancel.at_ns:
         return False
     return any(
-        event.at_ns == cancel.at_ns and event.payload.get("call") in (call.id, None)
+        event.at_ns == cancel.at_ns and event.call in (call.id, None)
         for event in history.of(*_ARRIVALS)
     )
 
@@ -216,13 +216,13 @@ def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> b
 def _is_saving(history: History, call: Call, cancel: TraceEvent) -> bool:
     """Return whether the store was asked for the turn after the cancel, or had not answered."""
     return any(
-        event.seq > cancel.seq and event.payload.get("call") == call.id
+        event.seq > cancel.seq and event.call == call.id
         for event in history.of("store.asked", "store.answered")
     )
 
 
 def _in_stage(history: History, call: Call, cancel: TraceEvent) -> bool:
-    target = cancel.payload.get("target")
+    target = cancel.target
     return any(
         visit.call == call.id
         and target in (None, visit.stage)
@@ -288,7 +288,7 @@ def _stopped(history: History, execution: Execution, due_ns: int) -> bool:
 def _judge_tool(
     history: History, rules: CancellationRules, cancel: TraceEvent
 ) -> Iterator[_Judged]:
-    target = cancel.payload.get("target")
+    target = cancel.target
     due_ns = cancel.at_ns + rules.within
     if killed_by(history.trace, _life_of(cancel), due_ns):
         return
@@ -327,8 +327,8 @@ def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> 
         event
         for event in history.of("cancel.requested")
         if event.seq != cancel.seq
-        and event.payload.get("cancel") != cancel.payload.get("cancel")
-        and event.payload.get("target") in (None, sibling.tool, sibling.tool_call)
+        and event.cancel != cancel.cancel
+        and event.target in (None, sibling.tool, sibling.tool_call)
     ]
     return None if others else ("it was stopped, too", sibling.events)
 
@@ -363,8 +363,8 @@ def _audited(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _hit_calls(history: History, model: ErrorModel, cancel: TraceEvent) -> Iterator[Call]:
-    if cancel.payload.get("scope") == "tool":
-        target = cancel.payload.get("target")
+    if cancel.scope == "tool":
+        target = cancel.target
         hit = [
             item
             for item in _running(history, cancel)
@@ -388,17 +388,17 @@ def _audit_fault(
 
     That a turn which ended as cancelled has a record at all is what the ordering rules say.
     """
-    of_tool = cancel.payload.get("scope") == "tool"
+    of_tool = cancel.scope == "tool"
     said = False
     for event in history.of("declared.audit", "declared.audit_event"):
-        if event.seq < cancel.seq or event.payload.get("call") not in (call.id, None):
+        if event.seq < cancel.seq or event.call not in (call.id, None):
             continue
         if event.kind == "declared.audit_event":
-            fields = event.payload.get("fields") or {}
-            said |= event.payload.get("name") == class_name
+            fields = event.fields or {}
+            said |= event.name == class_name
             said |= fields.get("decision") == "cancelled"
             continue
-        record = event.payload.get("record") or {}
+        record = event.record or {}
         if record.get("class") == class_name:
             said = True
         elif not of_tool:

@@ -34,15 +34,14 @@ def chain_of(end: TraceEvent | None) -> list[Link]:
     if end is None or ended_well(end):
         return []
     if end.kind == "call.returned":
-        result = end.payload["result"]
+        result = end.result or {}
         said = {"class": result.get("class"), "code": result.get("code")}
         return [{"type": f"RunResult, {_state(end)}", "message": "", "link": "outer", **said}]
-    return list(end.payload.get("chain") or [])
+    return list(end.chain or [])
 
 
 def _state(end: TraceEvent) -> object:
-    result = end.payload.get("result")
-    return result.get("state") if isinstance(result, Mapping) else None
+    return (end.result or {}).get("state")
 
 
 def typed(link: Link | None) -> tuple[str, str] | None:

@@ -60,7 +60,7 @@ def _is_yes_to(history: History, prompt: Prompt, execution: Execution) -> bool:
 
 
 def _approvals(prompt: Prompt) -> Iterator[TraceEvent]:
-    return (event for event in prompt.answers if event.payload.get("answer") == "approved")
+    return (event for event in prompt.answers if event.answer == "approved")
 
 
 def _asks_for_the_same(history: History, prompt: Prompt, execution: Execution) -> bool:
@@ -76,18 +76,18 @@ def _why_void(history: History, prompt: Prompt, answer: TraceEvent) -> str:
     asked = shown[-1] if shown else prompt.shown
     if any(event.seq > asked.seq and event.at_ns < answer.at_ns for event in prompt.answers):
         return "it was the second answer"
-    here = answer.payload.get("interactor")
+    here = answer.interactor
     if any(
-        asked.seq < event.seq < answer.seq and event.payload.get("interactor") == here
+        asked.seq < event.seq < answer.seq and event.interactor == here
         for event in prompt.dismissals
     ):
         return "the request had been taken off the screen"
-    due_ns = asked.payload.get("deadline_ns")
+    due_ns = asked.deadline_ns
     if isinstance(due_ns, int) and answer.at_ns > asked.at_ns + due_ns:
         return "it came after the deadline"
     if _is_cancelled(history, prompt, asked, answer):
         return "the work had been cancelled"
-    call = history.call(str(asked.payload.get("call")))
+    call = history.call(str(asked.call))
     over = None if call is None else call.over
     return "the turn had ended" if over is not None and over.seq < answer.seq else ""
 
@@ -95,10 +95,7 @@ def _why_void(history: History, prompt: Prompt, answer: TraceEvent) -> str:
 def _is_cancelled(history: History, prompt: Prompt, asked: TraceEvent, answer: TraceEvent) -> bool:
     return any(
         asked.seq < event.seq < answer.seq
-        and (
-            event.payload.get("scope") in ("turn", "session")
-            or event.payload.get("target") in (prompt.tool, prompt.tool_call)
-        )
+        and (event.scope in ("turn", "session") or event.target in (prompt.tool, prompt.tool_call))
         for event in history.of("cancel.requested")
     )
 
@@ -111,13 +108,13 @@ def _violation(
     late = [
         (event, why)
         for prompt, event in answers
-        if event.payload.get("answer") == "approved" and (why := _why_void(history, prompt, event))
+        if event.answer == "approved" and (why := _why_void(history, prompt, event))
     ]
     observed = "the person was not asked"
     if late:
         observed = f"the person said yes, and {late[0][1]}"
     elif answers:
-        observed = f"the person's answer was: {answers[0][1].payload.get('answer')}"
+        observed = f"the person's answer was: {answers[0][1].answer}"
     elif own:
         observed = "the person had not answered"
     requirements = void if late else given

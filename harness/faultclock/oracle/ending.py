@@ -56,9 +56,9 @@ def ending_of(
 def content_arrived(draft: Draft, latency_ns: int) -> bool:
     """Return whether some content of a streamed answer reached the subject."""
     response, request = draft.response, draft.request
-    if response is None or request is None or not request.payload.get("stream"):
+    if response is None or request is None or not request.stream:
         return False
-    if int(response.payload.get("status", 0)) >= 400:
+    if (response.status or 0) >= 400:
         return False
     error = draft.stream_error
     pieces = [
@@ -72,7 +72,7 @@ def content_arrived(draft: Draft, latency_ns: int) -> bool:
 def _sent_ns(delivery: TraceEvent, latency_ns: int) -> int:
     """Return when the provider had sent what a delivery brought."""
     # Where deliveries do not all take equally long, each says it.
-    sent_ns = delivery.payload.get("sent_ns")
+    sent_ns = delivery.sent_ns
     return delivery.at_ns - latency_ns if sent_ns is None else int(sent_ns)
 
 
@@ -82,7 +82,7 @@ def _unanswered(draft: Draft, *, given_up: bool) -> Ending:
     if off is None:
         return _failed(late, None) if given_up else Ending(outcome="open")
     if off.kind == "net.connect_failed":
-        timed_out = off.payload.get("error") == "timed_out"
+        timed_out = off.error == "timed_out"
         return _failed("connect_timeout" if timed_out else "connect_refused", off)
     kinds: dict[str, SignalKind] = {
         "net.resolve": "dns_failure",
@@ -99,18 +99,18 @@ def _answered(
     how, last = ended.get("how"), draft.delivered[-1]
     whole = how in ("complete", "clean_end")
     off = draft.broken_off
-    status = int(response.payload.get("status", 0))
+    status = response.status or 0
     if status >= 400:
         if not whole and off is None and not given_up:
             return Ending(outcome="open")
-        error = response.payload.get("error") if whole else None
+        error = response.error if whole else None
         signal = _signal("http_error", response, error, status=status)
         known = last if whole or off is None else off
         return Ending(outcome="failed", signal=signal, knowable=draft.delivered[0], known=known)
     if draft.stream_error is not None:
         return _stream_error(draft, draft.stream_error, response, latency_ns, reaction_ns)
-    if whole and response.payload.get("error") is not None:
-        signal = _signal("error_body", response, response.payload["error"])
+    if whole and response.error is not None:
+        signal = _signal("error_body", response, response.error)
         return Ending(outcome="failed", signal=signal, knowable=last, known=last)
     if whole and draft.corrupted:
         return _failed("malformed_body", last)
@@ -136,7 +136,7 @@ def _good_status(
     draft: Draft, how: object, finish: object, reaction_ns: int, *, given_up: bool
 ) -> Ending:
     last, off = draft.delivered[-1], draft.broken_off
-    stream = draft.request is not None and bool(draft.request.payload.get("stream"))
+    stream = draft.request is not None and bool(draft.request.stream)
     cut: SignalKind = "stream_cut" if stream else "body_cut"
     if how == "clean_end" or (how == "complete" and stream and finish is None):
         return _failed(cut, last)
@@ -173,7 +173,7 @@ def _stream_error(
             # It came behind the end of the answer, and the reader had left with that.
             return Ending(outcome="ok", knowable=last, known=last)
         return _failed("deadline" if off.kind == "net.closed" else "stream_cut", off)
-    signal = _signal("stream_error", response, error.payload.get("error"))
+    signal = _signal("stream_error", response, error.error)
     return Ending(outcome="failed", signal=signal, knowable=arrived or last, known=last)
 
 
@@ -185,8 +185,8 @@ def _signal(
     kind: SignalKind, response: TraceEvent, error: Any, *, status: int | None = None
 ) -> Signal:
     named = error if isinstance(error, dict) else {}
-    headers = dict(response.payload.get("headers") or {})
-    asked = response.payload.get("retry_after")
+    headers = dict(response.headers or {})
+    asked = response.retry_after
     if asked is not None:
         headers.setdefault("retry-after", str(asked))
     return Signal(

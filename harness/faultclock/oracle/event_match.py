@@ -38,7 +38,7 @@ def is_absent(value: object) -> bool:
 
 def described(event: TraceEvent) -> str:
     """Return what to call an event: what the subject calls it, else its kind."""
-    name = event.payload.get("name")
+    name = event.name
     return str(name) if event.kind.startswith("declared.") and name else event.kind
 
 

@@ -78,7 +78,7 @@ def _unasked(history: History) -> Iterator[str]:
         return
     # A crash may have a task asked again; one that could not be asked says so.
     asked = Counter(call.task for call in history.calls)
-    asked.update(str(event.payload.get("task")) for event in history.of("call.skipped"))
+    asked.update(str(event.task) for event in history.of("call.skipped"))
     for task in tasks:
         if asked[task.id] < task.copies:
             yield f"the task {task.id} was asked {asked[task.id]} times, not {task.copies}"
@@ -115,7 +115,7 @@ def _faults_met(history: History, _model: ErrorModel) -> Verdicts:
     for event in history.of("cancel.unsupported"):
         yield broken(
             (None,),
-            expected=f"the cancel {event.payload.get('cancel')!r} reaches the subject",
+            expected=f"the cancel {event.cancel!r} reaches the subject",
             observed="the runtime has no method `cancel`, so it was never asked",
             events=(event.seq,),
             hint="Give the runtime `cancel(scope, target)`.",
@@ -125,11 +125,11 @@ def _faults_met(history: History, _model: ErrorModel) -> Verdicts:
     if _ignores_stream(history.trace):
         hint = "The task asks for a stream, and no request does: pass on `request.stream`."
     for event in history.of("fault.unmet"):
-        if event.payload.get("optional"):
+        if event.optional:
             continue
         yield broken(
             (None,),
-            expected=f"the fault {event.payload.get('fault')!r} is met",
+            expected=f"the fault {event.fault!r} is met",
             observed=_unmet(event),
             events=(event.seq,),
             hint=hint,
@@ -159,7 +159,7 @@ def _plans_faults(scenario: Scenario) -> bool:
 
 
 def _unmet(event: TraceEvent) -> str:
-    match str(event.payload.get("of") or "provider").partition(" ")[0]:
+    match str(event.of or "provider").partition(" ")[0]:
         case "crash":
             return "its moment never came, so nothing was killed"
         case "contract":
@@ -167,15 +167,15 @@ def _unmet(event: TraceEvent) -> str:
         case "cancel":
             return "its moment never came, so nothing was cancelled"
         case "tool":
-            return f"no execution of {event.payload['of']} met it"
+            return f"no execution of {event.of} met it"
         case "interactor":
-            return f"no request to the {event.payload['of']} met it"
+            return f"no request to the {event.of} met it"
         case "store":
             return "no operation of the store met it"
         case "node" | "program":
-            return f"no execution of {event.payload['of']} met it"
+            return f"no execution of {event.of} met it"
         case "hook":
-            return f"no call of {event.payload['of']} met it"
+            return f"no call of {event.of} met it"
         case "telemetry" | "queue" as of:
             return f"nothing that was given to the {of} met it"
         case "disk":
@@ -186,7 +186,7 @@ def _unmet(event: TraceEvent) -> str:
 def _ignores_stream(trace: Trace) -> bool:
     wanted = any(task.stream for task in trace.header.scenario.tasks)
     requests = list(trace.of_kind("http.request"))
-    return wanted and bool(requests) and not any(event.payload["stream"] for event in requests)
+    return wanted and bool(requests) and not any(event.stream for event in requests)
 
 
 def _exercised(history: History, model: ErrorModel) -> Verdicts:
@@ -221,7 +221,7 @@ def _has_a_reason(history: History, call: Call) -> bool:
         return False
     if not call.is_turn or call.stop is not None:
         return True
-    if any(event.payload.get("call") == call.id for event in history.of(*_NODES_ACT)):
+    if any(event.call == call.id for event in history.of(*_NODES_ACT)):
         # A workflow need not have a node that asks the model.
         return True
     # The state machine may end a turn before anything acts, and a typed error says why.
@@ -259,7 +259,7 @@ def _no_leaks(history: History, _model: ErrorModel) -> Verdicts:
     yield held(None)
     seen: dict[tuple[str, str], list[int]] = {}
     for event in history.of("leak"):
-        what, site = str(event.payload.get("what")), str(event.payload.get("site"))
+        what, site = str(event.what), str(event.site)
         seen.setdefault((what, site), []).append(event.seq)
     for (what, site), events in seen.items():
         yield broken(

@@ -86,13 +86,13 @@ class Execution:
     @property
     def misfit(self) -> str | None:
         """Why its arguments do not fit the input schema; None: they do."""
-        problem = self.call.start.payload.get("input_problem")
+        problem = self.call.start.input_problem
         return None if problem is None else str(problem)
 
     @property
     def errors(self) -> tuple[Mapping[str, Any], ...]:
         """The entries of its reply's errors."""
-        return () if self.reply is None else tuple(self.reply.payload.get("errors") or ())
+        return () if self.reply is None else tuple(self.reply.errors or ())
 
     @property
     def seen(self) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ class Execution:
 def contract_of(history: History) -> Mapping[str, Any]:
     """Return the contract that the subject declares; empty where it declares none."""
     declared = next(iter(history.of("contract.declared")), None)
-    return {} if declared is None else declared.payload.get("contract") or {}
+    return {} if declared is None else declared.contract or {}
 
 
 def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
@@ -146,22 +146,22 @@ def executions(history: History) -> Iterator[Execution]:
     """Yield the executions of a tool under test; nothing for any other role."""
     if history.trace.header.subject.role != "tool":
         return
-    replies = {str(e.payload.get("call")): e for e in history.of("tool.replied")}
-    stopped = {str(e.payload.get("call")) for e in history.of("tool.stopped")}
+    replies = {str(e.call): e for e in history.of("tool.replied")}
+    stopped = {str(e.call) for e in history.of("tool.stopped")}
     cancels = list(history.of("cancel.requested"))
     for call in history.calls:
         reply = replies.get(call.id)
-        chain = () if call.end is None else tuple(call.end.payload.get("chain") or ())
+        chain = () if call.end is None else tuple(call.end.chain or ())
         yield Execution(
             call=call,
             reply=reply,
             chain=chain,
             pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
-            ok=reply is not None and bool(reply.payload.get("ok")),
+            ok=reply is not None and bool(reply.ok),
             stopped=call.id in stopped,
-            cancel=next((e for e in cancels if call.id in (e.payload.get("calls") or ())), None),
+            cancel=next((e for e in cancels if call.id in (e.calls or ())), None),
             asks=_asks(call.attempts),
-            deadline_ns=call.start.at_ns + int(call.start.payload.get("timeout_ns") or 0),
+            deadline_ns=call.start.at_ns + int(call.start.timeout_ns or 0),
         )
 
 

@@ -63,15 +63,15 @@ def _walked(history: History, model: ErrorModel) -> Verdicts:
 def _phases(history: History, life: Life) -> _Phases:
     found: dict[tuple[str, str], TraceEvent] = {}
     for event in history.of("extension.phase"):
-        if int(event.payload.get("life", 1)) == life.number:
-            key = (str(event.payload.get("extension")), str(event.payload.get("phase")))
+        if event.life == life.number:
+            key = (str(event.extension), str(event.phase))
             found.setdefault(key, event)
     return found
 
 
 def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phases) -> Verdicts:
     """Judge that a session starts without an extension that failed."""
-    failed = [event for event in phases.values() if not event.payload.get("ok")]
+    failed = [event for event in phases.values() if not event.ok]
     start = start_of(history, life.number)
     if start is None or start.end is None or start.stop is not None or not failed:
         return
@@ -85,7 +85,7 @@ def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phase
     yield held(*requirements)
     if not start.raised:
         return
-    who = f"{failed[0].payload.get('extension')} in {failed[0].payload.get('phase')}"
+    who = f"{failed[0].extension} in {failed[0].phase}"
     said = "an untyped error" if named is None else "/".join(named)
     yield broken(
         requirements,
@@ -117,7 +117,7 @@ def _left_out(history: History, life: Life, phases: _Phases) -> Iterator[Iterato
 def _sound(history: History, life: Life, phases: _Phases) -> Iterator[ExtensionScript]:
     """Yield the extensions that were begun with, and that nothing keeps from any phase."""
     installed = installed_in(history, life.number)
-    broken = {name for (name, _), event in phases.items() if not event.payload.get("ok")}
+    broken = {name for (name, _), event in phases.items() if not event.ok}
     while True:
         more = {
             item.id
@@ -173,19 +173,17 @@ def _slots(history: History, model: ErrorModel) -> Verdicts:
             own = [
                 event
                 for event in delivered
-                if event.payload.get("extension") == extension.id
-                and int(event.payload.get("life", 1)) == life.number
+                if event.extension == extension.id
+                and event.life == life.number
                 and event.seq < request.seq
             ]
-            if own and own[0].payload.get("version") == version:
+            if own and own[0].version == version:
                 continue
             yield broken(
                 requirements,
                 expected=f"{extension.id} gets its slot, version {version}, before the first"
                 f" turn of life {life.number}",
-                observed=f"it got version {own[0].payload.get('version')}"
-                if own
-                else "it got none",
+                observed=f"it got version {own[0].version}" if own else "it got none",
                 events=(life.start.seq, *(event.seq for event in own[:1]), request.seq),
                 hint="Read the slots on resume, and deliver each to its owner.",
             )

@@ -122,7 +122,7 @@ def _config(history: History, model: ErrorModel) -> Verdicts:
         elif acts:
             observed = "it had already acted when it was refused"
         if observed:
-            problem = step.call.start.payload.get("config_problem")
+            problem = step.call.start.config_problem
             yield violation(
                 requirement,
                 step,
@@ -159,15 +159,15 @@ def _capabilities(history: History, model: ErrorModel) -> Verdicts:
     rules = model.extensions
     requirement = requirement_of(model, "extension.capabilities")
     contract = next(iter(history.of("contract.declared")), None)
-    declared = () if contract is None else contract.payload["contract"].get("capabilities") or ()
-    told = {str(e.payload.get("call")): e for e in history.of("extension.capabilities")}
+    declared = () if contract is None else contract.contract.get("capabilities") or ()
+    told = {str(e.call): e for e in history.of("extension.capabilities")}
     for step in walk(history, rules) if declared else ():
         # One that became active out of its order has another fault, and its own finding.
         if step.do != "activate" or not step.call.returned or step.due != "works":
             continue
         yield held(requirement)
         event = told.get(step.call.id)
-        offered = () if event is None else event.payload.get("names") or ()
+        offered = () if event is None else event.names or ()
         if any(name not in offered for name in declared):
             yield violation(
                 requirement,
@@ -198,7 +198,7 @@ def _quiet(history: History, model: ErrorModel) -> Verdicts:
         for event in history.trace.events
         if event.seq > since
         and (event.kind in (*ACTS, "sleep") or event.kind.startswith("declared."))
-        and event.payload.get("call") not in later
+        and event.call not in later
     ]
     residue = next(iter(history.of("extension.residue")), None)
     left = [] if residue is None else _left(residue)
@@ -258,9 +258,7 @@ def _cancel(history: History, model: ErrorModel) -> Verdicts:
         acts = tuple(
             event.seq
             for event in history.of(*ACTS)
-            if event.payload.get("call") == step.call.id
-            and event.seq > cancel.seq
-            and event.at_ns >= since_ns
+            if event.call == step.call.id and event.seq > cancel.seq and event.at_ns >= since_ns
         )
         took_ns = step.call.end.at_ns - cancel.at_ns
         bare = str(outer_of(step.call).get("type")).endswith("CancelledError")

@@ -127,7 +127,7 @@ def _fault(
     touched = [
         event.seq
         for event in history.of("extension.phase")
-        if event.payload.get("life", 1) == start.life and event.payload.get("phase") == "init"
+        if event.life == start.life and event.phase == "init"
     ]
     if touched:
         return expected, "an extension had been initialised before", tuple(touched[:1])
@@ -142,26 +142,24 @@ def _failure(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("the subject's binding does not declare 'audit'")
         return
     for event in history.of("extension.phase"):
-        if event.payload.get("ok") or event.payload.get("how", "failed") != "failed":
+        if event.ok or event.payload.get("how", "failed") != "failed":
             continue
-        life = next(
-            (item for item in history.lives if item.number == event.payload.get("life")), None
-        )
+        life = next((item for item in history.lives if item.number == event.life), None)
         if life is None or (life.crash is not None and life.crash.at_ns == event.at_ns):
             continue
         yield held(*requirements)
         records = [
-            record.payload.get("record") or {}
+            record.record or {}
             for record in history.of("declared.audit")
             if record.seq > event.seq and record.at_ns <= event.at_ns + rules.within
         ]
         if any((item.get("class"), item.get("code")) == split(rules.failure) for item in records):
             continue
         said = ", ".join(f"{item.get('class')}/{item.get('code')}" for item in records)
-        name = f"{event.payload.get('extension')} in {event.payload.get('phase')}"
+        name = f"{event.extension} in {event.phase}"
         yield broken(
             requirements,
-            call=None if event.payload.get("call") is None else str(event.payload["call"]),
+            call=None if event.call is None else str(event.call),
             expected=f"the audit trail has the failure of {name} as {rules.failure}",
             observed=f"it has {said}" if said else "it has no such record",
             events=(event.seq,),

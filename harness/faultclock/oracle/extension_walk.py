@@ -67,7 +67,7 @@ class Step:
 
 def outer_of(call: Call) -> Mapping[str, Any]:
     """Return the outermost error that a call raised; empty for none."""
-    chain = () if call.end is None else call.end.payload.get("chain") or ()
+    chain = () if call.end is None else call.end.chain or ()
     return chain[0] if chain else {}
 
 
@@ -94,7 +94,7 @@ def walk(history: History, rules: ExtensionRules | None) -> Iterator[Step]:
             due = "cancelled"
         elif lost:
             due = "open"
-        elif call.start.payload.get("config_problem") is not None:
+        elif call.start.config_problem is not None:
             due = "bad_config" if state == rules.initial and rule.phase == "init" else "open"
         elif state in rule.refused:
             due = "refused"
@@ -115,14 +115,14 @@ def cancels_of(history: History) -> dict[str, TraceEvent]:
     """Return the first cancel of each call that was cancelled."""
     found: dict[str, TraceEvent] = {}
     for event in history.of("cancel.requested"):
-        for call in event.payload.get("calls") or ():
+        for call in event.calls or ():
             found.setdefault(str(call), event)
     return found
 
 
 def acts_of(history: History, call: str) -> tuple[int, ...]:
     """Return `seq` of what a call did toward the network."""
-    return tuple(e.seq for e in history.of(*ACTS) if e.payload.get("call") == call)
+    return tuple(e.seq for e in history.of(*ACTS) if e.call == call)
 
 
 def said(step: Step) -> str:

@@ -95,7 +95,7 @@ class Facts:
             self._replaced.add(str(payload.get("exchange")))
 
     def _act(self, event: TraceEvent) -> None:
-        call = event.payload.get("call")
+        call = event.call
         if call is None or str(call) not in self.started:
             whose = "no call" if call is None else f"the unknown call {call}"
             self.problems.append(f"{event.kind} was made by {whose}")
@@ -112,7 +112,7 @@ class Facts:
 
     def _resolve(self, event: TraceEvent, call: str) -> None:
         start = self._resolving.pop(call, event)
-        if event.payload.get("error") is None:
+        if event.error is None:
             self._resolved[call] = (start, event.at_ns)
         else:
             draft = Draft(call=call, start=start, host=_host(event), broken_off=event)
@@ -124,7 +124,7 @@ class Facts:
         return lookup if connect.at_ns <= done_ns + MICROSECOND_NS else connect
 
     def _begin(self, event: TraceEvent, call: str, start: TraceEvent) -> Draft:
-        connection = str(event.payload.get("connection"))
+        connection = str(event.connection)
         # A connection that is kept and used again says its host only when it is made.
         host = self._hosts.setdefault(connection, _host(event))
         draft = Draft(call=call, start=start, host=host, connection=connection)
@@ -133,7 +133,7 @@ class Facts:
         return draft
 
     def _sent(self, event: TraceEvent, call: str) -> None:
-        draft = self._open.get(str(event.payload.get("connection")))
+        draft = self._open.get(str(event.connection))
         # Once an answer has begun to arrive, bytes that are sent belong to the next request.
         if draft is None or draft.delivered or draft.broken_off is not None:
             draft = self._begin(event, call, start=event)
@@ -148,7 +148,7 @@ class Facts:
         draft.sent = True
 
     def _reached(self, event: TraceEvent) -> None:
-        connection = str(event.payload.get("connection"))
+        connection = str(event.connection)
         draft = self._open.get(connection)
         if draft is None:
             return
@@ -163,12 +163,12 @@ class Facts:
                 del self._open[connection]
 
     def _provider(self, event: TraceEvent) -> None:
-        exchange = str(event.payload.get("exchange"))
+        exchange = str(event.exchange)
         if event.kind == "http.request":
-            draft = self._open.get(str(event.payload.get("connection")))
+            draft = self._open.get(str(event.connection))
             if draft is not None:
                 if draft.request is not None:
-                    earlier = draft.request.payload.get("exchange")
+                    earlier = draft.request.exchange
                     self.problems.append(f"{exchange} was asked before {earlier} was answered")
                     self.problem_events.append(event.seq)
                 draft.request = event
@@ -181,7 +181,7 @@ class Facts:
         if event.kind == "http.response":
             draft.response = event
             # What came in place of the answer, and is no error of the provider's, is a page.
-            if exchange in self._replaced and event.payload.get("error") is None:
+            if exchange in self._replaced and event.error is None:
                 draft.corrupted = True
         elif event.kind == "http.stream_error":
             draft.stream_error = event
@@ -190,7 +190,7 @@ class Facts:
 
 
 def _host(event: TraceEvent) -> str:
-    return str(event.payload.get("host") or "").lower()
+    return str(event.host or "").lower()
 
 
 def read_facts(trace: Trace) -> Facts:

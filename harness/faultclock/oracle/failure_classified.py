@@ -73,7 +73,7 @@ def _judge_others(
             item.pair for item in failures_of(history, model) if item.tool_call == failure.tool_call
         }
         for event in records:
-            record = _record(event)
+            record = event.record
             pair = (record.get("class"), record.get("code"))
             if (
                 _tells_of(event, failure, exactly=False)
@@ -87,9 +87,9 @@ def _judge_others(
 
 
 def _tells_of(event: TraceEvent, failure: Failure, *, exactly: bool) -> bool:
-    if event.seq < failure.seq or event.payload.get("call") not in (failure.call, None):
+    if event.seq < failure.seq or event.call not in (failure.call, None):
         return False
-    record = _record(event)
+    record = event.record
     if exactly and (record.get("class"), record.get("code")) != failure.pair:
         return False
     if failure.target.layer in _WITHOUT_A_NAME:
@@ -112,7 +112,7 @@ def _cut_at_once(history: History, failure: Failure) -> bool:
 def _violation(
     failure: Failure, requirements: tuple[str, ...], near: list[TraceEvent], end: TraceEvent
 ) -> Violation:
-    told = [f"{_record(item).get('class')}/{_record(item).get('code')}" for item in near]
+    told = [f"{item.record.get('class')}/{item.record.get('code')}" for item in near]
     known = failure.classification
     observed = (
         f"the record about it says {told[0]}" if told else "no record says so before the call ends"
@@ -125,11 +125,6 @@ def _violation(
         events=(*failure.events, *(item.seq for item in near[:1]), end.seq),
         hint='Call `host.audit(error_class=…, code=…, context={"target": …})` for each failure.',
     )
-
-
-def _record(event: TraceEvent) -> Mapping[str, Any]:
-    record = event.payload.get("record")
-    return record if isinstance(record, Mapping) else {}
 
 
 CHECK = Check(

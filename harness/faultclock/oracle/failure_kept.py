@@ -54,14 +54,14 @@ def _judge(
         for event in history.of("archive.saved")
         if event.seq > failure.seq
         and (end is None or event.seq < end.seq)
-        and event.payload.get("call") in (failure.call, None)
-        and fnmatchcase(str(event.payload.get("name")), rule.file)
+        and event.call in (failure.call, None)
+        and fnmatchcase(str(event.name), rule.file)
     ]
     shown = _shown(history, failure)
     faults = [
         (
-            *faults_in(rule.fields, event.payload.get("json"), failure, shown=shown),
-            *_faults_of_text(history, rule, failure, str(event.payload.get("text") or "")),
+            *faults_in(rule.fields, event.json, failure, shown=shown),
+            *_faults_of_text(history, rule, failure, str(event.text or "")),
         )
         for event in saved
     ]
@@ -92,11 +92,11 @@ def _shown(history: History, failure: Failure) -> tuple[str, ...]:
     call = history.call(failure.call)
     end = None if call is None else call.end
     return tuple(
-        str(event.payload.get("message") or "")
+        str(event.message or "")
         for event in history.of("declared.operator_message")
         if event.seq > failure.seq
         and (end is None or event.seq < end.seq)
-        and event.payload.get("call") in (failure.call, None)
+        and event.call in (failure.call, None)
     )
 
 
@@ -112,8 +112,8 @@ def _judge_apart(
     if first.call != second.call or not of_first or not of_second:
         return
     yield held(rule.requirement)
-    names = {str(event.payload.get("name")) for event in (*of_first, *of_second)}
-    before, after = (str(item.payload.get("text") or "") for item in (of_first[0], of_second[-1]))
+    names = {str(event.name) for event in (*of_first, *of_second)}
+    before, after = (str(item.text or "") for item in (of_first[0], of_second[-1]))
     # One file for both is as good as two if the first is still in it.
     if len(names) > 1 or before in after or len(after) >= _TEXT_MAX:
         return
@@ -148,10 +148,10 @@ def _written(history: History, failure: Failure) -> list[str]:
     begun = [act for act in failure.acts if act.seq <= failure.seq and "run" in act.payload]
     if not begun:
         return []
-    run = begun[-1].payload["run"]
-    wrote = [e for e in history.of("program.wrote") if e.payload.get("run") == run]
+    run = begun[-1].run
+    wrote = [e for e in history.of("program.wrote") if e.run == run]
     for stream in ("stdout", "stderr"):
-        texts = [str(e.payload.get("text")) for e in wrote if e.payload.get("stream") == stream]
+        texts = [str(e.text) for e in wrote if e.stream == stream]
         lines = [line.strip() for line in "".join(texts).splitlines() if line.strip()]
         if lines and all(len(text) < _WROTE_MAX for text in texts):
             return lines

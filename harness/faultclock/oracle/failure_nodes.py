@@ -67,7 +67,7 @@ def node_at(history: History, event: TraceEvent) -> NodeScript | None:
 
 def argv_of(event: TraceEvent) -> tuple[str, ...]:
     """Return the command line of a started or missing program."""
-    argv = event.payload.get("argv")
+    argv = event.argv
     return tuple(str(item) for item in argv) if isinstance(argv, (list, tuple)) else ()
 
 
@@ -81,23 +81,22 @@ def _acts(history: History, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
         if event.seq in asked:
             continue
         fitting = tuple(node for node in nodes if _fits(node, event))
-        if fitting and event.payload.get("call") is not None:
-            yield _Seen(call=str(event.payload["call"]), event=event, fitting=fitting)
+        if fitting and event.call is not None:
+            yield _Seen(call=str(event.call), event=event, fitting=fitting)
 
 
 def _fits(node: NodeScript, event: TraceEvent) -> bool:
-    payload = event.payload
     if event.kind == "node.called":
-        return node.id == payload.get("node")
+        return node.id == event.node
     if event.kind == "tool.called":
         return node.tool is not None and (
-            node.tool == payload.get("tool") and node.arguments == payload.get("arguments")
+            node.tool == event.tool and node.arguments == event.arguments
         )
     if not node.argv:
         return False
     # A prompt or a file may have been added to what the node says, and a folder to the name.
     given, length = argv_of(event), len(node.argv)
-    named = (str(payload.get("program")), *given[1:])
+    named = (str(event.program), *given[1:])
     if event.kind == "program.missing" and node.argv[: len(named)] == named:
         # A look for a program before it is started asks for its name alone.
         return True
@@ -136,7 +135,7 @@ def _prompted(
 
 
 def _messages(asked: TraceEvent | None) -> list[Mapping[str, object]]:
-    found = () if asked is None else asked.payload.get("messages") or ()
+    found = () if asked is None else asked.messages or ()
     return [item for item in found if isinstance(item, Mapping)]
 
 

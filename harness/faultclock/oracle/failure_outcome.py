@@ -91,7 +91,7 @@ def _acts_after(history: History, failure: Failure, call: Call) -> Iterator[Trac
         if not failure.seq < event.seq < until:
             continue
         if event.kind in _ACTS:
-            if event.payload.get("call") != call.id:
+            if event.call != call.id:
                 continue
         elif event.seq not in begun:
             continue

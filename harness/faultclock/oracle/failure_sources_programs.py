@@ -52,8 +52,8 @@ class _Run:
     @property
     def means(self) -> str:
         for event in (self.ended, self.started):
-            if event is not None and event.payload.get("means"):
-                return str(event.payload["means"])
+            if event is not None and event.means:
+                return str(event.means)
         return ""
 
     @property
@@ -65,11 +65,7 @@ class _Run:
         return "status" if payload.get("status") else None
 
     def said(self, stream: str) -> str:
-        texts = [
-            str(event.payload.get("text"))
-            for event in self.wrote
-            if event.payload.get("stream") == stream
-        ]
+        texts = [str(event.text) for event in self.wrote if event.stream == stream]
         between = "" if any(text.endswith("\n") for text in texts) else "\n"
         return between.join(texts)
 
@@ -110,7 +106,7 @@ def _of_run(history: History, run: _Run) -> tuple[FailureKind, str | None] | Non
 
 def _stopped(history: History, run: _Run) -> bool:
     """Return whether something from outside stopped the work of the call while it ran."""
-    call = history.call(str(run.started.payload.get("call")))
+    call = history.call(str(run.started.call))
     if call is None or call.stop is None or run.ended is None:
         return False
     return run.started.seq < call.stop.seq and call.stop.at_ns <= run.ended.at_ns
@@ -119,9 +115,9 @@ def _stopped(history: History, run: _Run) -> bool:
 def _runs(history: History) -> Iterator[_Run]:
     parts: dict[str, list[TraceEvent]] = {}
     for event in history.of("program.wrote", "program.signalled", "program.ended"):
-        parts.setdefault(str(event.payload.get("run")), []).append(event)
+        parts.setdefault(str(event.run), []).append(event)
     for started in history.of("program.started"):
-        own = parts.get(str(started.payload.get("run")), [])
+        own = parts.get(str(started.run), [])
         node = node_at(history, started)
         yield _Run(
             started=started,
@@ -139,13 +135,13 @@ def _same(history: History, event: TraceEvent, node: NodeScript | None) -> tuple
         return tuple(
             act.event
             for act in node_acts_of(history)
-            if act.node.id == node.id and act.call == str(event.payload.get("call"))
+            if act.node.id == node.id and act.call == str(event.call)
         )
     return tuple(
         other
         for other in history.of("program.started", "program.missing")
-        if other.payload.get("call") == event.payload.get("call")
-        and other.payload.get("program") == event.payload.get("program")
+        if other.call == event.call
+        and other.program == event.program
         and argv_of(other) == argv_of(event)
     )
 
@@ -159,12 +155,12 @@ def _failure(
     same: tuple[TraceEvent, ...],
     said: str,
 ) -> Failure:
-    program = str(started.payload.get("program"))
+    program = str(started.program)
     layer: Layer = "command" if node is not None and node.do == "command" else "program"
     return Failure(
         kind=kind,
         cause=cause,
-        call=str(started.payload.get("call")),
+        call=str(started.call),
         at_ns=ended.at_ns,
         seq=ended.seq,
         events=tuple(dict.fromkeys((started.seq, ended.seq))),
@@ -186,7 +182,7 @@ def output_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
         if not good or run.ended is None or run.means not in ("", "schema_invalid"):
             continue
         text = run.said("stdout")
-        cut = any(len(str(event.payload.get("text"))) >= _TEXT_MAX for event in run.wrote)
+        cut = any(len(str(event.text)) >= _TEXT_MAX for event in run.wrote)
         kind = None if cut or run.node is None else _unfit(run.node, (text, _last(text)))
         if kind is not None:
             yield _failure(kind, None, run.started, run.ended, run.node, run.same, text.strip())
@@ -204,7 +200,7 @@ def _of_agents(history: History) -> Iterator[Failure]:
             if answered is None or attempt.tool_calls or node is None:
                 continue
             text = texts.get(str(attempt.text_sha256))
-            stopped = answered.payload.get("finish_reason") in ("stop", None)
+            stopped = answered.finish_reason in ("stop", None)
             kind = None if text is None or not stopped else _unfit(node, (text,))
             if kind is None:
                 continue

@@ -42,7 +42,7 @@ def answer_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     for call in history.calls:
         for index, attempt in enumerate(call.attempts):
             answered = attempt.answered
-            if answered is None or answered.payload.get("finish_reason") != "content_filter":
+            if answered is None or answered.finish_reason != "content_filter":
                 continue
             node = node_at(history, attempt.start)
             # Its answer asks for no tool: the next request for the same is a repetition.

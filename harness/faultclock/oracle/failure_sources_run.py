@@ -28,11 +28,11 @@ def cancel_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
         if not is_stop(event):
             continue
         if event.kind == "cancel.requested":
-            scope = str(event.payload.get("scope"))
-            hit = event.payload["calls"] if scope == "call" else _hit(history, event, scope)
+            scope = str(event.scope)
+            hit = event.calls if scope == "call" else _hit(history, event, scope)
             yield from (_cancelled(event, str(call), scope) for call in hit)
-        elif event.payload.get("call") is not None:
-            yield _cancelled(event, str(event.payload["call"]), "turn")
+        elif event.call is not None:
+            yield _cancelled(event, str(event.call), "turn")
 
 
 def _hit(history: History, event: TraceEvent, scope: str) -> list[str]:
@@ -69,7 +69,7 @@ def limit_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
             (
                 event
                 for event in reversed(history.trace.events[: reached.seq])
-                if event.payload.get("call") == reached.call and event.kind.startswith(_WORK)
+                if event.call == reached.call and event.kind.startswith(_WORK)
             ),
             None,
         )

@@ -44,10 +44,7 @@ def queue_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     asked_all = list(history.of("queue.asked"))
     for asked, ended in _uses(history, "item", "queue.asked", "queue.answered"):
         acts = tuple(
-            event
-            for event in asked_all
-            if (event.payload.get("item"), event.payload.get("call"))
-            == (asked.payload.get("item"), asked.payload.get("call"))
+            event for event in asked_all if (event.item, event.call) == (asked.item, asked.call)
         )
         id_ = _text(asked, "item")
         yield _failure("queue_refused", "queue", id_, asked, ended, names=("queue",), acts=acts)
@@ -66,7 +63,7 @@ def store_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
             if (other.call, other.name, other.owner, other.revision)
             == (operation.call, operation.name, operation.owner, operation.revision)
         )
-        code = answered.payload.get("code")
+        code = answered.code
         yield Failure(
             kind="memory_unavailable",
             cause=None if code is None else str(code),
@@ -85,7 +82,7 @@ def node_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     calls = {_key(event, "node"): event for event in history.of("node.called")}
     for ended in history.of("node.replied"):
         called = calls.get(_key(ended, "node"))
-        if ended.payload.get("ok") or called is None:
+        if ended.ok or called is None:
             continue
         error = _error(ended)
         sandbox = error.get("kind") == "sandbox"
@@ -116,17 +113,17 @@ def _uses(
     asked = {_key(event, id_): event for event in history.of(begins)}
     for event in history.of(ends):
         begun = asked.get(_key(event, id_))
-        if not event.payload.get("ok") and begun is not None:
+        if not event.ok and begun is not None:
             yield begun, event
     of = begins.partition(".")[0]
     for event in history.of("fault.fired"):
-        if event.payload.get("fault_kind") != "hangs":
+        if event.fault_kind != "hangs":
             continue
-        whose, _, named = str(event.payload.get("of")).partition(" ")
+        whose, _, named = str(event.of).partition(" ")
         if whose != of:
             continue
         for key, begun in asked.items():
-            if key[1] == event.payload.get("n") and named in ("", key[0]):
+            if key[1] == event.n and named in ("", key[0]):
                 yield begun, event
 
 
@@ -156,7 +153,7 @@ def _failure(
 
 
 def _key(event: TraceEvent, id_: str) -> tuple[str, object]:
-    return _text(event, id_), event.payload.get("n")
+    return _text(event, id_), event.n
 
 
 def _text(event: TraceEvent, name: str) -> str:
@@ -164,5 +161,5 @@ def _text(event: TraceEvent, name: str) -> str:
 
 
 def _error(event: TraceEvent) -> Mapping[str, Any]:
-    error = event.payload.get("error")
+    error = event.error
     return error if isinstance(error, Mapping) else {}

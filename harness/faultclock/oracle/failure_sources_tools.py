@@ -86,7 +86,7 @@ def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
         event for event in history.of("policy.decided") if _is_about(history, event, tool_call)
     ]
     for event in decided:
-        if event.payload.get("decision") == "deny":
+        if event.decision == "deny":
             return _Seen(kind="tool_denied_by_policy", event=event)
     executed = any(item.call == tool_call.call for item in tool_call.executions)
     if script.policy == "deny" and executed and not decided:
@@ -116,8 +116,7 @@ def _not_approved(history: History, tool_call: ToolCall) -> _Seen | None:
 
 def _is_about(history: History, event: TraceEvent, tool_call: ToolCall) -> bool:
     """Return whether a fact is about this call, and not a later one with the same id."""
-    payload = event.payload
-    if payload.get("tool_call") != tool_call.id or payload.get("call") != tool_call.call:
+    if event.tool_call != tool_call.id or event.call != tool_call.call:
         return False
     later = (
         other.answer.seq
@@ -177,7 +176,7 @@ def _executed(history: History, execution: Execution) -> _Seen | None:
     if end is not None and end.kind == "tool.stopped" and _tool_was_cancelled(history, execution):
         return _Seen(kind="tool_cancelled", event=end)
     over_ns = _over_ns(history, execution)
-    if end is None or end.payload.get("seen") is False or end.at_ns > over_ns + SLACK_NS:
+    if end is None or end.seen is False or end.at_ns > over_ns + SLACK_NS:
         # It went on for longer than it may, with any result in the end.
         if not _lives_until(history, str(execution.call), over_ns):
             return None
@@ -195,15 +194,15 @@ def _replied(history: History, execution: Execution, end: TraceEvent) -> _Seen |
     if end.kind == "tool.raised":
         return _Seen(kind="tool_exception", event=end, message=message)
     if not execution.is_good:
-        code = str(end.payload.get("code"))
+        code = str(end.code)
         kinds: Mapping[str, FailureKind] = {
             "ExecutionTimeout": "tool_timeout",
             "CapabilityAbsent": "tool_unavailable",
         }
         return _Seen(kind=kinds.get(code, "tool_failed"), event=end, cause=code, message=message)
-    if script is not None and not value_is_fit(script, end.payload.get("value_sha256")):
+    if script is not None and not value_is_fit(script, end.value_sha256):
         return _Seen(kind="tool_output_malformed", event=end)
-    return _Seen(kind="tool_partial", event=end) if end.payload.get("partial") else None
+    return _Seen(kind="tool_partial", event=end) if end.partial else None
 
 
 def _over_ns(history: History, execution: Execution) -> int:
@@ -219,8 +218,8 @@ def _tool_was_cancelled(history: History, execution: Execution) -> bool:
     """Return whether the cancel of a tool, not that of its turn, stopped it."""
     end = execution.end
     return end is not None and any(
-        event.payload.get("scope") == "tool"
-        and event.payload.get("target") in (None, execution.tool, execution.tool_call)
+        event.scope == "tool"
+        and event.target in (None, execution.tool, execution.tool_call)
         and execution.called.seq < event.seq < end.seq
         for event in history.of("cancel.requested")
     )
@@ -230,10 +229,10 @@ def _message(history: History, execution: Execution) -> str:
     """Return the text that the tool gave; it is in the script of the fault that it met."""
     script = history.tool_scripts.get(execution.tool)
     for event in history.of("fault.fired"):
-        if event.payload.get("execution") != execution.id or script is None:
+        if event.execution != execution.id or script is None:
             continue
         for rule in script.rules:
-            if rule.id == event.payload.get("fault"):
+            if rule.id == event.fault:
                 return str(getattr(rule.then.fault, "message", ""))
     return ""
 

@@ -112,7 +112,7 @@ def _judge_recoverable(
     end = call.end
     if end is None or was_cut(history, model, call) or may_have_ended_it(history, model, failure):
         return
-    result = end.payload.get("result")
+    result = end.result
     if isinstance(result, Mapping):
         yield held(rule.requirement)
         if not result.get("recoverable"):

@@ -52,7 +52,7 @@ def _judge(
         for event in messages
         if event.seq > failure.seq
         and (end is None or event.seq < end.seq)
-        and event.payload.get("call") in (failure.call, None)
+        and event.call in (failure.call, None)
     ]
     faults = [_faults(rule, failure, event) for event in told]
     if any(not found for found in faults):
@@ -83,8 +83,8 @@ def _wanted(rule: TellingRule, failure: Failure) -> tuple[str, ...]:
 
 
 def _faults(rule: TellingRule, failure: Failure, event: TraceEvent) -> tuple[str, ...]:
-    message = str(event.payload.get("message") or "")
-    actions = event.payload.get("actions") or ()
+    message = str(event.message or "")
+    actions = event.actions or ()
     text = worded(rule, failure)
     found: list[str] = []
     if text is None:
@@ -92,13 +92,12 @@ def _faults(rule: TellingRule, failure: Failure, event: TraceEvent) -> tuple[str
     elif text not in message:
         found.append(f"{text!r} is in the message")
     found += [f"the action {action!r}" for action in rule.actions if action not in actions]
-    if rule.pill is not None and event.payload.get("pill") != rule.pill:
+    if rule.pill is not None and event.pill != rule.pill:
         found.append(f"the status {rule.pill!r}")
     return (*found, *faults_in(rule.fields, event.payload, failure, rule.retryable))
 
 
 def _shown(event: TraceEvent) -> str:
-    payload = event.payload
-    pill = f" [{payload['pill']}]" if payload.get("pill") else ""
-    actions = ", ".join(str(action) for action in payload.get("actions") or ())
-    return f"{payload.get('message')}{pill}" + (f" ({actions})" if actions else "")
+    pill = f" [{event.pill}]" if event.pill else ""
+    actions = ", ".join(str(action) for action in event.actions or ())
+    return f"{event.message}{pill}" + (f" ({actions})" if actions else "")

@@ -102,7 +102,7 @@ def _busy(history: History, failure: Failure) -> Iterator[tuple[int, int]]:
         open_: dict[tuple[object, ...], int] = {}
         for event in history.of(begins, ends):
             key = tuple(event.payload.get(name) for name in names)
-            if event.payload.get("call") != failure.call:
+            if event.call != failure.call:
                 continue
             if event.kind == begins:
                 open_[key] = event.at_ns

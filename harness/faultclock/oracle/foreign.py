@@ -94,7 +94,7 @@ def by_run(events: Iterable[TraceEvent]) -> tuple[tuple[TraceEvent, ...], ...]:
     """
     runs: dict[object, list[TraceEvent]] = {}
     for event in events:
-        runs.setdefault(event.payload.get("log_run"), []).append(event)
+        runs.setdefault(event.log_run, []).append(event)
     return tuple(map(tuple, runs.values()))
 
 

@@ -67,11 +67,7 @@ def _ends(history: History, model: ErrorModel) -> Verdicts:
 
 def _held_by(history: History, call: Call) -> str:
     """Return what a call may wait for for ever: a `tool`, a `person`, the `model`, or `any`."""
-    met = {
-        event.payload.get("fault_kind")
-        for event in history.of("fault.fired")
-        if event.payload.get("call") == call.id
-    }
+    met = {event.fault_kind for event in history.of("fault.fired") if event.call == call.id}
     if "hang" in met:
         return "tool"
     if "never" in met:
@@ -236,10 +232,7 @@ def _is_a_tools(history: History, call: Call, link: Link) -> bool:
     """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
     raised = history.of("tool.raised") if history.is_runtime else ()
     name = str(link.get("type")).rpartition(".")[2]
-    return any(
-        event.payload.get("call") == call.id and event.payload.get("type") == name
-        for event in raised
-    )
+    return any(event.call == call.id and event.type == name for event in raised)
 
 
 CHECKS = (

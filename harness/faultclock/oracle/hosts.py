@@ -35,7 +35,7 @@ class Places:
         A log that was kept elsewhere may have no hosts, and say in the request who was asked.
         """
         if not host and request is not None:
-            named = str(request.payload.get("provider") or "")
+            named = str(request.provider or "")
             return named if named in self.providers.values() else ""
         return self.providers.get(host, "")
 
@@ -43,7 +43,7 @@ class Places:
         """Return the node that `request` is for; empty where it is unknown."""
         if request is None or not self.nodes:
             return ""
-        messages = request.payload.get("messages") or ()
+        messages = request.messages or ()
         digests = (item.get("content_sha256") for item in reversed(messages) if item)
         return next((self.nodes[digest] for digest in digests if digest in self.nodes), "")
 

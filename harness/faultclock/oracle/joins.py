@@ -260,7 +260,7 @@ def _judge_held(history: History, model: ErrorModel, call: Call, group: Group) -
 def _untold(group: Group, following: Attempt) -> list[str]:
     """Return the members with a good result of which the next request has none."""
     asked = following.asked
-    if asked is None or not asked.payload.get("messages"):
+    if asked is None or not asked.messages:
         return []
     return [
         member.asked.name

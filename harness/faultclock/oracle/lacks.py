@@ -23,7 +23,7 @@ def contradicted(history: History) -> Iterator[Violation]:
         what, shows = _SHOWN_BY.get(word, ("", _nothing))
         event = next(shows(history.trace), None)
         if event is not None:
-            call = event.payload.get("call")
+            call = event.call
             yield Violation(
                 requirement=None,
                 call=None if call is None else str(call),
@@ -42,20 +42,18 @@ def _nothing(trace: Trace) -> Iterator[TraceEvent]:
 
 def _requests(*, stream: bool) -> _Shows:
     return lambda trace: (
-        event for event in trace.of_kind("http.request") if event.payload.get("stream") is stream
+        event for event in trace.of_kind("http.request") if event.stream is stream
     )
 
 
 def _tools(trace: Trace) -> Iterator[TraceEvent]:
     yield from trace.of_kind("tool.called")
-    yield from (event for event in trace.of_kind("http.request") if event.payload.get("tools"))
-    yield from (
-        event for event in trace.of_kind("call.returned") if event.payload.get("tool_calls")
-    )
+    yield from (event for event in trace.of_kind("http.request") if event.tools)
+    yield from (event for event in trace.of_kind("call.returned") if event.tool_calls)
 
 
 def _approvals(trace: Trace) -> Iterator[TraceEvent]:
-    return (event for event in trace.of_kind("interaction.shown") if event.payload.get("tool"))
+    return (event for event in trace.of_kind("interaction.shown") if event.tool)
 
 
 #: What shows that a declaration is false, by its word.

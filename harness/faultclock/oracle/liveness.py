@@ -93,7 +93,7 @@ def _is_disturbed(history: History, call: Call) -> bool:
     """Return whether something else than the provider kept an answer from a call, or a limit."""
     if call.stop is not None:
         return True
-    return any(event.payload.get("call") == call.id for event in history.of("fault.fired"))
+    return any(event.call == call.id for event in history.of("fault.fired"))
 
 
 CHECKS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorClass, ErrorModel
-from faultclock.model.retry_policy import PolicyRequirements, RetryPolicy
+from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
 from faultclock.oracle.history import History
@@ -27,12 +27,12 @@ def _declared(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _judge_retry(model: ErrorModel, event: TraceEvent) -> Verdicts:
-    said = event.payload
-    named = _class_of(model, said)
+    named, number = _class_of(model, event), event.retry_number
+
     if named is None:
         yield otherwise("the log does not say what it tries again in the error model's words")
         return
-    pair = (named.id, str(said["code"]))
+    pair = (named.id, str(event.code))
     policy = model.policy_for(*pair)
     disposition = named.dispositions.get(pair[1], named.disposition)
     if policy is None and disposition not in _RETRIED:
@@ -43,17 +43,17 @@ def _judge_retry(model: ErrorModel, event: TraceEvent) -> Verdicts:
         yield otherwise(f"the document has no retry policy for {'/'.join(pair)}")
     elif policy.attempts_from != "policy":
         yield otherwise(f"how often and after what wait is the {policy.attempts_from}'s own affair")
-    elif not isinstance(said["retry_number"], int) or said["retry_number"] < 1:
+    elif number is None or number < 1:
         yield otherwise("the log does not say which retry it is")
     else:
-        yield from _judge_wait(event, pair, policy, policy.requirements)
+        yield from _judge_wait(event, pair, number, policy)
 
 
 def _judge_wait(
-    event: TraceEvent, pair: tuple[str, str], policy: RetryPolicy, requirements: PolicyRequirements
+    event: TraceEvent, pair: tuple[str, str], number: int, policy: RetryPolicy
 ) -> Verdicts:
-    number, delay_ns = event.payload["retry_number"], event.payload["delay_ns"]
-    what = "/".join(pair)
+    requirements, delay_ns, what = policy.requirements, event.delay_ns, "/".join(pair)
+    assert requirements is not None, "without them there is nothing to judge by"
     if number >= policy.attempts_max:
         yield held(requirements.attempts)
         expected = f"at most {policy.attempts_max} attempts at {what}"
@@ -75,7 +75,7 @@ def _named(history: History, model: ErrorModel) -> Verdicts:
     yield otherwise("no event names an error by class and code")
     classes = {item.id: item for item in model.classes}
     for event in history.of("declared.error"):
-        class_name, code = event.payload["class"], event.payload["code"]
+        class_name, code = event.error_class, event.code
         if class_name is None or code is None:
             continue
         known = classes.get(class_name)
@@ -89,18 +89,17 @@ def _named(history: History, model: ErrorModel) -> Verdicts:
             yield _violation(event, requirement, expected, f"the code is {code}")
 
 
-def _class_of(model: ErrorModel, said: object) -> ErrorClass | None:
+def _class_of(model: ErrorModel, event: TraceEvent) -> ErrorClass | None:
     """Return the class that an event names; None without one, or without a code."""
-    assert isinstance(said, dict)
-    if said["class"] is None or said["code"] is None:
+    if event.error_class is None or event.code is None:
         return None
-    return next((item for item in model.classes if item.id == said["class"]), None)
+    return next((item for item in model.classes if item.id == event.error_class), None)
 
 
 def _violation(
     event: TraceEvent, requirement: str | None, expected: str, observed: str
 ) -> Violation:
-    call = event.payload.get("call")
+    call = event.call
     return Violation(
         requirement=requirement,
         call=None if call is None else str(call),

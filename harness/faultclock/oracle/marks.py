@@ -59,7 +59,7 @@ def wait_marks(history: History, model: ErrorModel) -> Iterator[WaitMark]:
 
 def _outcome(call: Call) -> str:
     if call.left is not None and call.end is None:
-        code = call.left.payload.get("exit_code")
+        code = call.left.exit_code
         return "not watched to its end" if code is None else f"exited with code {code}"
     if call.end is None:
         return "never ended" if call.crashed is None else "crashed"

@@ -63,13 +63,13 @@ def with_derived(
         merged.append(event)
         if event.seq in derived:
             merged.extend(derived[event.seq])
-        if event.kind == "tool.called" and event.payload.get("tool") in gated:
+        if event.kind == "tool.called" and event.tool in gated:
             mode = _mode(scenario)
             staged = session is not None and bool(session.stages)
             payload = {**event.payload, "mode": mode, "staged": staged}
             merged.append(TraceEvent(event.seq, event.at_ns, "oracle", "gated.called", payload))
         elif event.kind == "extension.phase":
-            merged.extend(_dependent(event, needed.get(str(event.payload.get("extension")), ())))
+            merged.extend(_dependent(event, needed.get(str(event.extension), ())))
     return merged
 
 
@@ -116,9 +116,9 @@ def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[Tra
     for name in dependencies:
         payload = {
             "extension": name,
-            "dependent": event.payload.get("extension"),
-            "phase": event.payload.get("phase"),
-            "ok": event.payload.get("ok"),
+            "dependent": event.extension,
+            "phase": event.phase,
+            "ok": event.ok,
         }
         yield TraceEvent(event.seq, event.at_ns, "oracle", "dependent.phase", payload)
 
@@ -246,5 +246,5 @@ def _call(rule: OrderingRule, witness: Witness) -> str | None:
     """Return the call that a violation is in: the key, else that of the event that shows it."""
     if rule.per == "call":
         return witness.key
-    calls = [event.payload.get("call") for event in witness.events]
+    calls = [event.call for event in witness.events]
     return next((str(call) for call in reversed(calls) if call is not None), None)

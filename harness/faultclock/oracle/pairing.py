@@ -44,9 +44,9 @@ def with_tool_calls(trace: Trace) -> Trace:
 
 
 def _lacks_an_id(event: TraceEvent) -> bool:
-    if not event.kind.startswith(_ABOUT_A_CALL) or event.payload.get("tool_call") not in _ABSENT:
+    if not event.kind.startswith(_ABOUT_A_CALL) or event.tool_call not in _ABSENT:
         return False
-    return event.payload.get("tool") is not None or event.kind.startswith("interaction.")
+    return event.tool is not None or event.kind.startswith("interaction.")
 
 
 class _Pairing:

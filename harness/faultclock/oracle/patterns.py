@@ -262,7 +262,7 @@ def _run_through(
     machines: tuple[_Machine, ...], index: EventIndex[_Machine], events: Iterable[TraceEvent]
 ) -> tuple[PatternResult, ...]:
     for event in events:
-        reborn = event.kind == "process.started" and event.payload.get("life", 1) != 1
+        reborn = event.kind == "process.started" and event.life != 1
         if reborn:
             for machine in machines:
                 machine.life_ends(killed=False)

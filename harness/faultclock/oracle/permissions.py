@@ -76,9 +76,9 @@ def refusal_of(history: History, call: ToolCall) -> Source | None:
     session = history.session
     if session.stages:
         refused = any(
-            event.payload.get("tool") == call.name and event.payload.get("answer") != "approve"
+            event.tool == call.name and event.answer != "approve"
             for event in history.of("stage.asked")
-            if event.payload.get("phase") == "grant" and event.payload.get("call") == call.call
+            if event.phase == "grant" and event.call == call.call
         )
         return "stage" if refused else None
     mode = mode_of(history)
@@ -124,7 +124,7 @@ def _by_person(history: History, model: ErrorModel, execution: Execution) -> Per
 
 
 def _is_remembered(event: TraceEvent, execution: Execution, source: str) -> bool:
-    fields = event.payload.get("fields") or {}
+    fields = event.fields or {}
     return fields.get("tool_call") == execution.tool_call and fields.get("source") == source
 
 
@@ -153,13 +153,13 @@ def _by_stage(history: History, execution: Execution) -> Permission:
     events = [
         event
         for event in history.of("stage.asked")
-        if event.payload.get("phase") == "grant"
-        and event.payload.get("tool") == execution.tool
-        and event.payload.get("call") == execution.call
+        if event.phase == "grant"
+        and event.tool == execution.tool
+        and event.call == execution.call
         and event.seq < execution.called.seq
     ]
-    granted = any(event.payload.get("answer") == "approve" for event in events[-1:])
-    answers = ", ".join(str(event.payload.get("answer")) for event in events[-1:])
+    granted = any(event.answer == "approve" for event in events[-1:])
+    answers = ", ".join(str(event.answer) for event in events[-1:])
     return Permission(
         source="stage",
         given=granted,

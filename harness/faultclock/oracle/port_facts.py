@@ -42,12 +42,12 @@ class Prompt:
     @property
     def accepted(self) -> TraceEvent | None:
         """The first answer that the runtime took."""
-        return next((event for event in self.answers if event.payload.get("accepted")), None)
+        return next((event for event in self.answers if event.accepted), None)
 
     @property
     def said(self) -> str | None:
         """What the answer that counts said: `approved`, `denied`, `given` or `dismissed`."""
-        return None if self.accepted is None else str(self.accepted.payload.get("answer"))
+        return None if self.accepted is None else str(self.accepted.answer)
 
     @property
     def settled(self) -> TraceEvent | None:
@@ -79,14 +79,14 @@ class StoreOperation:
     @property
     def ok(self) -> bool:
         """Whether it was acknowledged."""
-        return self.answered is not None and bool(self.answered.payload.get("ok"))
+        return self.answered is not None and bool(self.answered.ok)
 
     @property
     def pair(self) -> str | None:
         """`Class/Code` that the store reported; None when it reported none."""
-        if self.answered is None or self.answered.payload.get("class") is None:
+        if self.answered is None or self.answered.error_class is None:
             return None
-        return f"{self.answered.payload['class']}/{self.answered.payload.get('code')}"
+        return f"{self.answered.error_class}/{self.answered.code}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class StageTry:
     @property
     def decision(self) -> str | None:
         """`ok`, `retry`, `skip` or `fail`; None when it never came to that."""
-        return None if self.decided is None else str(self.decided.payload.get("answer"))
+        return None if self.decided is None else str(self.decided.answer)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def prompts_of(trace: Trace) -> tuple[Prompt, ...]:
         own = by_kind.setdefault(kind, {})
         for event in trace.of_kind(kind):
             # A fresh process may count its requests from the beginning.
-            key = (int(event.payload.get("life", 1)), str(event.payload.get("request")))
+            key = (event.life, str(event.request))
             own.setdefault(key, []).append(event)
     return tuple(
         _prompt(
@@ -165,19 +165,19 @@ def _prompt(
 
 def store_operations_of(trace: Trace) -> tuple[StoreOperation, ...]:
     """Return the operations of the session store, in the order in which they began."""
-    durable = {str(event.payload.get("op")): event for event in trace.of_kind("store.durable")}
-    answered = {str(event.payload.get("op")): event for event in trace.of_kind("store.answered")}
+    durable = {str(event.op): event for event in trace.of_kind("store.durable")}
+    answered = {str(event.op): event for event in trace.of_kind("store.answered")}
     return tuple(
         StoreOperation(
-            id=str(event.payload.get("op")),
-            name=str(event.payload.get("operation")),
+            id=str(event.op),
+            name=str(event.operation),
             call=_text(event.payload, "call"),
-            life=int(event.payload.get("life", 1)),
+            life=event.life,
             owner=_text(event.payload, "owner"),
             revision=_text(event.payload, "revision_sha256"),
             asked=event,
-            durable=durable.get(str(event.payload.get("op"))),
-            answered=answered.get(str(event.payload.get("op"))),
+            durable=durable.get(str(event.op)),
+            answered=answered.get(str(event.op)),
         )
         for event in trace.of_kind("store.asked")
     )
@@ -188,28 +188,28 @@ def stage_visits_of(trace: Trace) -> tuple[StageVisit, ...]:
     visits: list[StageVisit] = []
     open_: dict[str, StageVisit] = {}
     for event in trace.of_kind("stage.asked"):
-        call, stage = str(event.payload.get("call")), str(event.payload.get("stage"))
-        phase: Literal["check_gate", "assess", "next"] | str = str(event.payload.get("phase"))
+        call, stage = str(event.call), str(event.stage)
+        phase: Literal["check_gate", "assess", "next"] | str = str(event.phase)
         visit = open_.get(call)
         if visit is not None and visit.left is not None and visit.follows is None:
             visit.follows = event
         if phase == "check_gate":
-            number = int(event.payload.get("attempt") or 1)
+            number = int(event.attempt or 1)
             if visit is None or visit.left is not None or visit.stage != stage:
-                life = int(event.payload.get("life", 1))
+                life = event.life
                 visit = open_[call] = StageVisit(stage=stage, call=call, life=life)
                 visits.append(visit)
             # A gate that does not let the attempt act has decided on it.
-            acts = event.payload.get("answer") == "proceed"
+            acts = event.answer == "proceed"
             visit.tries.append(
                 StageTry(number=number, begun=event, decided=None if acts else event)
             )
         elif visit is not None and visit.stage == stage and visit.tries:
             last = visit.tries[-1]
-            judged = last.decided is not None and last.decided.payload.get("phase") == "assess"
+            judged = last.decided is not None and last.decided.phase == "assess"
             if phase == "assess" and judged:
                 # It was tried again without a gate: that judgement is all that shows it.
-                number = int(event.payload.get("attempt") or last.number + 1)
+                number = int(event.attempt or last.number + 1)
                 visit.tries.append(StageTry(number=number, begun=event, decided=event))
             elif phase == "assess":
                 visit.tries[-1] = StageTry(number=last.number, begun=last.begun, decided=event)

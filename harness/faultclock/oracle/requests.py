@@ -146,14 +146,14 @@ def in_requests(
         outcome: Literal["returned", "raised", "open"] = "open"
         if end is not None:
             outcome = "returned" if ended_well(end) else "raised"
-        if stop is not None and stop.payload.get("scope") == "call" and attempts:
+        if stop is not None and stop.scope == "call" and attempts:
             return (_request(call, 1, tuple(attempts), end, stop, stop_ns, (), None),)
         only = Request(id=call, number=1, attempts=tuple(attempts), end=end, outcome=outcome)
         return (only,)
     groups = list(_groups(attempts, staged, worked))
     if not groups:
         return ()
-    gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
+    gates = [event.seq for event in staged if event.phase == "check_gate"]
     found = []
     since = 0
     following = [group[0].start for group in groups[1:]]
@@ -196,14 +196,14 @@ def _untold(
 
 
 def _bodies_differ(one: Attempt, other: Attempt) -> bool:
-    bodies = {attempt.asked.payload.get("body_sha256") for attempt in (one, other) if attempt.asked}
+    bodies = {attempt.asked.body_sha256 for attempt in (one, other) if attempt.asked}
     return len(bodies) == 2 and None not in bodies
 
 
 def _groups(
     attempts: Sequence[Attempt], staged: Sequence[TraceEvent], worked: Sequence[TraceEvent]
 ) -> Iterator[tuple[Attempt, ...]]:
-    gates = [event.seq for event in staged if event.payload.get("phase") == "check_gate"]
+    gates = [event.seq for event in staged if event.phase == "check_gate"]
     group: list[Attempt] = []
     for attempt in attempts:
         before = group[-1] if group else None
@@ -235,8 +235,8 @@ def _begins_anew(before: Attempt, attempt: Attempt, worked: Sequence[TraceEvent]
 def _same_body(one: Attempt, other: Attempt) -> bool:
     if one.asked is None or other.asked is None:
         return False
-    body = one.asked.payload.get("body_sha256")
-    return body is not None and body == other.asked.payload.get("body_sha256")
+    body = one.asked.body_sha256
+    return body is not None and body == other.asked.body_sha256
 
 
 def _as_cut(attempt: Attempt, stop_ns: int | None) -> Attempt:

@@ -165,7 +165,7 @@ def _history(history: History, model: ErrorModel) -> Verdicts:
         if missing is not None:
             yield broken(
                 requirements,
-                call=str(request.payload.get("call")),
+                call=str(request.call),
                 expected=f"the history of {len(expected)} messages goes on in life {life.number}",
                 observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
                 events=(life.start.seq, request.seq),
@@ -175,7 +175,7 @@ def _history(history: History, model: ErrorModel) -> Verdicts:
 
 def _is_stale(history: History, start: Call) -> bool:
     return any(
-        item.answered is not None and bool(item.answered.payload.get("stale"))
+        item.answered is not None and bool(item.answered.stale)
         for item in history.store_operations
         if item.call == start.id
     )

@@ -70,8 +70,8 @@ def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:
 
 
 def _host_of(attempt: Attempt) -> str | None:
-    headers = {} if attempt.asked is None else attempt.asked.payload.get("headers") or {}
-    host = headers.get("host") or attempt.start.payload.get("host")
+    headers = {} if attempt.asked is None else attempt.asked.headers or {}
+    host = headers.get("host") or attempt.start.host
     return None if host is None else str(host).lower().partition(":")[0]
 
 

@@ -104,11 +104,7 @@ def _after_content(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "retries.after-content")
     yield otherwise("no content was passed on before a failure")
     for call in history.calls:
-        passed_on = [
-            event
-            for event in history.of("declared.content")
-            if event.payload.get("call") == call.id
-        ]
+        passed_on = [event for event in history.of("declared.content") if event.call == call.id]
         for request in call.requests:
             for attempt, following in pairwise(request.attempts):
                 piece = _during(passed_on, attempt.start, following.start)
@@ -157,7 +153,7 @@ def _after_cancel(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _cancelled(event: TraceEvent) -> tuple[str, ...]:
-    calls = event.payload.get("calls") or [event.payload.get("call")]
+    calls = event.calls or [event.call]
     return tuple(str(call) for call in calls if call is not None)
 
 

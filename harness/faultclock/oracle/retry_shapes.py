@@ -204,7 +204,7 @@ def _counted_anew(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _count_of(attempt: Attempt) -> int | None:
-    headers = {} if attempt.asked is None else attempt.asked.payload.get("headers") or {}
+    headers = {} if attempt.asked is None else attempt.asked.headers or {}
     text = next((headers[name] for name in _COUNTERS if name in headers), "")
     return int(text) if str(text).isascii() and str(text).isdigit() else None
 

@@ -43,11 +43,11 @@ def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
     if event is None:
         return None
     if event.kind == "call.raised":
-        named = typed(origin(event.payload.get("chain") or []))
+        named = typed(origin(event.chain or []))
         pair = None if named is None else "/".join(named)
         cancelled = pair is not None and pair in _of_cancels(model)
         return RunEnd(event=event, state="cancelled" if cancelled else "failed", pair=pair)
-    result = event.payload.get("result")
+    result = event.result
     if not isinstance(result, Mapping):
         return RunEnd(event=event, state="completed", pair=None)
     states: tuple[RunState, ...] = get_args(RunState)
@@ -62,8 +62,8 @@ def told_pairs(history: History, model: ErrorModel, call: Call) -> frozenset[str
     end = end_of(model, call)
     told = {end.pair} if end is not None and end.pair is not None else set()
     for event in history.of("declared.audit"):
-        record = event.payload.get("record")
-        if event.payload.get("call") == call.id and isinstance(record, Mapping):
+        record = event.record
+        if event.call == call.id and isinstance(record, Mapping):
             told.add(f"{record.get('class')}/{record.get('code')}")
     return frozenset(told)
 

@@ -62,10 +62,7 @@ def _keeps_from_closing(history: History, call: Call) -> bool:
 
 
 def _failed_phase(history: History, call: Call) -> bool:
-    return any(
-        int(event.payload.get("life", 1)) == call.life and not event.payload.get("ok")
-        for event in history.of("extension.phase")
-    )
+    return any(event.life == call.life and not event.ok for event in history.of("extension.phase"))
 
 
 def _judge(model: ErrorModel, call: Call, name: str, expected: str) -> Verdicts:

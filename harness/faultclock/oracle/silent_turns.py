@@ -12,7 +12,4 @@ _REPLIES = ("store.answered", "hook.replied", "telemetry.answered", "queue.answe
 
 def failed_before_asking(history: History, call: Call) -> bool:
     """Return whether something beside the providers failed in `call`."""
-    return any(
-        event.payload.get("call") == call.id and not event.payload.get("ok")
-        for event in history.of(*_REPLIES)
-    )
+    return any(event.call == call.id and not event.ok for event in history.of(*_REPLIES))

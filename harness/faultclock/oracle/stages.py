@@ -158,11 +158,11 @@ def _not_followed(history: History, visit: StageVisit) -> tuple[str, str, tuple[
         events = (decided.seq,)
         asked = f"the state machine is asked where to go after {visit.stage}"
         return asked, "it was not asked", events
-    said = str(visit.left.payload.get("answer"))
+    said = str(visit.left.answer)
     follows = visit.follows
     entered = None
-    if follows is not None and follows.payload.get("phase") == "check_gate":
-        entered = str(follows.payload.get("stage"))
+    if follows is not None and follows.phase == "check_gate":
+        entered = str(follows.stage)
     shown = () if follows is None else (follows.seq,)
     kind, _, stage = said.partition(" ")
     if kind == "stage":

@@ -17,19 +17,17 @@ __all__ = ["first_stops", "is_stop", "killed_by", "stopped_ns"]
 
 def is_stop(event: TraceEvent) -> bool:
     """Return whether `event` ends the turn that runs, as a crash, a cancel or a dismissal."""
-    payload = event.payload
     if event.kind == "cancel.requested":
-        return payload.get("scope") != "tool"
+        return event.scope != "tool"
     if event.kind == "interaction.answered":
-        return payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
+        return event.answer == "dismissed" and bool(event.accepted)
     return event.kind == "process.crashed"
 
 
 def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
     """Return whether the process of `life` was killed by `at_ns`: then nothing is due of it."""
     return any(
-        event.payload.get("life", 1) == life and event.at_ns <= at_ns
-        for event in trace.of_kind("process.crashed")
+        event.life == life and event.at_ns <= at_ns for event in trace.of_kind("process.crashed")
     )
 
 
@@ -49,10 +47,10 @@ def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:
 def _hits(stop: TraceEvent, call: str, start: TraceEvent, end: TraceEvent | None) -> bool:
     if stop.seq < start.seq or (end is not None and stop.seq > end.seq):
         return False
-    if stop.payload.get("scope") == "call":
+    if stop.scope == "call":
         return call in stop.payload.get("calls", ())
     # A dialog belongs to one call; a crash and any other cancel are for all that runs.
-    return stop.kind != "interaction.answered" or str(stop.payload.get("call")) == call
+    return stop.kind != "interaction.answered" or str(stop.call) == call
 
 
 def stopped_ns(trace: Trace, start: TraceEvent, stop: TraceEvent) -> int:
@@ -75,5 +73,5 @@ def _limit_ns(trace: Trace, start: TraceEvent) -> int | None:
     """Return the virtual time at which a call has used up what a turn may take; None for none."""
     session = trace.header.scenario.session
     limit_ns = None if session is None else session.budgets.wall_time
-    turn = start.payload.get("do", "call") in ("call", "turn")
+    turn = start.do in ("call", "turn")
     return start.at_ns + limit_ns if limit_ns is not None and turn else None

@@ -63,7 +63,7 @@ def stored_before(history: History, model: ErrorModel, life: Life) -> Stored:
 
 
 def _edited_life(history: History, event: TraceEvent) -> int:
-    said = event.payload.get("life")
+    said = event.life
     if said is not None:
         return int(said)
     return next((life.number for life in history.lives if life.start.seq > event.seq), 0)
@@ -76,13 +76,13 @@ def _written(
     script: StoreScript,
     versions: Mapping[str, int | None],
 ) -> None:
-    operation, torn = event.payload.get("operation"), bool(event.payload.get("torn"))
+    operation, torn = event.operation, bool(event.torn)
     if operation == "write":
         stored.edited_messages, stored.edit = False, None
         keys = () if model.resume is None else model.resume.manifest_keys
         stored.manifest = "torn" if torn else {**dict.fromkeys(keys, ""), "storeId": script.id}
     elif operation == "write_slot":
-        owner = str(event.payload.get("owner"))
+        owner = str(event.owner)
         if torn:
             stored.slots.pop(owner, None)
         else:
@@ -148,7 +148,7 @@ def conditions_of(
             return frozenset({"unreadable"})
         if not read.answered.payload.get("found", True):
             return frozenset({"no_snapshot"})
-        if read.answered.payload.get("stale"):
+        if read.answered.stale:
             return None
     stored = stored_before(history, model, life)
     if stored.manifest is None:

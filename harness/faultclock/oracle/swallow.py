@@ -67,7 +67,7 @@ def _answers_for_another_node(trace: Trace, call: Call) -> bool:
     acts = [
         event.kind
         for event in trace.of_kind("http.request", "node.called", "tool.called", "program.started")
-        if event.payload.get("call") == call.id
+        if event.call == call.id
     ]
     return bool(acts) and acts[-1] != "http.request"
 
@@ -90,7 +90,7 @@ def _fault(
         observed = f"attempt {last.number} {how}, and the call returned {_excerpt(end)}"
         return "an error", observed, last.events, hint
     # An answer that only asks for tools has no text: none and an empty one are the same.
-    text = end.payload.get("text_sha256") or hashlib.sha256(b"").hexdigest()
+    text = end.text_sha256 or hashlib.sha256(b"").hexdigest()
     complete = {attempt.text_sha256 for attempt in good} - {None}
     events = good[-1].events
     if complete and text not in complete:
@@ -99,8 +99,7 @@ def _fault(
     if good[-1].tool_calls and asked:
         wanted = [(tool.name, tool.arguments) for tool in asked]
         given = [
-            (str(tool.get("name")), str(tool.get("arguments")))
-            for tool in end.payload.get("tool_calls") or ()
+            (str(tool.get("name")), str(tool.get("arguments"))) for tool in end.tool_calls or ()
         ]
         if _calls(given) != _calls(wanted):
             observed = f"the call returned {_listed(given)}"
@@ -110,9 +109,9 @@ def _fault(
 
 
 def _excerpt(end: TraceEvent) -> str:
-    text = end.payload.get("text")
+    text = end.text
     if not isinstance(text, str):
-        kind = end.payload.get("type")
+        kind = end.type
         return f"no text, but {kind}" if kind else "no text"
     return f"{len(text)} characters of text: {_short(text)!r}"
 

@@ -28,7 +28,7 @@ def _effects(history: History, model: ErrorModel) -> Verdicts:
     by_key: dict[str, list[_Happened]] = {}
     for execution in history.executions:
         for effect in execution.effects:
-            by_key.setdefault(str(effect.payload.get("key")), []).append((effect, execution))
+            by_key.setdefault(str(effect.key), []).append((effect, execution))
     owners = {execution.id: call for call in history.tool_calls for execution in call.executions}
     for happened in by_key.values():
         # In the order in which they were asked for: a late effect may come after the next one.
@@ -162,7 +162,7 @@ def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     """Return whether the request that `call` answers has the result of `earlier`."""
     answer = next((item for item in history.answers if call in item.tool_calls), None)
     asked = None if answer is None else answer.attempt.asked
-    messages = () if asked is None else asked.payload.get("messages") or ()
+    messages = () if asked is None else asked.messages or ()
     return any(
         message.get("role") == "tool" and message.get("tool_call_id") == earlier.tool_call
         for message in messages

@@ -84,17 +84,17 @@ def _executed(history: History, model: ErrorModel, execution: Execution) -> Fate
             return Fate(kind="cancelled", pair=pair, execution=execution)
         return _timed_out(model, execution)
     late = script is not None and end.at_ns > execution.called.at_ns + script.timeout + SLACK_NS
-    if end.payload.get("seen") is False or late:
+    if end.seen is False or late:
         # It ended after the runtime had turned away from it, or should have.
         return Fate(kind="open", execution=execution)
     if end.kind == "tool.raised":
         return Fate(kind="raised", execution=execution)
     if not execution.is_good:
         return Fate(kind="failed", pair=execution.pair, execution=execution)
-    if script is not None and not value_is_fit(script, end.payload.get("value_sha256")):
+    if script is not None and not value_is_fit(script, end.value_sha256):
         pair = None if rules is None else rules.output_malformed
         return Fate(kind="malformed", pair=pair, execution=execution)
-    return Fate(kind="partial" if end.payload.get("partial") else "good", execution=execution)
+    return Fate(kind="partial" if end.partial else "good", execution=execution)
 
 
 def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
@@ -135,7 +135,7 @@ def is_cancelled(history: History, execution: Execution) -> bool:
     for event in history.of("cancel.requested"):
         if not execution.called.seq < event.seq < end_seq:
             continue
-        aimed = event.payload.get("target") in (None, execution.tool, execution.tool_call)
+        aimed = event.target in (None, execution.tool, execution.tool_call)
         # What stops at the instant of a cancel stops because of it, whomever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
         if aimed or at_once:

@@ -52,7 +52,7 @@ def told_of(request: TraceEvent, tool_call: str) -> str | None:
 
 def messages_of(request: TraceEvent) -> Sequence[Message]:
     """Return the messages of a request, oldest first."""
-    return [item for item in request.payload.get("messages") or () if isinstance(item, Mapping)]
+    return [item for item in request.messages or () if isinstance(item, Mapping)]
 
 
 def loaded(content: str) -> Any:
@@ -315,7 +315,7 @@ def _wrong_value(fate: Fate, content: str, result: object, error: object) -> tup
     if error is not None:
         return expected, f"the result is an error: {_excerpt(content)}"
     end = None if fate.execution is None else fate.execution.end
-    wanted = None if end is None else end.payload.get("value_sha256")
+    wanted = None if end is None else end.value_sha256
     if wanted is None or SECRET in content:
         return None
     candidates = [content, result]
@@ -328,7 +328,7 @@ def _wrong_value(fate: Fate, content: str, result: object, error: object) -> tup
 
 def _wrong_items(fate: Fate, content: str, result: object) -> tuple[str, str] | None:
     end = None if fate.execution is None else fate.execution.end
-    failed = [] if end is None else list(end.payload.get("errors") or ())
+    failed = [] if end is None else list(end.errors or ())
     expected = f"the value beside errors[] with all {len(failed)} items that failed"
     if not isinstance(result, Mapping) or "value" not in result:
         return expected, f"there is no value: {_excerpt(content)}"

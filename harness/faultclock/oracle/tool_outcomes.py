@@ -125,7 +125,7 @@ def _is_a_draw(execution: Execution, script: ToolScript) -> bool:
 def _value_of(history: History, fate: Fate, usual: object) -> object:
     """Return the value that the tool returned: its usual one, or that of the fault that it met."""
     end = None if fate.execution is None else fate.execution.end
-    wanted = None if end is None else end.payload.get("value_sha256")
+    wanted = None if end is None else end.value_sha256
     if wanted is None or digest(usual) == wanted:
         return usual
     script = None if fate.execution is None else history.tool_scripts.get(fate.execution.tool)

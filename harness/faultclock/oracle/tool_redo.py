@@ -90,15 +90,15 @@ def _series(
 
 
 def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
-    done = {effect.payload.get("key") for item in before for effect in item.effects}
-    return any(effect.payload.get("key") in done for effect in execution.effects)
+    done = {effect.key for item in before for effect in item.effects}
+    return any(effect.key in done for effect in execution.effects)
 
 
 def _try(
     history: History, model: ErrorModel, execution: Execution, retryable: tuple[str, ...]
 ) -> Try:
     end = execution.end
-    if end is None or end.payload.get("seen") is False:
+    if end is None or end.seen is False:
         return Try(begun=execution.called, ended=None, outcome="open")
     if end.kind == "tool.stopped":
         if is_cancelled(history, execution):
@@ -106,10 +106,10 @@ def _try(
         pair = "" if model.tool_calls is None else model.tool_calls.timed_out
         return _failed(execution, end, pair, retryable)
     if end.kind == "tool.raised":
-        return _failed(execution, end, f"an exception ({end.payload.get('type')})", retryable)
+        return _failed(execution, end, f"an exception ({end.type})", retryable)
     script = history.tool_scripts.get(execution.tool)
     if execution.is_good:
-        malformed = script is not None and not value_is_fit(script, end.payload.get("value_sha256"))
+        malformed = script is not None and not value_is_fit(script, end.value_sha256)
         pair = "" if model.tool_calls is None else model.tool_calls.output_malformed
         if malformed:
             return _failed(execution, end, pair, retryable)
@@ -144,9 +144,9 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
     if limit is not None and sum(item.call == call.id for item in history.executions) >= limit:
         return None
     if any(
-        event.payload.get("target") in (None, last.tool, last.tool_call)
+        event.target in (None, last.tool, last.tool_call)
         for event in history.of("cancel.requested")
-        if event.payload.get("scope") == "tool" and last.called.seq < event.seq < shown.seq
+        if event.scope == "tool" and last.called.seq < event.seq < shown.seq
     ):
         return None
     return shown
@@ -195,7 +195,7 @@ def _deadline(history: History, model: ErrorModel) -> Verdicts:
             overdue = end.at_ns > due_ns + SLACK_NS
         if not stopped and not overdue:
             continue
-        if overdue and not stopped and end is not None and end.payload.get("seen") is False:
+        if overdue and not stopped and end is not None and end.seen is False:
             # It goes on unseen after the runtime has turned away: when that was is not in sight.
             continue
         yield held(*requirements)

@@ -57,9 +57,9 @@ def _repeats(history: History, model: ErrorModel) -> Verdicts:
 def _may_have_acted(attempt: Attempt) -> bool:
     """Return whether a failed request may have had an effect that a second one would repeat."""
     signal, asked = attempt.signal, attempt.asked
-    if signal is None or asked is None or asked.payload.get("method") not in _UNSAFE:
+    if signal is None or asked is None or asked.method not in _UNSAFE:
         return False
-    headers = asked.payload.get("headers") or {}
+    headers = asked.headers or {}
     if any("idempoten" in str(name).lower() for name in headers):
         return False
     return signal.kind in _UNKNOWN or signal.status in _UNKNOWN_STATUSES

@@ -56,8 +56,8 @@ def _untyped(execution: Execution, rules: ToolRules) -> str | None:
     known = (*rules.classes, cancelled) if execution.cancel is not None else rules.classes
     if execution.stopped and execution.cancel is not None:
         return None
-    if execution.reply is not None and execution.reply.payload.get("untyped"):
-        return str(execution.reply.payload["untyped"])
+    if execution.reply is not None and execution.reply.untyped:
+        return str(execution.reply.untyped)
     if execution.failed and execution.pair is None:
         return said(execution)
     if execution.failed and execution.pair is not None and execution.pair[0] not in known:
@@ -76,11 +76,7 @@ def _input(history: History, model: ErrorModel) -> Verdicts:
         if rules is None or execution.misfit is None or not execution.ended:
             continue
         yield held(requirement)
-        acts = [
-            event.seq
-            for event in history.of(*ACTS)
-            if event.payload.get("call") == execution.call.id
-        ]
+        acts = [event.seq for event in history.of(*ACTS) if event.call == execution.call.id]
         # An error without class and code is spoken of where replies have to be typed.
         wrong = execution.ok or _is_other(execution, rules.invalid_input)
         if not wrong and not acts:
@@ -111,7 +107,7 @@ def _output(history: History, model: ErrorModel) -> Verdicts:
         partial = bool(execution.errors)
         requirement = requirement_of(model, "tool.partial-shape" if partial else "tool.output")
         yield held(requirement)
-        problem = execution.reply.payload.get("output_problem")
+        problem = execution.reply.output_problem
         if problem is not None:
             yield violation(
                 requirement,
@@ -153,7 +149,7 @@ def _leaks(history: History, model: ErrorModel) -> Verdicts:
     for execution in executions(history) if model_rule is not None else ():
         said = [str(error.get("message") or "") for error in execution.errors]
         if execution.reply is not None:
-            said.append(str(execution.reply.payload.get("message") or ""))
+            said.append(str(execution.reply.message or ""))
         said += [str(link.get("message") or "") for link in execution.chain[:1]]
         said = [text for text in said if text]
         if model_rule is None or not said:
@@ -197,7 +193,8 @@ CHECKS: tuple[Check, ...] = tuple(
         Check(
             id="tool.typed-reply",
             title="Replies are typed",
-            says="Every execution ends with a value or an error that has a tool's class and a code.",
+            says="Every execution ends with a value or an error that has a tool's class and a code"
+            ".",
             run=_typed_reply,
         ),
         Check(

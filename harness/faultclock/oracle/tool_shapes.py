@@ -130,7 +130,7 @@ def _within(given: Mapping[str, object], executed: Mapping[str, object]) -> bool
 
 
 def _value_sha256(execution: Execution) -> object:
-    return None if execution.end is None else execution.end.payload.get("value_sha256")
+    return None if execution.end is None else execution.end.value_sha256
 
 
 CHECKS = (

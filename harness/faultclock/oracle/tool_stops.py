@@ -34,7 +34,7 @@ def _cancel(history: History, model: ErrorModel) -> Verdicts:
             for event in history.of(*ACTS)
             if event.seq > cancel.seq
             and event.at_ns >= since_ns
-            and event.payload.get("call") == execution.call.id
+            and event.call == execution.call.id
         ]
         observed = ""
         if acts:

@@ -81,7 +81,7 @@ def _acts(history: History, call: Call) -> list[int]:
     for execution in history.executions:
         if execution.call == call.id:
             found.append(execution.called.seq)
-            if execution.end is not None and execution.end.payload.get("seen") is not False:
+            if execution.end is not None and execution.end.seen is not False:
                 found.append(execution.end.seq)
     return sorted(found)
 
@@ -236,7 +236,7 @@ def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
     before = [
         item for item in history.calls if item.life == call.life and item.start.seq < call.start.seq
     ]
-    if life is None or history.session.stages or not str(call.start.payload.get("prompt")).strip():
+    if life is None or history.session.stages or not str(call.start.prompt).strip():
         return True
     if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
         return True
@@ -278,10 +278,8 @@ def _is_at_a_limit(history: History, call: Call) -> bool:
     """Return whether the turn could not go on without going beyond one of its limits."""
     budgets = history.session.budgets
     answers = [item.answered for item in call.attempts if item.answered is not None]
-    wanted = sum(len(item.payload.get("tool_calls") or ()) for item in answers)
-    tokens = sum(
-        int((item.payload.get("usage") or {}).get("total_tokens") or 0) for item in answers
-    )
+    wanted = sum(len(item.tool_calls or ()) for item in answers)
+    tokens = sum(int((item.usage or {}).get("total_tokens") or 0) for item in answers)
     return any(
         limit is not None and used >= limit
         for limit, used in (

@@ -37,7 +37,7 @@ class Life:
     @property
     def resumes(self) -> bool:
         """Whether the session is read from the store."""
-        return bool(self.start.payload.get("resume"))
+        return bool(self.start.resume)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +61,20 @@ class Execution:
     @property
     def is_good(self) -> bool:
         """Whether it replied with a value, whole or partial."""
-        return self.end is not None and bool(self.end.payload.get("ok"))
+        return self.end is not None and bool(self.end.ok)
 
     @property
     def arguments(self) -> Mapping[str, Any]:
         """What it was called with."""
-        given = self.called.payload.get("arguments")
+        given = self.called.arguments
         return given if isinstance(given, Mapping) else {}
 
     @property
     def pair(self) -> str | None:
         """`Class/Code` that it reported; None when it reported none."""
-        if self.end is None or self.end.payload.get("class") is None:
+        if self.end is None or self.end.error_class is None:
             return None
-        return f"{self.end.payload['class']}/{self.end.payload.get('code')}"
+        return f"{self.end.error_class}/{self.end.code}"
 
     @property
     def events(self) -> tuple[int, ...]:
@@ -151,13 +151,13 @@ def executions_of(trace: Trace) -> tuple[Execution, ...]:
     ends: dict[str, TraceEvent] = {}
     effects: dict[str, list[TraceEvent]] = {}
     for event in trace.of_kind(*_ENDS, "tool.effect"):
-        execution = str(event.payload.get("execution"))
+        execution = str(event.execution)
         if event.kind == "tool.effect":
             effects.setdefault(execution, []).append(event)
         else:
             ends.setdefault(execution, event)
     return tuple(
-        _execution(event, ends, effects.get(str(event.payload.get("execution")), []))
+        _execution(event, ends, effects.get(str(event.execution), []))
         for event in trace.of_kind("tool.called")
     )
 
@@ -165,16 +165,15 @@ def executions_of(trace: Trace) -> tuple[Execution, ...]:
 def _execution(
     called: TraceEvent, ends: Mapping[str, TraceEvent], effects: Sequence[TraceEvent]
 ) -> Execution:
-    payload = called.payload
-    call = payload.get("call")
+    call = called.call
     return Execution(
-        id=str(payload.get("execution")),
-        tool=str(payload.get("tool")),
-        tool_call=str(payload.get("tool_call")),
+        id=str(called.execution),
+        tool=str(called.tool),
+        tool_call=str(called.tool_call),
         call=None if call is None else str(call),
-        life=int(payload.get("life", 1)),
+        life=called.life,
         called=called,
-        end=ends.get(str(payload.get("execution"))),
+        end=ends.get(str(called.execution)),
         effects=tuple(effects),
     )
 
@@ -221,7 +220,7 @@ def _answers(call: Call) -> Iterator[Answer]:
         answered = None if attempt is None else attempt.answered
         if attempt is None or answered is None or attempt.outcome != "ok":
             continue
-        wanted = [item for item in answered.payload.get("tool_calls") or () if item]
+        wanted = [item for item in answered.tool_calls or () if item]
         if not wanted:
             continue
         following = call.requests[index + 1] if index + 1 < len(call.requests) else None

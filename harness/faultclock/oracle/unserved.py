@@ -14,7 +14,6 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
 from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.uses import uses_of
 from faultclock.oracle.chain import is_degraded
 from faultclock.oracle.check import Violation
 from faultclock.oracle.executions import contract_of
@@ -27,6 +26,7 @@ from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_fates import fate_of
 from faultclock.oracle.turn_facts import ToolCall
+from faultclock.oracle.uses import uses_of
 
 __all__ = ["unserved"]
 
@@ -89,21 +89,21 @@ def _violation(
 
 def _refused(history: History) -> Iterator[Violation]:
     """Yield each request that was refused although no fault and no limit asked for that."""
-    planned = {event.payload.get("exchange") for event in history.of("fault.fired")}
-    asked = {event.payload.get("exchange"): event for event in history.of("http.request")}
+    planned = {event.exchange for event in history.of("fault.fired")}
+    asked = {event.exchange: event for event in history.of("http.request")}
     seen: set[tuple[object, ...]] = set()
     for event in history.of("http.response"):
-        status, exchange = int(event.payload.get("status", 0)), event.payload.get("exchange")
+        status, exchange = (event.status or 0), event.exchange
         request = asked.get(exchange)
         if status < _REFUSED or exchange in planned or request is None:
             continue
-        method, target = request.payload.get("method"), request.payload.get("target")
+        method, target = request.method, request.target
         what = (method, str(target).partition("?")[0], status)
         if what in seen:
             continue
         seen.add(what)
         dialect = history.trace.header.scenario.provider.dialect or "the provider's API"
-        error = event.payload.get("error") or {}
+        error = event.error or {}
         why = error.get("message") or error.get("code") or error.get("type")
         observed = (
             f"{what[0]} {what[1]} was answered with {status}, and no fault of the scenario did"
@@ -115,7 +115,7 @@ def _refused(history: History) -> Iterator[Violation]:
         yield _violation(
             "every request is one that the provider understands",
             observed,
-            None if request.payload.get("call") is None else str(request.payload["call"]),
+            None if request.call is None else str(request.call),
             request.seq,
             event.seq,
             hint=hint,
@@ -135,7 +135,7 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
         return
     expected, hint = "the call makes something of the good answer", ""
     if history.is_runtime and last.tool_calls:
-        asked = () if last.answered is None else last.answered.payload.get("tool_calls") or ()
+        asked = () if last.answered is None else last.answered.tool_calls or ()
         names = ", ".join(str(item.get("name")) for item in asked if item)
         expected = "the turn goes on after the answer that asks for tools"
         observed = f"it ended, and the model was never given a result of {names or 'them'}"
@@ -160,7 +160,7 @@ def _is_made_up(history: History, call: Call) -> bool:
     """Return whether a call returned a text that shares no word with any that the provider has."""
     if call.end is None or is_degraded(call.end):
         return False
-    text = call.end.payload.get("text")
+    text = call.end.text
     if not isinstance(text, str) or not text.strip():
         return False
     scenario = history.trace.header.scenario
@@ -263,13 +263,13 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
 
 def _skips_a_turn(history: History) -> bool:
     asked = {task.id for task in history.trace.header.scenario.tasks if task.do in ("call", "turn")}
-    return any(event.payload.get("task") in asked for event in history.of("call.skipped"))
+    return any(event.task in asked for event in history.of("call.skipped"))
 
 
 def _place(attempt: Attempt) -> Iterator[int]:
     """Yield which answer of the conversation an attempt was given."""
     if attempt.outcome == "ok" and attempt.asked is not None:
-        messages = attempt.asked.payload.get("messages") or ()
+        messages = attempt.asked.messages or ()
         yield sum(message.get("role") in _MODEL for message in messages)
 
 
@@ -278,12 +278,12 @@ def _place(attempt: Attempt) -> Iterator[int]:
 
 def _never_read(history: History) -> Iterator[Violation]:
     """Yield that a store was never asked for what it keeps, since it cannot be asked."""
-    skipped = [event for event in history.of("call.skipped") if event.payload.get("do") in _READS]
+    skipped = [event for event in history.of("call.skipped") if event.do in _READS]
     if skipped and not any(call.do in _READS for call in history.calls):
         yield _violation(
             "the store is asked for what it was given",
-            f"{skipped[0].payload.get('why')}, so nothing that it keeps was ever seen",
-            str(skipped[0].payload.get("call")),
+            f"{skipped[0].why}, so nothing that it keeps was ever seen",
+            str(skipped[0].call),
             skipped[0].seq,
         )
 

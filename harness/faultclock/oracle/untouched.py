@@ -40,12 +40,12 @@ def _left_running(history: History) -> Iterator[Violation]:
     asleep = [
         event
         for event in history.of("sleep")
-        if event.seq > closed.end.seq and int(event.payload.get("delay_ns", 0)) > 0
+        if event.seq > closed.end.seq and (event.delay_ns or 0) > 0
     ]
     if asleep and closed is history.calls[-1]:
         yield Violation(
             requirement=None,
-            call=str(asleep[0].payload.get("call") or closed.id),
+            call=str(asleep[0].call or closed.id),
             expected="nothing is left running when the session is closed",
             observed=f"something slept {len(asleep)} times more after that",
             events=(closed.end.seq, asleep[0].seq),
@@ -58,10 +58,10 @@ def _questions(history: History) -> Iterator[Violation]:
     """Yield each question that the runtime was to ask the person, and has no method for."""
     asks = {task.id for task in history.trace.header.scenario.tasks if task.do == "ask"}
     for event in history.of("call.skipped"):
-        if event.payload.get("task") in asks and "has no ask" in str(event.payload.get("why")):
+        if event.task in asks and "has no ask" in str(event.why):
             yield Violation(
                 requirement=None,
-                call=str(event.payload.get("call")),
+                call=str(event.call),
                 expected="the runtime asks the person",
                 observed="it has no method `ask`, so it could not",
                 events=(event.seq,),
@@ -71,9 +71,7 @@ def _questions(history: History) -> Iterator[Violation]:
 
 def _extensions(history: History, life: Life) -> Iterator[Violation]:
     touched = {
-        str(event.payload.get("extension"))
-        for event in history.of("extension.phase")
-        if int(event.payload.get("life", 1)) == life.number
+        str(event.extension) for event in history.of("extension.phase") if event.life == life.number
     }
     left = [
         item.id
@@ -98,10 +96,7 @@ def _extensions(history: History, life: Life) -> Iterator[Violation]:
 
 def _failures(history: History) -> Iterator[Violation]:
     """Yield each phase that was to fail, and that was never asked for."""
-    asked = {
-        (event.payload.get("extension"), event.payload.get("phase"))
-        for event in history.of("extension.phase")
-    }
+    asked = {(event.extension, event.phase) for event in history.of("extension.phase")}
     known = {name for name, _ in asked}
     for item in history.session.extensions:
         for phase in item.fails_in:

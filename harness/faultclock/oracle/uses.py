@@ -147,16 +147,16 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
     ended = [
         event
         for event in history.of("program.ended")
-        if event.payload.get("call") == call.id and event.seq > since.seq
+        if event.call == call.id and event.seq > since.seq
     ]
-    return bool(ended) and ended[-1].payload.get("status") != 0
+    return bool(ended) and ended[-1].status != 0
 
 
 def _last_within(history: History, call: Call, use: Use) -> TraceEvent:
     """Return the last event of the turn before it went beyond its limit, or ended."""
     until = use.over or call.end
     within = history.trace.events[: None if until is None else until.seq - 1]
-    own = (event for event in reversed(within) if event.payload.get("call") == call.id)
+    own = (event for event in reversed(within) if event.call == call.id)
     return next(own, call.start)
 
 
@@ -228,7 +228,7 @@ def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool)
     used = 0
     spent_by: Attempt | None = None
     for attempt in answers:
-        usage = {} if attempt.answered is None else attempt.answered.payload.get("usage") or {}
+        usage = {} if attempt.answered is None else attempt.answered.usage or {}
         used += int(usage.get("total_tokens") or 0)
         if spent_by is None and used >= limit:
             spent_by = attempt

@@ -82,7 +82,7 @@ def timing_of(trace: Trace) -> Timing:
         reaction_ns=REACTION_NS,
         ahead_ns=header.epoch_ns - WALL_EPOCH_NS,
         late_ns=max(
-            (int(event.payload.get("late_ns", 0)) for event in trace.of_kind("clock.late")),
+            ((event.late_ns or 0) for event in trace.of_kind("clock.late")),
             default=0,
         ),
     )

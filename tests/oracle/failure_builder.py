@@ -12,13 +12,13 @@ from typing import Any, Self
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.trace import Trace
-from faultclock.oracle.check import Case, case_of
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder
 
-__all__ = ["ALL", "FAIL", "NOTHING", "PASS", "FailureBuilder", "called", "case", "cited", "found"]
-__all__ += ["model_of", "verdicts"]
+__all__ = ["ALL", "FAIL", "NOTHING", "PASS", "FailureBuilder", "called", "cited", "found"]
+__all__ += ["model_of", "paired", "verdicts"]
 
 #: What a subject declares that can say everything.
 ALL = ("errors", "audit", "events", "user", "model", "operator")
@@ -296,9 +296,9 @@ class FailureBuilder(TurnBuilder):
         return self
 
 
-def case(model: ErrorModel, trace: Trace | TurnBuilder) -> Case:
-    """Return the case of a trace."""
-    return case_of(model, trace if isinstance(trace, Trace) else trace.build())
+def paired(trace: Trace | TurnBuilder) -> History:
+    """Return the history of a trace."""
+    return History(trace if isinstance(trace, Trace) else trace.build())
 
 
 def found(model: ErrorModel, trace: Trace | TurnBuilder, check: str) -> tuple[Finding, ...]:

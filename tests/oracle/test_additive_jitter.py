@@ -13,8 +13,9 @@ from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import Trace
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge_seeds
+from faultclock.oracle.plans import plans_of
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.trace_builder import TraceBuilder
 
@@ -52,7 +53,7 @@ def test_nothing_is_taken_away_and_no_more_is_added(waits: tuple[int, ...]) -> N
 
 def test_the_basis_says_what_may_be_added() -> None:
     """Readers see where the interval comes from."""
-    (_, steps), *_ = case_of(MODEL, waited(600).build()).plans
+    (_, steps), *_ = plans_of(History(waited(600).build()), MODEL)
     assert steps[0].wait is not None
     assert steps[0].wait.basis == "500ms and up to 150ms more"
     assert str(steps[0].wait.interval) == "500ms to 650ms"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.trace_builder import TraceBuilder, sha256
@@ -47,7 +48,7 @@ def test_a_node_that_is_done_again_begins_its_chain_anew() -> None:
     assert judged(MODEL, built, "amplification.requests") == 1
     for check in ("chain.advances", "backoff.attempts", "classification.disposition"):
         assert found(MODEL, built, check) == []
-    plans = case_of(MODEL, built.build()).plans
+    plans = plans_of(History(built.build()), MODEL)
     assert [len(request.attempts) for request, _ in plans] == [4, 4]
     assert [request.outcome for request, _ in plans] == ["given_up", "raised"]
 
@@ -62,7 +63,7 @@ def test_a_node_at_one_provider_is_done_again_when_its_attempts_are_used_up() ->
             built.fails(status, call=built.call).after("1s")
         built.ends("Llm/Overload")
         assert found(model, built, "amplification.requests") == findings
-        counts = [len(request.attempts) for request, _ in case_of(model, built.build()).plans]
+        counts = [len(request.attempts) for request, _ in plans_of(History(built.build()), model)]
         assert counts == ([3, 3] if not findings else [3, 4])
 
 
@@ -96,7 +97,7 @@ def test_the_requests_of_two_nodes_are_apart() -> None:
     built.opens().begins("ask/1", prompt="One.").fails(500, call="ask/1")
     built.messages.append({"role": "user", "content_sha256": sha256("Two.")})
     built.fails(500, call="ask/1").ends("Llm/Overload")
-    plans = case_of(model, built.build()).plans
+    plans = plans_of(History(built.build()), model)
     nodes_of = [[attempt.node for attempt in request.attempts] for request, _ in plans]
     assert nodes_of == [["first"], ["second"]]
     assert [request.outcome for request, _ in plans] == ["given_up", "raised"]

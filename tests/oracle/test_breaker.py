@@ -13,7 +13,7 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.failure_rules import BreakerRules
 from faultclock.oracle.breaker_fold import BreakerFold, Met, Result
 from faultclock.oracle.breaker_refusals import breaker_refusals
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
 from tests.oracle.chain_builder import ChainBuilder, turn_name
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.turn_builder import TurnBuilder
@@ -251,7 +251,7 @@ def test_a_chain_goes_on_past_an_open_breaker() -> None:
     built.says().ends()
     assert judged(WITH_CHAIN, built, "breaker.refuses") == 1
     assert found(WITH_CHAIN, built, "chain.advances") == []
-    (refusal,) = breaker_refusals(case_of(WITH_CHAIN, built.build()))
+    (refusal,) = breaker_refusals(History(built.build()), WITH_CHAIN)
     assert (refusal.call, refusal.provider, refusal.moved) == ("ask3/1", "", True)
     ended = chained().another(3)
     ended.ends("Run/Open")
@@ -264,14 +264,14 @@ def test_what_is_said_of_a_refusal_comes_after_it_on_an_open_connection_as_well(
     told = built.event("subject", "declared.audit", call="ask3/1", record={"code": "Open"})
     built.event("subject", "entropy", call="ask3/1", source="os.urandom", bytes_count=16)
     built.at("second").says().ends()
-    (refusal,) = breaker_refusals(case_of(WITH_CHAIN, built.build()))
+    (refusal,) = breaker_refusals(History(built.build()), WITH_CHAIN)
     assert refusal.seq < told
 
 
 def test_a_refusal_is_published_with_its_turn() -> None:
     """Others make a failure of it."""
     built = opened().refused_()
-    (refusal,) = breaker_refusals(case_of(MODEL, built.build()))
+    (refusal,) = breaker_refusals(History(built.build()), MODEL)
     assert (refusal.call, refusal.told, refusal.moved) == ("ask3/1", True, False)
 
 
@@ -283,7 +283,7 @@ def test_a_retry_that_an_open_breaker_keeps_back_is_not_due() -> None:
     built.ends("Run/Open")
     assert found(model, built, "backoff.attempts") == []
     assert found(model, built, "classification.declared") == []
-    assert [item.call for item in breaker_refusals(case_of(model, built.build()))] == ["ask/1"]
+    assert [item.call for item in breaker_refusals(History(built.build()), model)] == ["ask/1"]
 
 
 @pytest.mark.parametrize("check", CHECKS)

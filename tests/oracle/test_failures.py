@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.failures import Failure, disposition_of, speaks_of_failures
+from faultclock.oracle.failure import Failure, disposition_of, speaks_of_failures
+from faultclock.oracle.failures import failures_of
 from faultclock.oracle.ordering import FAILURE_SEEN, with_derived
-from tests.oracle.failure_builder import FailureBuilder, called, case, model_of
+from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
 
 MODEL = model_of()
 
@@ -39,7 +40,7 @@ WORKFLOW: dict[str, Any] = {
 
 def failures(builder: FailureBuilder, **sections: Any) -> tuple[Failure, ...]:
     """Return what failed in a trace that is still being written."""
-    return case(model_of(**sections) if sections else MODEL, builder.ends()).failures
+    return failures_of(paired(builder.ends()), model_of(**sections) if sections else MODEL)
 
 
 def the(builder: FailureBuilder) -> Failure:
@@ -319,7 +320,7 @@ def test_what_fails_after_the_end_of_its_call_is_left_out() -> None:
     """It fails nobody any more."""
     builder = FailureBuilder().turn().wants("c1 ls").says().ends()
     builder.runs("c1", "Tool/Logical")
-    assert case(MODEL, builder).failures == ()
+    assert failures_of(paired(builder), MODEL) == ()
 
 
 # ---------------------------------------------------------------------- what the model says
@@ -412,9 +413,9 @@ def test_an_answer_that_was_filtered_is_a_failure_of_its_request() -> None:
 
 def test_an_ordering_rule_may_speak_of_any_failure_where_it_could_be_known() -> None:
     """As `failure.seen`, right behind the fact that shows it, in the words of the model."""
-    found = case(model_of(), called().raises_in("c1").ends())
+    found = paired(called().raises_in("c1").ends())
     scenario = found.trace.header.scenario
-    events = with_derived(found.trace.events, found.calls, scenario, found.failures)
+    events = with_derived(found.trace.events, found.calls, scenario, failures_of(found, model_of()))
     (place,) = (index for index, event in enumerate(events) if event.kind == FAILURE_SEEN)
     shown, seen = events[place - 1], events[place]
     assert (shown.kind, shown.seq, shown.at_ns) == ("tool.raised", seen.seq, seen.at_ns)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.check import Case, case_of
 from faultclock.oracle.failure_checks import CHECKS
+from faultclock.oracle.failures import failures_of
+from faultclock.oracle.history import History
 from tests.oracle.failure_builder import FailureBuilder, model_of
 
 ALL: dict[str, Any] = {"applies_to": ["*/*"]}
@@ -57,13 +58,13 @@ def _long() -> Trace:
 LONG = _long()
 
 
-def _case(events: list[TraceEvent]) -> Case:
-    return case_of(MODEL, Trace(header=LONG.header, events=tuple(events), footer=LONG.footer))
+def _case(events: list[TraceEvent]) -> History:
+    return History(Trace(header=LONG.header, events=tuple(events), footer=LONG.footer))
 
 
 def test_the_long_trace_has_many_failures() -> None:
     """Otherwise what follows would show little."""
-    kinds = {failure.kind for failure in case_of(MODEL, LONG).failures}
+    kinds = {failure.kind for failure in failures_of(History(LONG), MODEL)}
     assert len(kinds) >= 12
 
 
@@ -73,7 +74,7 @@ def test_a_trace_that_is_cut_anywhere_can_be_asked(length: int) -> None:
     """Each check says something, and blames nothing without events."""
     cut = _case(list(LONG.events[:length]))
     for check in CHECKS:
-        outcome = check.run(cut)
+        outcome = check.outcome(cut, MODEL)
         assert outcome.reason or outcome.judged or outcome.violations
         assert all(violation.events for violation in outcome.violations)
 
@@ -87,11 +88,11 @@ def test_a_trace_with_facts_in_any_order_can_be_asked(places: list[int]) -> None
         for number, old in enumerate((LONG.events[place] for place in places), 1)
     ]
     shuffled = _case(events)
-    assert [failure.seq for failure in shuffled.failures] == sorted(
-        failure.seq for failure in shuffled.failures
+    assert [failure.seq for failure in failures_of(shuffled, MODEL)] == sorted(
+        failure.seq for failure in failures_of(shuffled, MODEL)
     )
     for check in CHECKS:
-        check.run(shuffled)
+        check.outcome(shuffled, MODEL)
 
 
 @settings(max_examples=40, deadline=None)
@@ -105,9 +106,9 @@ def test_facts_without_their_fields_can_be_asked(places: set[int], chance: Any) 
         events.append(TraceEvent(old.seq, old.at_ns, old.actor, old.kind, payload))
     bare = _case(events)
     for check in CHECKS:
-        check.run(bare)
+        check.outcome(bare, MODEL)
 
 
 def test_the_same_trace_gives_the_same_failures() -> None:
     """Nothing is left to chance."""
-    assert case_of(MODEL, LONG).failures == case_of(MODEL, LONG).failures
+    assert failures_of(History(LONG), MODEL) == failures_of(History(LONG), MODEL)

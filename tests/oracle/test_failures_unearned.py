@@ -11,9 +11,9 @@ from faultclock.oracle.check import Check
 from tests.oracle.failure_builder import (
     NOTHING,
     called,
-    case,
     found,
     model_of,
+    paired,
     verdicts,
 )
 
@@ -71,6 +71,6 @@ def test_a_turn_that_was_killed_earns_nothing(check: str) -> None:
 @pytest.mark.parametrize("check", failure_checks.CHECKS, ids=lambda check: str(check.id))
 def test_a_model_without_such_sections_earns_nothing(check: Check, model: ErrorModel) -> None:
     """Whatever failed."""
-    outcome = check.run(case(model, called().raises_in("c1").ends("Never/Broken")))
+    outcome = check.outcome(paired(called().raises_in("c1").ends("Never/Broken")), model)
     assert not outcome.judged
     assert "says nothing of failures" in outcome.reason

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
 from faultclock.oracle.joins import join_violations
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
@@ -74,7 +74,7 @@ def test_a_join_that_holds_lets_the_turn_go_on(case: str) -> None:
     """With the results told; a turn that ends all the same is a finding."""
     outcomes, session = HELD[case]
     assert judged(MODEL, goes_on(group(outcomes, **session)), "joins.held") == 1
-    assert join_violations(case_of(MODEL, group(outcomes, **session).build())) == ()
+    assert join_violations(History(group(outcomes, **session).build()), MODEL) == ()
     ended = group(outcomes, **session).results("failed", "Run/Open")
     assert found(MODEL, ended, "joins.held") == [
         "it ended failed with Run/Open, without asking the model again"
@@ -87,7 +87,7 @@ def test_a_join_that_does_not_hold_ends_the_turn(case: str) -> None:
     outcomes, session = VIOLATED[case]
     ended = group(outcomes, **session).results("failed", "Run/Open")
     assert judged(MODEL, ended, "joins.held") == 1
-    (violation,) = join_violations(case_of(MODEL, ended.build()))
+    (violation,) = join_violations(History(ended.build()), MODEL)
     assert (violation.call, violation.pair) == ("ask/1", "Run/Open")
     assert violation.seq in {event.seq for event in ended.events if event.at_ns == violation.at_ns}
     on = goes_on(group(outcomes, **session))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.check import case_of
-from faultclock.oracle.limits import limits_reached
+from faultclock.oracle.history import History
+from faultclock.oracle.uses import limits_reached
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.turn_builder import value
@@ -46,7 +46,7 @@ def test_the_end_is_as_declared(state: str, pair: str | None, observed: list[str
     """One of the states, with one of the pairs."""
     built = rounds(2, steps_max=2).results(state, pair)
     assert found(MODEL, built, "limits.ends") == observed
-    (reached,) = limits_reached(case_of(MODEL, built.build()))
+    (reached,) = limits_reached(History(built.build()), MODEL)
     assert (reached.call, reached.name, reached.over) == ("ask/1", "steps", None)
 
 
@@ -71,7 +71,7 @@ def test_nothing_happens_beyond_a_limit(budgets: dict[str, Any]) -> None:
     assert found(MODEL, kept, "limits.ends") == []
     beyond = rounds(2, tokens=100, **budgets).results("failed", "Run/Open")
     assert len(found(MODEL, beyond, "limits.ends")) == 1
-    (reached,) = limits_reached(case_of(MODEL, beyond.build()))
+    (reached,) = limits_reached(History(beyond.build()), MODEL)
     assert reached.over is not None
     assert reached.seq < reached.over.seq
 
@@ -161,7 +161,7 @@ def test_what_shows_nothing_earns_nothing() -> None:
         rounds(2, **limited).crashes().opens(),
     ):
         assert judged(MODEL, built, "limits.ends") == 0
-        assert limits_reached(case_of(MODEL, built.build())) == ()
+        assert limits_reached(History(built.build()), MODEL) == ()
     assert judged(small_model(), rounds(2, **limited).results("completed"), "limits.ends") == 0
 
 
@@ -169,4 +169,4 @@ def test_a_trace_that_was_cut_off_blames_nobody() -> None:
     """The end may still have come."""
     built = rounds(2, steps_max=2)
     trace = built.build("watchdog", "too long")
-    assert all(not item.over for item in limits_reached(case_of(MODEL, trace)))
+    assert all(not item.over for item in limits_reached(History(trace), MODEL))

@@ -7,7 +7,8 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.trace import Trace
-from faultclock.oracle.check import Outcome, case_of
+from faultclock.oracle.check import Outcome
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from faultclock.oracle.ordering import checks, with_derived
 from tests.oracle.mini_trace import events_of, runtime_trace
@@ -17,8 +18,10 @@ from tests.oracle.trace_builder import TraceBuilder
 
 def outcomes(model: ErrorModel, trace: Trace) -> dict[str, Outcome]:
     """Return what each ordering rule comes to."""
-    case = case_of(model, trace)
-    return {check.id.removeprefix("ordering."): check.run(case) for check in checks(model)}
+    history = History(trace)
+    return {
+        check.id.removeprefix("ordering."): check.outcome(history, model) for check in checks(model)
+    }
 
 
 def broken(found: dict[str, Outcome]) -> set[str]:

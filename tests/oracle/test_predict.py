@@ -7,7 +7,8 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
+from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step
 from tests.oracle.trace_builder import TraceBuilder
 
@@ -16,7 +17,7 @@ SECOND = 1_000_000_000
 
 def steps_of(model: ErrorModel, built: TraceBuilder) -> tuple[Step, ...]:
     """Return the steps of the one call of a trace."""
-    ((_, steps),) = case_of(model, built.raises("A/B").build()).plans
+    ((_, steps),) = plans_of(History(built.raises("A/B").build()), model)
     return steps
 
 

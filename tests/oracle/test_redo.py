@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Outcome
+from faultclock.oracle.check import outcome_of
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
     Series,
@@ -80,8 +80,7 @@ def faults(own: Series) -> dict[str, int]:
         ("attempts", judge_attempts),
         ("wait", judge_waits),
     ):
-        outcome = Outcome()
-        judge(own, outcome)
+        outcome = outcome_of(judge(own))
         assert all(item.events and item.expected for item in outcome.violations)
         found[name] = len(outcome.violations)
     return {name: count for name, count in found.items() if count}

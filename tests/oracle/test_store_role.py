@@ -16,7 +16,7 @@ from faultclock.model.trace import (
     TraceHeader,
     trace_digest,
 )
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History as Paired
 from faultclock.oracle.store_role import CHECKS
 
 
@@ -95,15 +95,19 @@ class History:
 
 def _failed(model: ErrorModel, history: History) -> set[str]:
     """Return the checks that have something against a history."""
-    case = case_of(model, history.trace())
-    return {check.id.removeprefix("store.") for check in CHECKS if check.run(case).violations}
+    paired = Paired(history.trace())
+    return {
+        check.id.removeprefix("store.")
+        for check in CHECKS
+        if check.outcome(paired, model).violations
+    }
 
 
 def _judged(model: ErrorModel, history: History, check: str) -> int:
     """Return how many things a check has looked at."""
-    case = case_of(model, history.trace())
+    paired = Paired(history.trace())
     (found,) = (item for item in CHECKS if item.id == f"store.{check}")
-    return sum(found.run(case).judged.values())
+    return sum(found.outcome(paired, model).judged.values())
 
 
 def _wrote(value: str = "r1", **options: Any) -> History:
@@ -320,4 +324,4 @@ def test_it_does_not_apply_to_other_roles(model: ErrorModel) -> None:
     trace = _wrote().trace()
     silent = model.model_copy(update={"rules": {}})
     for check in CHECKS:
-        assert check.run(case_of(silent, trace)).reason == "the document says nothing of it"
+        assert check.outcome(Paired(trace), silent).reason == "the document says nothing of it"

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from faultclock.model.duration import parse_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
-from faultclock.oracle.check import Check, Outcome, case_of
+from faultclock.oracle.check import Check, Outcome
+from faultclock.oracle.history import History
 from tests.oracle.trace_builder import TraceBuilder
 
 __all__ = ["ExtensionTrace", "ToolTrace", "outcome"]
@@ -26,7 +27,7 @@ RETRY = {
 def outcome(model: ErrorModel, checks: tuple[Check, ...], id_: str, trace: Trace) -> Outcome:
     """Return what one check makes of a trace."""
     (check,) = (check for check in checks if check.id == id_)
-    return check.run(case_of(model, trace))
+    return check.outcome(History(trace), model)
 
 
 def _as_role(builder: TraceBuilder, role: Literal["tool", "extension"]) -> None:

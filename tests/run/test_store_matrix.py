@@ -15,7 +15,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
-from faultclock.oracle.check import case_of
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from faultclock.oracle.store_role import CHECKS
 from faultclock.oracle.verdicts import findings_of
@@ -64,9 +64,9 @@ def test_a_crash_anywhere_leaves_what_the_reference_has_acknowledged(model: Erro
         traces = list(_traces(reference_store, scenario))
         points.append(len(traces) - 1)
         for trace in traces:
-            case = case_of(model, trace)
+            history = History(trace)
             for check in CHECKS:
-                assert check.run(case).violations == [], trace.header.scenario.variant
+                assert check.outcome(history, model).violations == [], trace.header.scenario.variant
     assert points == [47] * 5
 
 
@@ -77,9 +77,9 @@ def test_a_miniature_fails_the_one_check_that_it_is_made_for(id_: str, model: Er
     failed = set()
     for scenario in SCENARIOS:
         for trace in _traces(miniature.binding, scenario, every=4):
-            case = case_of(model, trace)
+            history = History(trace)
             for check in CHECKS:
-                found = findings_of(model, check.id, check.run(case))
+                found = findings_of(model, check.id, check.outcome(history, model))
                 failed |= {item.check for item in found if item.verdict is Verdict.FAIL}
     assert failed == {miniature.fails}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Literal
 
 from faultclock.model.error_model import ErrorModel
@@ -59,6 +60,7 @@ class Otherwise:
 
 Verdict = Held | Violation | Otherwise
 Verdicts = Iterator[Verdict]
+Judging = Callable[[History, ErrorModel], Verdicts]
 
 
 def held(*requirements: str | None) -> Held:
@@ -141,14 +143,20 @@ class Check:
     Attributes:
         role: of the subjects that it judges; None for any.
         section: of the error model without which it has nothing to judge; None for none.
+        unjudged: why it has nothing to judge where `run` yields nothing.
     """
 
     id: str
     title: str
     says: str
-    run: Callable[[History, ErrorModel], Verdicts]
+    run: Judging
     role: Role | None = None
     section: Literal["tools", "extensions"] | None = None
+    unjudged: str = ""
+
+    def outcome(self, history: History, model: ErrorModel) -> Outcome:
+        """Return what its verdicts come to."""
+        return outcome_of(self.judged(history, model))
 
     def judged(self, history: History, model: ErrorModel) -> Verdicts:
         """Yield what it says, or why it is not for the subject or the model."""
@@ -159,7 +167,40 @@ class Check:
         elif self.section is not None and getattr(model, self.section) is None:
             yield otherwise(f"the error model says nothing of {self.section}")
         else:
+            yield otherwise(self.unjudged)
             yield from self.run(history, model)
+
+
+def check(
+    id_: str,
+    *,
+    title: str,
+    says: str,
+    unjudged: str = "",
+    role: Role | None = None,
+    section: Literal["tools", "extensions"] | None = None,
+) -> Callable[[Judging], Check]:
+    """Make a check of the function below; see `Check` for the arguments."""
+
+    def made(run: Judging) -> Check:
+        return Check(
+            id=id_,
+            title=title,
+            says=says,
+            run=run,
+            unjudged=unjudged,
+            role=role,
+            section=section,
+        )
+
+    return made
+
+
+def checks_in(*modules: ModuleType) -> tuple[Check, ...]:
+    """Return the checks that modules define, in the order in which they stand there."""
+    return tuple(
+        item for module in modules for item in vars(module).values() if isinstance(item, Check)
+    )
 
 
 def also(model: ErrorModel, name: str) -> tuple[str, ...]:

@@ -219,12 +219,12 @@ def _run(check: Check, history: History, model: ErrorModel) -> Outcome:
     if log is not None:
         if reason := cannot_judge(check.id, model, log):
             return Outcome(reason=reason)
-        return with_lines(outcome_of(check.judged(history, model)), trace)
+        return with_lines(check.outcome(history, model), trace)
     if reason := cannot_tell(check.id, model, trace):
         return Outcome(reason=reason)
     if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
         return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
-    return outcome_of(check.judged(history, model))
+    return check.outcome(history, model)
 
 
 class SeedsJudge:
@@ -283,7 +283,7 @@ def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ..
 
 def _spoils(history: History, model: ErrorModel) -> bool:
     return any(
-        outcome_of(check.run(history, model)).violations
+        check.outcome(history, model).violations
         for check in evidence.CHECKS
         if check.id in evidence.SPOILING
     )

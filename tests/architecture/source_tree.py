@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,6 +45,18 @@ class Module:
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{self.path}:{node.lineno}: imports are absolute"
                 yield Import(name=node.module or "", line=node.lineno)
+
+    def imported_from(self, known: Set[str]) -> Iterator[str]:
+        """Yield the modules among `known`, by dotted names, that it imports, or something of."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names if alias.name in known)
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    found = whole if whole in known else node.module
+                    if found in known:
+                        yield found
 
 
 @cache

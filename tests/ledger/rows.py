@@ -15,6 +15,7 @@ from typing import Any
 
 from faultclock.model.finding import Finding
 from faultclock.model.trace import Trace, trace_digest
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import Judge, SeedsJudge
 from tests.ledger.plays import Played, model_of
 
@@ -81,9 +82,9 @@ def rows_of(all_played: Iterable[Played]) -> Iterator[Row]:
     """Judge everything that was played, and yield a row for each model and each group of seeds."""
     groups: dict[tuple[str, str], SeedsJudge] = {}
     for played in all_played:
-        trace = _trace_digest(played.trace)
+        trace, history = _trace_digest(played.trace), History(played.trace)
         for model in played.models:
-            yield _row(played.label, model, trace, _judge(model).judge(played.trace).findings)
+            yield _row(played.label, model, trace, _judge(model).judge(history).findings)
             if played.group is not None:
                 key = (f"{played.group} all seeds", model)
                 groups.setdefault(key, SeedsJudge(model_of(model))).add(played.trace)

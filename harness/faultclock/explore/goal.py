@@ -18,6 +18,7 @@ from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes
 from faultclock.model.sought import Sought
 from faultclock.model.trace import Trace
 from faultclock.oracle.evidence import SPOILING
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import Judge
 
 __all__ = ["CHECK", "SearchJudge", "judge_for", "raised_at", "verdict_of"]
@@ -53,10 +54,11 @@ class SearchJudge(Judge):
         super().__init__(model)
         self._sought = sought
 
-    def judge(self, trace: Trace) -> Judgement:
+    def judge(self, trace: Trace | History) -> Judgement:
         """Return the judgement of the model with what the search says at its end."""
-        judgement = super().judge(trace)
-        found = tuple(self._findings(trace, judgement))
+        history = trace if isinstance(trace, History) else History(trace)
+        judgement = super().judge(history)
+        found = tuple(self._findings(history.recorded, judgement))
         return judgement.model_copy(update={"findings": (*judgement.findings, *found)})
 
     def _findings(self, trace: Trace, judgement: Judgement) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from typing import Literal
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import OrderStep
 from faultclock.model.scenario import Role
+from faultclock.model.trace import SubjectInfo
 from faultclock.oracle.history import History
 
 
@@ -60,6 +61,8 @@ class Otherwise:
 
 Verdict = Held | Violation | Otherwise
 Verdicts = Iterator[Verdict]
+#: Sections of an error model that some checks are about as a whole.
+Section = Literal["tools", "extensions"]
 Judging = Callable[[History, ErrorModel], Verdicts]
 
 
@@ -122,9 +125,9 @@ class Outcome:
     reason: str = ""
 
 
-def outcome_of(verdicts: Iterable[Verdict]) -> Outcome:
-    """Return what verdicts come to."""
-    outcome = Outcome()
+def outcome_of(verdicts: Iterable[Verdict], unjudged: str = "") -> Outcome:
+    """Return what verdicts come to; `unjudged` says why there is none."""
+    outcome = Outcome(reason=unjudged)
     for verdict in verdicts:
         if isinstance(verdict, Held):
             outcome.judged.update(dict.fromkeys(verdict.requirements, 1))
@@ -143,7 +146,9 @@ class Check:
     Attributes:
         role: of the subjects that it judges; None for any.
         section: of the error model without which it has nothing to judge; None for none.
+        declares: what the binding of a subject must declare.
         unjudged: why it has nothing to judge where `run` yields nothing.
+        why_not: further reasons why it is not for a subject.
     """
 
     id: str
@@ -151,24 +156,30 @@ class Check:
     says: str
     run: Judging
     role: Role | None = None
-    section: Literal["tools", "extensions"] | None = None
+    section: Section | None = None
+    declares: tuple[str, ...] = ()
     unjudged: str = ""
+    why_not: Callable[[SubjectInfo], str] | None = None
+
+    def inapplicable(self, subject: SubjectInfo, model: ErrorModel) -> str:
+        """Return why it is not for a subject, or not for a model; empty where it is."""
+        if self.role is not None and subject.role != self.role:
+            article = "an" if self.role == "extension" else "a"
+            return f"the subject is not {article} {self.role.replace('_', ' ')}"
+        if self.why_not is not None and (reason := self.why_not(subject)):
+            return reason
+        for item in self.declares:
+            if item not in subject.declares:
+                return f"the subject's binding does not declare {item!r}"
+        if self.section is not None and getattr(model, self.section) is None:
+            return f"the error model says nothing of {self.section}"
+        return ""
 
     def outcome(self, history: History, model: ErrorModel) -> Outcome:
-        """Return what its verdicts come to."""
-        return outcome_of(self.judged(history, model))
-
-    def judged(self, history: History, model: ErrorModel) -> Verdicts:
-        """Yield what it says, or why it is not for the subject or the model."""
-        role = history.trace.header.subject.role
-        if self.role is not None and role != self.role:
-            article = "an" if self.role == "extension" else "a"
-            yield otherwise(f"the subject is not {article} {self.role.replace('_', ' ')}")
-        elif self.section is not None and getattr(model, self.section) is None:
-            yield otherwise(f"the error model says nothing of {self.section}")
-        else:
-            yield otherwise(self.unjudged)
-            yield from self.run(history, model)
+        """Return what its verdicts come to, or why it is not for the subject or the model."""
+        if reason := self.inapplicable(history.trace.header.subject, model):
+            return Outcome(reason=reason)
+        return outcome_of(self.run(history, model), self.unjudged)
 
 
 def check(
@@ -178,7 +189,8 @@ def check(
     says: str,
     unjudged: str = "",
     role: Role | None = None,
-    section: Literal["tools", "extensions"] | None = None,
+    section: Section | None = None,
+    declares: tuple[str, ...] = (),
 ) -> Callable[[Judging], Check]:
     """Make a check of the function below; see `Check` for the arguments."""
 
@@ -191,6 +203,7 @@ def check(
             unjudged=unjudged,
             role=role,
             section=section,
+            declares=declares,
         )
 
     return made

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Judgement, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.trace import SubjectInfo, Trace
 from faultclock.oracle import (
     amplification,
     answers,
@@ -38,7 +38,7 @@ from faultclock.oracle.foreign import cannot_judge, with_lines
 from faultclock.oracle.history import History
 from faultclock.oracle.log_checks import LOG_CHECKS
 from faultclock.oracle.marks import call_reports, wait_marks
-from faultclock.oracle.verdicts import findings_of, placed, spoilt
+from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
 from faultclock.oracle.wall import as_lower_bound, cannot_tell
 
 __all__ = [
@@ -151,21 +151,47 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A check, and what it comes to in any run of such a subject; None: each run is judged."""
+
+    check: Check
+    always: Finding | None
+
+
 class Judge:
     """Judges any number of traces by one error model, which is read once."""
 
     def __init__(self, model: ErrorModel) -> None:
         self.model = model
         self._checks = checks_of(model)
-        self._checks_of_logs = _checks_of_logs(self._checks)
+        self._due: dict[tuple[object, ...], tuple[_Due, ...]] = {}
 
-    def judge(self, trace: Trace) -> Judgement:
-        """Return everything that the model says of `trace`; see `judge`."""
-        return _judged(
-            History(trace),
-            self.model,
-            self._checks if trace.header.foreign is None else self._checks_of_logs,
-        )
+    def judge(self, trace: Trace | History) -> Judgement:
+        """Return everything that the model says of a trace; see `judge`.
+
+        A trace that several models judge is paired once, where its history is handed over.
+        """
+        history = trace if isinstance(trace, History) else History(trace)
+        return _judged(history, self.model, self._due_for(history.trace))
+
+    def _due_for(self, trace: Trace) -> tuple[_Due, ...]:
+        """Return the checks for a subject such as that of `trace`."""
+        subject, simulated = trace.header.subject, trace.is_virtual
+        key = (subject.role, subject.declares, simulated, trace.header.foreign is None)
+        found = self._due.get(key)
+        if found is None:
+            checks = self._checks
+            if trace.header.foreign is not None:
+                checks = _checks_of_logs(checks)
+            reasons = (
+                _why_not(check, subject, self.model) if simulated else "" for check in checks
+            )
+            found = self._due[key] = tuple(
+                _Due(check, nothing_judged(check.id, reason) if reason else None)
+                for check, reason in zip(checks, reasons, strict=True)
+            )
+        return found
 
 
 def judge(model: ErrorModel, trace: Trace) -> Judgement:
@@ -179,19 +205,26 @@ def judge(model: ErrorModel, trace: Trace) -> Judgement:
     return Judge(model).judge(trace)
 
 
-def _judged(history: History, model: ErrorModel, checks: tuple[Check, ...]) -> Judgement:
-    outcomes = [(check, _run(check, history, model)) for check in checks]
+def _judged(history: History, model: ErrorModel, due: tuple[_Due, ...]) -> Judgement:
+    outcomes = [(item.check, item.always or _outcome(item.check, history, model)) for item in due]
+    violated = [
+        (check, violation)
+        for check, outcome in outcomes
+        if isinstance(outcome, Outcome)
+        for violation in outcome.violations
+    ]
     spoiling = "; ".join(
         f"{check.id}: {violation.observed}"
-        for check, outcome in outcomes
+        for check, violation in violated
         if check.id in evidence.SPOILING
-        for violation in outcome.violations
     )
     findings = _findings(history, model, outcomes, spoiling)
-    moot = any(item.moot for _, outcome in outcomes for item in outcome.violations)
-    if moot and any(finding.verdict is Verdict.FAIL for finding in findings):
+    if any(item.moot for _, item in violated) and any(
+        finding.verdict is Verdict.FAIL for finding in findings
+    ):
         for _, outcome in outcomes:
-            outcome.violations = [item for item in outcome.violations if not item.moot]
+            if isinstance(outcome, Outcome):
+                outcome.violations = [item for item in outcome.violations if not item.moot]
         findings = _findings(history, model, outcomes, spoiling)
     return Judgement(
         findings=tuple(findings),
@@ -201,30 +234,42 @@ def _judged(history: History, model: ErrorModel, checks: tuple[Check, ...]) -> J
 
 
 def _findings(
-    history: History, model: ErrorModel, outcomes: list[tuple[Check, Outcome]], spoiling: str
+    history: History,
+    model: ErrorModel,
+    outcomes: list[tuple[Check, Finding | Outcome]],
+    spoiling: str,
 ) -> list[Finding]:
     findings: list[Finding] = []
     for check, outcome in outcomes:
-        of_check = findings_of(model, check.id, outcome)
-        of_check = tuple(as_lower_bound(finding, history.trace) for finding in of_check)
-        if spoiling and check.id not in evidence.SPOILING:
-            of_check = tuple(spoilt(finding, spoiling) for finding in of_check)
-        findings.extend(of_check)
+        if isinstance(outcome, Finding):
+            findings.append(outcome)
+            continue
+        for finding in findings_of(model, check.id, outcome):
+            halved = as_lower_bound(finding, history.trace)
+            is_spoilt = spoiling and check.id not in evidence.SPOILING
+            findings.append(spoilt(halved, spoiling) if is_spoilt else halved)
     return findings
 
 
-def _run(check: Check, history: History, model: ErrorModel) -> Outcome:
+def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
     trace = history.trace
-    log, role = trace.header.foreign, trace.header.subject.role
+    log = trace.header.foreign
     if log is not None:
         if reason := cannot_judge(check.id, model, log):
             return Outcome(reason=reason)
         return with_lines(check.outcome(history, model), trace)
     if reason := cannot_tell(check.id, model, trace):
         return Outcome(reason=reason)
-    if check.id.partition(".")[0] in _OF_A_PROVIDER and role not in _ASKING_ROLES:
-        return Outcome(reason=f"the subject is a {role.replace('_', ' ')}: it asks no model")
-    return check.outcome(history, model)
+    if reason := _why_not(check, trace.header.subject, model):
+        return Outcome(reason=reason)
+    return outcome_of(check.run(history, model), check.unjudged)
+
+
+def _why_not(check: Check, subject: SubjectInfo, model: ErrorModel) -> str:
+    """Return why a check is not for a subject or a model; empty where it is."""
+    if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in _ASKING_ROLES:
+        return f"the subject is a {subject.role.replace('_', ' ')}: it asks no model"
+    return check.inapplicable(subject, model)
 
 
 class SeedsJudge:

@@ -15,11 +15,12 @@ the event that shows it, with its `seq`:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from faultclock.model.error_model import ErrorModel, OrderingRule
 from faultclock.model.ordering import kinds_of
 from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace import SubjectInfo, TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
 from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
 from faultclock.oracle.failure import Failure
@@ -183,17 +184,14 @@ def _together(results: tuple[PatternResult, ...]) -> PatternResult:
 
 def _check(rule: OrderingRule, results: _Results) -> Check:
     def run(history: History, _model: ErrorModel) -> Verdicts:
-        reason = _does_not_apply(rule, history)
-        if reason:
-            yield otherwise(reason)
-            return
-        yield from _judged(rule, history, results.of(rule, history))
+        return _judged(rule, history, results.of(rule, history))
 
     return Check(
         id=f"ordering.{rule.id}",
         title=rule.id.replace("-", " ").capitalize(),
         says=rule.says,
         run=run,
+        why_not=partial(_does_not_apply, rule),
     )
 
 
@@ -201,16 +199,15 @@ def _applying(model: ErrorModel, history: History) -> Iterator[OrderingRule]:
     """Yield the rules that are for the subject; in a foreign log, what it can show of each."""
     log = history.trace.header.foreign
     for rule in model.ordering:
-        if _does_not_apply(rule, history):
+        if _does_not_apply(rule, history.trace.header.subject):
             continue
         seen = rule if log is None else as_seen(rule, model.events, log)
         if not isinstance(seen, str):
             yield seen
 
 
-def _does_not_apply(rule: OrderingRule, history: History) -> str:
+def _does_not_apply(rule: OrderingRule, subject: SubjectInfo) -> str:
     """Return why the rule is not for the subject; empty when it is."""
-    subject = history.trace.header.subject
     if rule.roles and subject.role not in rule.roles:
         roles = " or a ".join(role.replace("_", " ") for role in rule.roles)
         return f"the rule is for a {roles}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.oracle.check import Outcome, Violation
-
-__all__ = ["findings_of", "placed", "spoilt"]
 
 
 def findings_of(model: ErrorModel, check: str, outcome: Outcome) -> tuple[Finding, ...]:
@@ -25,8 +24,14 @@ def findings_of(model: ErrorModel, check: str, outcome: Outcome) -> tuple[Findin
         if requirement not in outcome.violated
     )
     if not broken and not held:
-        return (Finding(check=check, verdict=Verdict.NOT_APPLICABLE, reason=outcome.reason),)
+        return (nothing_judged(check, outcome.reason),)
     return (*broken, *held)
+
+
+@lru_cache(maxsize=4096)
+def nothing_judged(check: str, reason: str) -> Finding:
+    """Return that a check had nothing to judge: most checks of most runs, for few reasons."""
+    return Finding(check=check, verdict=Verdict.NOT_APPLICABLE, reason=reason)
 
 
 def spoilt(finding: Finding, reason: str) -> Finding:

@@ -7,17 +7,7 @@ from typing import Any
 from faultclock.model._base import Sha256
 from faultclock.model.event_fields import EventFields
 from faultclock.model.event_kinds.kind import FOREIGN, EventKind, kind
-from faultclock.model.event_shapes import (
-    Call,
-    Count,
-    Int,
-    Object,
-    Pair,
-    Record,
-    Said,
-    Text,
-    maybe,
-)
+from faultclock.model.event_shapes import Call, Count, Int, Object, Pair, Record, Said, Text, maybe
 
 _NAMED = {"name": Said, "fields": Object}
 

@@ -89,9 +89,7 @@ KINDS: dict[str, EventKind] = {
         "disk", {"file": Text, "ok": Flag, "error": MaybeText}, LIVED, text=_disk_read
     ),
     "disk.survived": kind(
-        "disk",
-        {"leaves": Text, "differing": list_of(Differing), "life": Number},
-        text=_survived,
+        "disk", {"leaves": Text, "differing": list_of(Differing), "life": Number}, text=_survived
     ),
     "disk.edited": kind(
         "disk", {"file": Text, "how": Text}, LIVED, text="change from outside: {file}: {how}"

@@ -164,10 +164,7 @@ KINDS: dict[str, EventKind] = {
         text=lambda e: f"{e.extension}: {e.phase}{'' if e.ok else ' fails'}",
     ),
     "extension.capabilities": kind(
-        "extension",
-        _EXTENSION,
-        {"phase": Text, "names": list[Text]},
-        text="extension capabilities",
+        "extension", _EXTENSION, {"phase": Text, "names": list[Text]}, text="extension capabilities"
     ),
     "extension.residue": kind(
         "extension", _EXTENSION, {"tasks": Count, "threads": Count}, text="extension residue"

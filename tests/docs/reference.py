@@ -26,6 +26,7 @@ from tests.docs.reference_checks import (
     without_lines,
 )
 from tests.docs.reference_cli import cli_page
+from tests.docs.reference_events import events_page
 from tests.docs.reference_models import model_page, models_page
 from tests.docs.reference_scenario import scenario_page
 
@@ -37,6 +38,7 @@ def pages(finding: Finding = stored_finding) -> dict[str, str]:
     return {
         "cli.md": cli_page(),
         "scenario.md": scenario_page(),
+        "events.md": events_page(),
         "models.md": models_page(),
         **{f"model-{id_}.md": model_page(id_) for id_ in model_ids()},
         **{name: checks_page(model, finding) for name, model in checks_pages().items()},

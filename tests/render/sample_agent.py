@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultclock.model.events import describe
 from faultclock.model.finding import (
     AttemptMark,
     CallReport,
@@ -14,7 +15,6 @@ from faultclock.model.finding import (
     Verdict,
 )
 from faultclock.model.trace import TraceEvent
-from faultclock.run.event_texts import describe
 from tests.render.sample_story import MS, S
 
 __all__ = ["agent_run"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from faultclock.model.events import EVENTS, describe
 from faultclock.model.finding import EventMark, RunReport
 from faultclock.model.trace import TraceEvent
 from faultclock.render.agent import AgentTimeline, draw_agent
 from faultclock.render.html_text import html_report
-from faultclock.run.event_texts import describe
 from tests.render import sample_report
 from tests.render.sample_agent import agent_run
 from tests.render.sample_story import MS
@@ -52,7 +52,7 @@ def _with(*facts: tuple[int, str, dict[str, Any]]) -> RunReport:
         EventMark(
             seq=1_000 + number,
             at_ns=at_ms * MS,
-            lane=kind.partition(".")[0],
+            lane="hook" if kind == "fault.fired" else EVENTS[kind].actors[0],
             kind=kind,
             text=describe(TraceEvent(1_000 + number, at_ms * MS, "x", kind, payload)),
             payload=payload,

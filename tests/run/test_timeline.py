@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from faultclock.model.events import describe
 from faultclock.model.trace import TraceEvent
-from faultclock.run.event_texts import describe
 from faultclock.run.suite import run_one
 from faultclock.run.timeline import MARKS_MAX, timeline
 from faultclock.subjects.binding import Binding

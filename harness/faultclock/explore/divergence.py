@@ -19,9 +19,9 @@ from difflib import SequenceMatcher
 from operator import attrgetter
 
 from faultclock.explore.facts import Facts, Names, facts_of, first_difference
+from faultclock.model.events import describe
 from faultclock.model.exploration import Divergence, DivergenceRow
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.run.event_texts import describe
 
 __all__ = ["divergence"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from faultclock.model.events import ends_of
 from faultclock.model.exploration import Size
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
@@ -14,7 +15,6 @@ from faultclock.model.trace import Trace
 __all__ = ["size_of"]
 
 _RULES = frozenset({"faults", "rules", "cancels", "crashes", "edits"})
-_CALL_ENDS = ("call.returned", "call.raised", "call.crashed", "call.left")
 
 
 def size_of(scenario: Scenario, trace: Trace) -> Size:
@@ -25,7 +25,7 @@ def size_of(scenario: Scenario, trace: Trace) -> Size:
     refusals = [
         rule for script in (scenario.provider, *scenario.fallbacks) for rule in script.refusals
     ]
-    ends = [event.at_ns for event in trace.of_kind(*_CALL_ENDS)]
+    ends = [event.at_ns for event in trace.of_kind(*ends_of("call.started"))]
     return Size(
         faults=sum(_rules(scenario)) + len(refusals),
         tasks=sum(task.copies for task in scenario.tasks),

@@ -59,7 +59,6 @@ class FakeHook:
             actor="hook",
             of=f"hook {script.id}",
             begins="hook.called",
-            ends="hook.replied",
             takes_ns=script.takes,
             stops=True,
         )
@@ -110,7 +109,6 @@ class _Outside:
             actor=self._name,
             of=self._name,
             begins=f"{self._name}.asked",
-            ends=f"{self._name}.answered",
             takes_ns=script.takes,
             stops=False,
         )

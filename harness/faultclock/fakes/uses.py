@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.rules import RulesMet, first_for, seal
+from faultclock.model.events import ends_of
 from faultclock.model.fault import AttemptRange
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
@@ -58,7 +59,7 @@ class Used:
     Attributes:
         actor: of its facts.
         of: whose the rules are, such as `hook audit`.
-        begins, ends: kinds of the two facts.
+        begins: kind of the first fact; the catalogue has that of the second.
         stops: whether it stops when the task that awaits it is cancelled. What lies outside of the
             subject's process takes no notice.
     """
@@ -66,7 +67,6 @@ class Used:
     actor: str
     of: str
     begins: str
-    ends: str
     takes_ns: int
     stops: bool
 
@@ -86,6 +86,7 @@ class Uses:
         self, used: Used, rules: Iterable[UseRule], kernel: Kernel, state: UsesState, life: int
     ) -> None:
         self._used = used
+        (self._ends,) = ends_of(used.begins)
         self._rules = tuple(rules)
         self._kernel = kernel
         self._state = state
@@ -141,11 +142,11 @@ class Uses:
         self, promise: Promise, told: Mapping[str, Any], rule: UseRule | None, value: object
     ) -> None:
         if rule is None or rule.make_error is None:
-            self._record(self._used.ends, promise, {**told, "ok": True, "error": None})
+            self._record(self._ends, promise, {**told, "ok": True, "error": None})
             promise.resolve(value)
             return
         self._fire(rule, promise, told)
-        self._record(self._used.ends, promise, {**told, "ok": False, "error": rule.error})
+        self._record(self._ends, promise, {**told, "ok": False, "error": rule.error})
         promise.reject(rule.make_error())
 
     def _fire(self, rule: UseRule, promise: Promise, told: Mapping[str, Any]) -> None:

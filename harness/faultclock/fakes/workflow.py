@@ -91,7 +91,6 @@ def _used(node: NodeScript) -> Used:
         actor="workflow",
         of=f"node {node.id}",
         begins="node.called",
-        ends="node.replied",
         takes_ns=node.takes,
         stops=True,
     )

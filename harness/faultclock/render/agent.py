@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from faultclock.model import events
 from faultclock.model.finding import EventMark, RunReport
 from faultclock.render.axis import CompressedAxis
 from faultclock.render.timeline import Lane, Mark, Window, draw_windows, wait_edges
@@ -32,19 +33,10 @@ _LANES = (
     *("calls", "nodes", "provider", "tools", "programs", "person", "store"),
     *("services", "stages", "extensions", "harness"),
 )
-_SHAPES = {
-    "tool.effect": ("tools", "effect"),
-    "cancel.requested": ("harness", "cancel"),
-    "cancel.unsupported": ("harness", "unmet"),
-    "fault.unmet": ("harness", "unmet"),
-    "leak": ("harness", "leak"),
-    "policy.decided": ("tools", "answer"),
-    "program.missing": ("programs", "refusal"),
-    "program.signalled": ("programs", "cancel"),
-    "process.started": ("harness", "start"),
-    "stage.asked": ("stages", "answer"),
-    "store.edited": ("store", "fault"),
-}
+#: A call is a span from end to end, and no lane has the wire: its attempts are spans.
+_MARKED = frozenset(_LANES) - {"calls"}
+#: What lasts, and is read off the events; calls and attempts are read off the report.
+_LASTING = tuple(name for name, kind in events.EVENTS.items() if kind.named is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,17 +178,9 @@ def _stretches(run: RunReport) -> Iterator[_Stretch]:
                 label=attempt.ended,
                 says=f"Attempt {attempt.number} of {call.call}: {attempt.ended}",
             )
-    yield from _paired(
-        run, "tools", ("tool.called",), _TOOL_ENDS, "execution", end_ns, lambda m: m["tool"]
-    )
-    yield from _interactions(run, end_ns)
-    yield from _paired(
-        run, "store", ("store.asked",), ("store.answered",), "op", end_ns, lambda m: m["operation"]
-    )
-    for lane, starts, ends, fields, name in _AROUND:
-        yield from _paired(
-            run, lane, (starts,), (ends,), fields, end_ns, lambda m, name=name: m[name]
-        )
+    walls = [mark.at_ns for mark in run.timeline if mark.kind == "process.crashed"]
+    for span in events.spans(run.timeline, *_LASTING):
+        yield _stretch(span, walls, end_ns)
     for mark in run.timeline:
         if mark.kind == "extension.phase":
             yield _Stretch(
@@ -207,29 +191,6 @@ def _stretches(run: RunReport) -> Iterator[_Stretch]:
                 label=f"{mark.payload.get('extension')} {mark.payload.get('phase')}",
                 says=f"{exact_time(mark.at_ns)}: {mark.text}",
             )
-
-
-#: Whose rule fired, to the lane in which that is shown.
-_LANE_OF = {
-    "hook": "services",
-    "interactor": "person",
-    "node": "nodes",
-    "program": "programs",
-    "provider": "provider",
-    "queue": "services",
-    "store": "store",
-    "telemetry": "services",
-    "tool": "tools",
-}
-#: What else lasts: lane, first and last kind, the fields that tell one from another, its label.
-_AROUND = (
-    ("nodes", "node.called", "node.replied", "node n", "node"),
-    ("programs", "program.started", "program.ended", "run", "program"),
-    ("services", "hook.called", "hook.replied", "hook n", "hook"),
-    ("services", "telemetry.asked", "telemetry.answered", "n", "name"),
-    ("services", "queue.asked", "queue.answered", "n", "item"),
-)
-_TOOL_ENDS = ("tool.replied", "tool.raised", "tool.stopped", "tool.unfinished")
 
 
 def _is_shown(mark: EventMark) -> bool:
@@ -260,98 +221,60 @@ def _calls(run: RunReport, end_ns: int) -> Iterator[_Stretch]:
         )
 
 
-def _paired(
-    run: RunReport,
-    lane: str,
-    starts: Sequence[str],
-    ends: Sequence[str],
-    fields: str,
-    end_ns: int,
-    label: object,
-) -> Iterator[_Stretch]:
-    assert callable(label)
-    open_: dict[str, EventMark] = {}
-    walls = [mark.at_ns for mark in run.timeline if mark.kind == "process.crashed"]
-    for mark in run.timeline:
-        name = " ".join(str(mark.payload.get(field)) for field in fields.split())
-        if mark.kind in starts:
-            open_[name] = mark
-        elif mark.kind in ends and name in open_:
-            begun = open_.pop(name)
-            yield _Stretch(
-                lane=lane,
-                from_ns=begun.at_ns,
-                to_ns=mark.at_ns,
-                key=_key(mark),
-                label=str(label(begun.payload)),
-                says=f"{exact_time(begun.at_ns)}: {begun.text}; "
-                f"{exact_time(mark.at_ns)}: {mark.text}",
-            )
-    for begun in open_.values():
-        to_ns = min([at_ns for at_ns in walls if at_ns >= begun.at_ns], default=end_ns)
-        yield _Stretch(
-            lane=lane,
-            from_ns=begun.at_ns,
-            to_ns=max(to_ns, begun.at_ns),
-            key="cut" if to_ns in walls else "open",
-            label=str(label(begun.payload)),
-            says=f"{exact_time(begun.at_ns)}: {begun.text}; it never ended",
-        )
-
-
-def _key(mark: EventMark) -> str:
-    if mark.kind in ("tool.stopped", "tool.unfinished"):
-        return "cut" if mark.kind == "tool.stopped" else "open"
-    if mark.kind == "program.ended":
-        return "good" if mark.payload.get("status") == 0 else "failed"
-    good = mark.payload.get("ok", mark.kind != "tool.raised")
-    return "good" if good and not mark.payload.get("partial") else "failed"
-
-
-def _interactions(run: RunReport, end_ns: int) -> Iterator[_Stretch]:
-    """Yield each approval window: from the moment it is shown until it is answered or taken off."""
-    open_: dict[tuple[str, str], EventMark] = {}
-    walls = [mark.at_ns for mark in run.timeline if mark.kind == "process.crashed"]
-    for mark in run.timeline:
-        name = (str(mark.payload.get("interactor")), str(mark.payload.get("request")))
-        if mark.kind == "interaction.shown":
-            open_[name] = mark
-        elif mark.kind in _INTERACTION_ENDS and name in open_:
-            begun = open_.pop(name)
-            good = mark.payload.get("answer") in ("approved", "given")
-            key = "good" if good and mark.payload.get("accepted") else "failed"
-            yield _window(begun, mark.at_ns, key, mark.text)
-    for begun in open_.values():
-        to_ns = min([at_ns for at_ns in walls if at_ns >= begun.at_ns], default=end_ns)
-        key = "cut" if to_ns in walls else "open"
-        yield _window(begun, max(to_ns, begun.at_ns), key, "no answer came")
-
-
-_INTERACTION_ENDS = ("interaction.answered", "interaction.dismissed", "interaction.broken")
-
-
-def _window(begun: EventMark, to_ns: int, key: str, how: str) -> _Stretch:
+def _stretch(lasting: events.Span[EventMark], walls: Sequence[int], end_ns: int) -> _Stretch:
+    """Return where something that lasted lies; without an end, it goes on to a wall or the end."""
+    begun, ended = lasting.began, lasting.ended
+    label = str(begun.payload.get(str(events.EVENTS[begun.kind].named)))
+    never = "it never ended"
+    to_ns = max(
+        min([at_ns for at_ns in walls if at_ns >= begun.at_ns], default=end_ns), begun.at_ns
+    )
+    if ended is not None:
+        to_ns = ended.at_ns
+    if begun.kind == "interaction.shown":
+        never = f"{exact_time(to_ns)}: no answer came"
+        about = begun.payload.get("tool")
+        label += f" {about}" if about else ""
     deadline_ns = begun.payload.get("deadline_ns")
-    about = begun.payload.get("tool")
+    cut = "cut" if to_ns in walls else "open"
+    how = never if ended is None else f"{exact_time(to_ns)}: {ended.text}"
     return _Stretch(
-        lane="person",
+        lane=events.lane_of(begun.kind, begun.lane),
         from_ns=begun.at_ns,
         to_ns=to_ns,
-        key=key,
-        label=f"{begun.payload.get('interaction_kind')}{f' {about}' if about else ''}",
-        says=f"{exact_time(begun.at_ns)}: {begun.text}; {exact_time(to_ns)}: {how}",
+        key=cut if ended is None else _key(ended),
+        label=label,
+        says=f"{exact_time(begun.at_ns)}: {begun.text}; {how}",
         deadline_ns=begun.at_ns + deadline_ns if isinstance(deadline_ns, int) else None,
     )
+
+
+def _key(ended: EventMark) -> str:
+    payload = ended.payload
+    match ended.kind:
+        case "tool.stopped":
+            return "cut"
+        case "tool.unfinished":
+            return "open"
+        case "tool.raised" | "interaction.dismissed":
+            good = False
+        case "interaction.answered":
+            good = bool(payload.get("accepted")) and payload.get("answer") in ("approved", "given")
+        case "program.ended":
+            good = payload.get("status") == 0
+        case _:
+            good = bool(payload.get("ok", True)) and not payload.get("partial")
+    return "good" if good else "failed"
 
 
 # ---------------------------------------------------------------------- where it goes
 
 
 def _look(mark: EventMark) -> tuple[str, str] | None:
-    if mark.kind == "fault.fired":
-        of = str(mark.payload.get("of") or "provider").split(" ", 1)[0]
-        return _LANE_OF.get(of, "harness"), "fault"
-    return _SHAPES.get(mark.kind)
+    """Return the lane and the shape of what does not last, where this drawing shows it."""
+    shape = events.mark_of(mark.kind, mark.payload)
+    lane = events.lane_of(mark.kind, mark.lane)
+    return (lane, shape) if shape is not None and lane in _MARKED else None
 
 
 def _instants(

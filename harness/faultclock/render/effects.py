@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultclock.model.events import ends_of
 from faultclock.model.finding import EventMark, RunReport
 
 __all__ = ["EffectRow", "effect_rows"]
@@ -43,7 +44,7 @@ def _rows(run: RunReport) -> Iterator[EffectRow]:
     replies = {
         str(mark.payload.get("execution")): _said(mark)
         for mark in run.timeline
-        if mark.kind in ("tool.replied", "tool.raised", "tool.stopped", "tool.unfinished")
+        if mark.kind in ends_of("tool.called")
     }
     for mark in run.timeline:
         if mark.kind != "tool.effect":

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from faultclock.model.finding import EventMark, RunReport, Verdict
+from faultclock.model.events import ends_of, is_routine
+from faultclock.model.finding import RunReport, Verdict
 from faultclock.render.notes_text import output_text
 
 __all__ = ["EVENTS_MAX", "EVENTS_MAX_ASIDE", "EVENTS_MAX_PASSED", "Moment", "moments_of"]
@@ -20,21 +21,7 @@ EVENTS_MAX, EVENTS_MAX_ASIDE, EVENTS_MAX_PASSED = 60, 8, 6
 #: Lines of output: the last ones, which are the nearest to the end.
 _OUTPUT_MAX = 20
 #: Kinds of events that come after all that was logged at the same instant.
-_ENDS = frozenset({"call.raised", "call.returned", "process.crashed"})
-#: Kinds of events that nearly every run is full of.
-_USUAL = frozenset(
-    {
-        "clock.read",
-        "entropy",
-        "net.closed",
-        "net.connect",
-        "net.connected",
-        "net.delivered",
-        "net.sent",
-        "run.started",
-        "world.touched",
-    }
-)
+_ENDS = frozenset({*ends_of("call.started"), *ends_of("process.started")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +58,7 @@ def moments_of(
         is_cited = event.seq in cited
         if event.kind in _ENDS:
             ended_ns = event.at_ns
-        if is_cited or (room > 0 and not _is_usual(event)):
+        if is_cited or (room > 0 and not is_routine(event.kind, event.payload)):
             room -= not is_cited
             moment = Moment(
                 seq=event.seq,
@@ -91,12 +78,3 @@ def _logged(run: RunReport) -> Iterator[Moment]:
     for line in run.notes.output[-_OUTPUT_MAX:] if run.notes is not None else ():
         text = output_text(line, timed=False)
         yield Moment(seq=None, at_ns=line.at_ns, lane="log", text=text)
-
-
-def _is_usual(event: EventMark) -> bool:
-    """Return whether `event` says nothing that one looks for."""
-    if event.kind == "net.resolve":
-        return event.payload.get("error") is None
-    if event.kind == "http.exchange_ended":
-        return event.payload.get("how") in {None, "complete"}
-    return event.kind in _USUAL

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from faultclock.model.events import mark_of
 from faultclock.model.finding import AttemptMark, CallReport, EventMark, RunReport, WaitMark
 from faultclock.render.axis import CompressedAxis
 from faultclock.render.wording import exact_time, listed, short_time
@@ -43,18 +44,6 @@ _LABEL_GAP = 8.0
 _BEYOND = 1.25
 #: Widths of one character and of the padding of a label, in drawing units.
 _CHARACTER, _PADDING = 6.6, 4.0
-#: The shape of a mark for each kind that is drawn by itself.
-_SHAPES = {
-    "call.started": "start",
-    "call.returned": "returned",
-    "call.raised": "raised",
-    "leak": "leak",
-    "fault.fired": "fault",
-    "fault.unmet": "unmet",
-    "http.stream_error": "refusal",
-    "net.connect_failed": "broken",
-    "net.reset": "broken",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,24 +296,8 @@ def _wait(axis: CompressedAxis, wait: WaitMark, top: float) -> Wait:
 
 
 def _point(event: EventMark, lane: str) -> tuple[EventMark, str] | None:
-    if event.lane != lane:
-        return None
-    shape = _shape(event)
+    shape = mark_of(event.kind, event.payload) if event.lane == lane else None
     return None if shape is None else (event, shape)
-
-
-def _shape(event: EventMark) -> str | None:
-    payload = event.payload
-    match event.kind:
-        case "http.response":
-            status = payload.get("status")
-            return "refusal" if isinstance(status, int) and status >= 400 else "answer"
-        case "http.exchange_ended":
-            return "broken" if payload.get("how") not in {None, "complete"} else None
-        case "net.resolve":
-            return "broken" if payload.get("error") is not None else None
-        case kind:
-            return _SHAPES.get(kind)
 
 
 def _mark(axis: CompressedAxis, event: EventMark, shape: str, top: float) -> Mark:

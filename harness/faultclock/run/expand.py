@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from faultclock.errors import InputError
 from faultclock.model.cells import cell_of
+from faultclock.model.events import ends_of
 from faultclock.model.mishap import CrashRule
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
@@ -27,7 +28,6 @@ _RULE = "crash-everywhere"
 #: Facts about a process that is over, or not there yet: nothing is alive to be killed.
 _LIFELESS = frozenset({"world.touched", "tool.unfinished", "fault.unmet"})
 _OF_A_STORE = frozenset({"disk.acted", "call.returned"})
-_CALL_ENDS = ("call.returned", "call.raised", "call.crashed")
 
 
 def without_crashes(scenario: Scenario) -> Scenario:
@@ -45,7 +45,7 @@ def crash_points(trace: Trace) -> tuple[int, ...]:
     if trace.footer.ending != "completed":
         return ()
     first = next((event.seq for event in trace.of_kind("call.started")), None)
-    ends = [event.seq for event in trace.of_kind(*_CALL_ENDS)]
+    ends = [event.seq for event in trace.of_kind(*ends_of("call.started"))]
     if first is None or not ends:
         return ()
     return tuple(

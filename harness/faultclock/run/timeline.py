@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from faultclock.model.events import describe
 from faultclock.model.finding import EventMark
 from faultclock.model.trace import Trace
-from faultclock.run.event_texts import describe
 
 __all__ = ["timeline"]
 

@@ -41,16 +41,14 @@ def test_files_and_functions_have_a_readable_size(module: Module) -> None:
 
 
 @for_each(modules(), name=_path)
-def test_modules_say_what_they_are_and_what_they_offer(module: Module) -> None:
-    """Every module has a docstring, postponed annotations, and `__all__` once it has names."""
+def test_modules_say_what_they_are(module: Module) -> None:
+    """Every module has a docstring, and postponed annotations once it defines something."""
     assert ast.get_docstring(module.tree), f"{module.path} has no docstring"
     names = [node for node in module.tree.body if isinstance(node, _DEFINITIONS)]
     if not names:
         return
     futures = [item for item in module.imports() if item.name == "__future__"]
     assert futures, f"{module.path} does not postpone annotations"
-    if any(not node.name.startswith("_") for node in names):
-        assert "__all__" in _assigned(module.tree), f"{module.path} has no __all__"
 
 
 def test_every_test_says_in_a_sentence_what_holds() -> None:
@@ -140,16 +138,6 @@ def _is_sentence(docstring: str | None) -> bool:
         return False
     first = docstring.strip().split("\n\n", 1)[0]
     return " " in first and first.rstrip()[-1] in ".:?!"
-
-
-def _assigned(tree: ast.Module) -> set[str]:
-    targets: list[ast.expr] = []
-    for node in tree.body:
-        if isinstance(node, ast.Assign):
-            targets += node.targets
-        elif isinstance(node, ast.AnnAssign):
-            targets.append(node.target)
-    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def _handlers(tree: ast.Module) -> Iterator[ast.ExceptHandler]:

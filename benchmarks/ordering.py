@@ -16,7 +16,7 @@ from collections.abc import Callable
 from benchmarks._turns import machine
 from faultclock.load.error_model import load_error_model
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.patterns import evaluate_all
+from faultclock.oracle.rules.patterns import evaluate_all
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import events_of
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from faultclock.model.ordering import EventPattern, OrderingRule, Pattern, Scope
-from faultclock.oracle.patterns import evaluate
+from faultclock.oracle.rules.patterns import evaluate
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import NAMES, events_of
 

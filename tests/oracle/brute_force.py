@@ -101,7 +101,7 @@ class _Spec:
 
     def is_spoken_of(self, event: TraceEvent) -> bool:
         rule = self.rule
-        refs = (rule.event, rule.other, rule.among, *rule.steps, *(m.on for m in rule.moves))
+        refs = (rule.event, rule.other, rule.among, *rule.steps, *(m.event for m in rule.moves))
         bounds = (rule.scope.after, rule.scope.before)
         return any(self.is_in(ref, event) for ref in (*refs, *bounds))
 
@@ -278,9 +278,10 @@ class _Spec:
         same = self.rule.same
         pairs = same.items() if isinstance(same, dict) else [(name, name) for name in same]
         for of_other, of_event in pairs:
-            theirs = values_of(field_of(other, of_other.rstrip("?")))
-            ours = values_of(field_of(event, of_event.rstrip("?")))
-            free = (of_other.endswith("?") and not theirs) or (of_event.endswith("?") and not ours)
+            theirs = values_of(field_of(other, of_other))
+            ours = values_of(field_of(event, of_event))
+            optional = self.rule.optional
+            free = (of_other in optional and not theirs) or (of_event in optional and not ours)
             if not free and not any(
                 type(one) is type(another) and one == another for one in theirs for another in ours
             ):
@@ -373,7 +374,7 @@ class _Spec:
     def _stuck(self, key: str, stretch: Stretch) -> Iterator[Fault]:
         state = str(self.rule.start)
         for event in stretch.events:
-            rows = [move for move in self.rule.moves if self.is_in(move.on, event)]
+            rows = [move for move in self.rule.moves if self.is_in(move.event, event)]
             fitting = [move for move in rows if state in move.states]
             if rows and not fitting:
                 yield Fault(key=key, event=event)

@@ -306,8 +306,8 @@ def any_rule(chance: random.Random) -> OrderingRule:
     elif pattern == "automaton":
         rule |= {"states": ("off", "on"), "start": "off", "ends": chance.choice([(), ("off",)])}
         rule["moves"] = (
-            {"from": "off", "on": ref(), "to": "on"},
-            {"from": "on", "on": ref(), "to": "off"},
+            {"from": "off", "event": ref(), "to": "on"},
+            {"from": "on", "event": ref(), "to": "off"},
         )
     else:
         rule["event"] = ref()

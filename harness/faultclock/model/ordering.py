@@ -62,8 +62,8 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 #: What some patterns may have beside that.
 _MAY_HAVE: Mapping[str, tuple[str, ...]] = {
-    "precedence": ("same", "one_to_one", "within", "no_sooner"),
-    "response": ("same", "one_to_one", "within", "no_sooner"),
+    "precedence": ("same", "optional", "one_to_one", "within", "no_sooner"),
+    "response": ("same", "optional", "one_to_one", "within", "no_sooner"),
     "sequence": ("same",),
     "increasing": ("gap_free",),
     "at_most": ("same",),
@@ -131,7 +131,7 @@ class Move(Value):
 
     of: str | tuple[str, ...] = Field(alias="from")
     """The state, or several, in which the event may come."""
-    on: EventRef
+    event: EventRef
     to: str | None = None
     """The state after it; None: the one before it."""
 
@@ -182,8 +182,10 @@ class OrderingRule(Value):
     """For `increasing`: whether each number is the one before plus one."""
     same: tuple[str, ...] | dict[str, str] = ()
     """precedence, response: the fields that have the same value in both events; a mapping gives the
-    field of `other` first, then that of `event`. An event without a field whose name ends in `?`
-    fits any. sequence, at_most: each combination of values is judged by itself."""
+    field of `other` first, then that of `event`. sequence, at_most: each combination of values is
+    judged by itself."""
+    optional: tuple[str, ...] = ()
+    """precedence, response: fields of `same` that an event may lack. It then fits any."""
     one_to_one: bool = False
     """precedence, response: whether one `other` is good for one `event` only."""
     limit: CountBound | None = None
@@ -239,10 +241,10 @@ class OrderingRule(Value):
         same = self.same if isinstance(self.same, dict) else {name: name for name in self.same}
         return tuple(
             FieldPair(
-                event=event.removesuffix("?"),
-                other=other.removesuffix("?"),
-                free_event=event.endswith("?"),
-                free_other=other.endswith("?"),
+                event=event,
+                other=other,
+                free_event=event in self.optional,
+                free_other=other in self.optional,
             )
             for other, event in same.items()
         )
@@ -270,16 +272,16 @@ class OrderingRule(Value):
         return self
 
     def _check_same(self) -> None:
-        for pair in self.pairs:
-            for name in (pair.event, pair.other):
-                if not name or name.endswith("?"):
-                    raise ValueError(f"{self.id}: same has a field without a name")
-        plain = all(pair.event == pair.other and not pair.free_event for pair in self.pairs)
-        if self.pattern not in _PAIRING and not plain:
+        if self.pattern not in _PAIRING and isinstance(self.same, dict):
             raise ValueError(
-                f"{self.id}: with {self.pattern}, same is a list of fields without `?`: one event"
-                " is not compared with another"
+                f"{self.id}: with {self.pattern}, same is a list of fields: it compares no two sets"
             )
+        known = [name for pair in self.pairs for name in (pair.event, pair.other)]
+        for name in self.optional:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f": write {near[0]}" if near else ""
+                raise ValueError(f"{self.id}: same has no field '{name}' to be optional{hint}")
 
     def _check_limit(self) -> None:
         limit = self.limit
@@ -321,7 +323,7 @@ def _homes_of(name: str) -> str:
 
 def event_refs(rule: OrderingRule) -> Iterator[EventRef]:
     """Yield every set of events that `rule` speaks of, its guards included."""
-    refs = (rule.event, rule.other, rule.among, *rule.steps, *(move.on for move in rule.moves))
+    refs = (rule.event, rule.other, rule.among, *rule.steps, *(move.event for move in rule.moves))
     for ref in (*refs, rule.scope.after, rule.scope.before, rule.when, rule.unless):
         if ref is not None:
             yield ref

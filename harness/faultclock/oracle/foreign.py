@@ -134,7 +134,7 @@ def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> Ordering
         changes["steps"] = _steps(rule, events, log)
     for move in rule.moves:
         # A move that is not seen leaves the state unknown.
-        _part(move.on, events, log, whole=True)
+        _part(move.event, events, log, whole=True)
     if rule.when is not None:
         changes["when"] = _part(rule.when, events, log, whole=False)
     if rule.unless is not None:

@@ -52,9 +52,9 @@ def rule(pattern: str, **changes: Any) -> OrderingRule:
     elif pattern == "automaton":
         values |= {"states": ["off", "on"], "start": "off"}
         values["moves"] = [
-            {"from": "off", "on": {"kinds": ["a"]}, "to": "on"},
-            {"from": "on", "on": {"kinds": ["b"]}, "to": "off"},
-            {"from": ["off", "on"], "on": {"kinds": ["c"]}},
+            {"from": "off", "event": {"kinds": ["a"]}, "to": "on"},
+            {"from": "on", "event": {"kinds": ["b"]}, "to": "off"},
+            {"from": ["off", "on"], "event": {"kinds": ["c"]}},
         ]
     else:
         values["event"] = {"kinds": ["a"]}
@@ -136,13 +136,13 @@ COUNTS = st.sampled_from(
 )
 JOINS = st.sampled_from(
     [
-        (),
-        ["mark"],
-        ["tags"],
-        ["mark?", "word"],
-        {"word": "tags"},
-        {"tags?": "word", "mark": "mark?"},
-        {"tags": "tags?"},
+        {},
+        {"same": ["mark"]},
+        {"same": ["tags"]},
+        {"same": ["mark", "word"], "optional": ["mark"]},
+        {"same": {"word": "tags"}},
+        {"same": {"tags": "word", "mark": "mark"}, "optional": ["tags", "mark"]},
+        {"same": {"tags": "word"}, "optional": ["word"]},
     ]
 )
 
@@ -155,7 +155,7 @@ def automata(draw: st.DrawFn) -> dict[str, Any]:
     moves: list[dict[str, Any]] = draw(
         st.lists(
             st.fixed_dictionaries(
-                {"from": some, "on": SETS, "to": st.sampled_from([None, *names])}
+                {"from": some, "event": SETS, "to": st.sampled_from([None, *names])}
             ),
             min_size=1,
             max_size=5,
@@ -175,7 +175,7 @@ def automata(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "states": sorted(reached),
         "start": "s0",
-        "moves": moves or [{"from": "s0", "on": start, "to": "s0"}],
+        "moves": moves or [{"from": "s0", "event": start, "to": "s0"}],
         "ends": ends,
     }
 
@@ -204,7 +204,7 @@ def rules(draw: st.DrawFn, *, bounds: Any) -> OrderingRule:
         changes["within"] = draw(TIMES)
         if (changes["no_sooner"], changes["within"]) == ("3ns", "1ns"):
             changes["no_sooner"] = None
-        changes["same"] = draw(JOINS)
+        changes |= draw(JOINS)
         changes["one_to_one"] = draw(st.booleans())
     if pattern in ("sequence", "at_most"):
         changes["same"] = draw(st.sampled_from([[], ["mark"], ["word", "tags"]]))

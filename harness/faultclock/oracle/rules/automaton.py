@@ -30,6 +30,8 @@ class Automaton(Stretch):
     moved_from: str = ""
     #: State to the shortest way that leads there.
     ways: dict[str, _Way] = field(init=False)
+    #: The shortest one that leads back to the first state; empty for none.
+    back: _Way = ()
 
     def __post_init__(self) -> None:
         self.state = self.terms.rule.start or ""
@@ -51,8 +53,12 @@ class Automaton(Stretch):
         elif after != self.state:
             self.moved_from, self.state, self.moved_by = self.state, after, event
         for _, way, to in ways:
-            if to is not None and (to not in self.ways or len(way) + 1 < len(self.ways[to])):
+            if to is None:
+                continue
+            if to not in self.ways or len(way) + 1 < len(self.ways[to]):
                 self.ways[to] = (*way, event)
+            if to == self.terms.rule.start and (not self.back or len(way) + 1 < len(self.back)):
+                self.back = (*way, event)
 
     @override
     def conclude(self, *, forgiven: bool) -> None:
@@ -67,6 +73,7 @@ class Automaton(Stretch):
             Fault(
                 observed=f"it ended in the state {self.state}",
                 proof=self.ways[self.state],
+                alone=self.back,
                 near=self._beside(self.ways[self.state]),
                 order=(*self._led_here(), OrderStep(expected=expected, agrees=False)),
             )

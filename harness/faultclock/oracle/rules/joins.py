@@ -25,7 +25,8 @@ _EVENT_LACKS, _OTHER_LACKS = "event", "other"
 class Join:
     """The fields of one rule that have to be equal.
 
-    A list has each of its items as a value: two events agree in a field if they share one.
+    A list has each of its items as a value: two events agree in a field if they share one. An empty
+    list is as good as no field.
     """
 
     def __init__(self, pairs: tuple[FieldPair, ...]) -> None:
@@ -65,22 +66,20 @@ class Join:
 
 
 def _tokens_of_event(pair: FieldPair, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    value = field_of(payload, pair.event)
-    absent = is_absent(value)
-    found = () if absent else _tokens(value)
-    lacks = (_EVENT_LACKS,) if absent and pair.free_event else ()
+    found = _tokens(field_of(payload, pair.event))
+    lacks = (_EVENT_LACKS,) if pair.free_event and not found else ()
     return (*found, *lacks, *((_OTHER_LACKS,) if pair.free_other else ()))
 
 
 def _tokens_of_other(pair: FieldPair, payload: Mapping[str, Any]) -> tuple[object, ...]:
-    value = field_of(payload, pair.other)
-    absent = is_absent(value)
-    found = () if absent else _tokens(value)
-    lacks = (_OTHER_LACKS,) if absent and pair.free_other else ()
+    found = _tokens(field_of(payload, pair.other))
+    lacks = (_OTHER_LACKS,) if pair.free_other and not found else ()
     return (*found, *lacks, *((_EVENT_LACKS,) if pair.free_event else ()))
 
 
 def _tokens(value: object) -> tuple[object, ...]:
+    if is_absent(value):
+        return ()
     if isinstance(value, list | tuple):
         return tuple(dict.fromkeys(map(_token, value)))
     return (_token(value),)

@@ -228,6 +228,8 @@ class _Machine:
                 proof = (*proof, end)
             elif not fault.proof:
                 near = (*near, end)
+        elif not proof and self.rule.per is not None:
+            proof = fault.alone
         began = tuple(_bound("", event) for event in stretch.opened_by)
         if began and self.after:
             began = (_bound(self.after, stretch.opened_by[0]), *began[1:])
@@ -309,7 +311,7 @@ def _run_through(
 
 
 def _machine(rule: OrderingRule, names: Events, index: EventIndex[_Machine]) -> _Machine:
-    steps = (*rule.steps, *(move.on for move in rule.moves))
+    steps = (*rule.steps, *(move.event for move in rule.moves))
     roles: list[tuple[int, EventRef | None]] = [
         (EVENT, rule.event),
         (OTHER, rule.other),

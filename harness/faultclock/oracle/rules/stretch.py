@@ -79,12 +79,14 @@ class Fault:
         proof: the events without which it would not be wrong.
         near: events that help to understand it, and prove nothing.
         order: the expected order beside the observed one.
+        alone: what proves it where `proof` is empty and no bound shows that there is such a key.
     """
 
     observed: str
     proof: tuple[TraceEvent, ...] = ()
     near: tuple[TraceEvent, ...] = ()
     order: tuple[OrderStep, ...] = ()
+    alone: tuple[TraceEvent, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

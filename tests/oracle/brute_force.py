@@ -372,15 +372,17 @@ class _Spec:
                     yield hits[place]
 
     def _stuck(self, key: str, stretch: Stretch) -> Iterator[Fault]:
-        state = str(self.rule.start)
+        state, stuck = str(self.rule.start), False
         for event in stretch.events:
             rows = [move for move in self.rule.moves if self.is_in(move.event, event)]
             fitting = [move for move in rows if state in move.states]
             if rows and not fitting:
+                stuck = True
                 yield Fault(key=key, event=event)
             elif fitting and fitting[0].to is not None:
                 state = fitting[0].to
-        if self.rule.ends and state not in self.rule.ends and not stretch.forgiven:
+        due = bool(self.rule.ends) and not stuck and not stretch.forgiven
+        if due and state not in self.rule.ends:
             yield Fault(key=key, state=state)
 
     def _step(self, event: TraceEvent) -> int | None:

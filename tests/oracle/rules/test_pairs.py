@@ -10,7 +10,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.patterns import PatternResult, evaluate
 from tests.oracle.rules.random_rules import rule
 
-
 #: A kind and a payload.
 Item = tuple[str, dict[str, Any]]
 

@@ -5,11 +5,11 @@ of its events that would lead there, so that what it keeps depends on the number
 on the length of the trace.
 """
 
+# ruff: noqa: D102 - `Stretch` says what each method does
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from typing_extensions import override
 
 from faultclock.model.finding import OrderStep
 from faultclock.model.trace import TraceEvent
@@ -37,7 +37,6 @@ class Automaton(Stretch):
         self.state = self.terms.rule.start or ""
         self.ways = {self.state: ()}
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         moves = roles // STEP
         if not moves:
@@ -60,10 +59,10 @@ class Automaton(Stretch):
             if to == self.terms.rule.start and (not self.back or len(way) + 1 < len(self.back)):
                 self.back = (*way, event)
 
-    @override
     def conclude(self, *, forgiven: bool) -> None:
         ends = self.terms.rule.ends
-        if not ends or forgiven:
+        # Where an event had no move, the end follows from that.
+        if not ends or forgiven or self.faults:
             return
         self.judged += 1
         if self.state in ends:

@@ -1,10 +1,10 @@
 """The patterns that count one set of events: none, at least one, exactly one, at most so many."""
 
+# ruff: noqa: D102 - `Stretch` says what each method does
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from typing_extensions import override
 
 from faultclock.model.finding import OrderStep
 from faultclock.model.trace import TraceEvent
@@ -16,7 +16,6 @@ from faultclock.oracle.rules.stretch import EVENT, Fault, Stretch, agrees, diffe
 class Absence(Stretch):
     """`event` never occurs."""
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if roles & EVENT:
             self.blame(
@@ -27,8 +26,7 @@ class Absence(Stretch):
                 )
             )
 
-    @override
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: ARG002 - what must not be is never due
         self.judged = max(1, len(self.faults))
 
 
@@ -38,12 +36,10 @@ class Existence(Stretch):
 
     found: list[TraceEvent] = field(default_factory=list)
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if roles & EVENT and len(self.found) < 2:
             self.found.append(event)
 
-    @override
     def conclude(self, *, forgiven: bool) -> None:
         wanted = self.terms.words.event
         if self.found or not forgiven:
@@ -56,7 +52,6 @@ class Existence(Stretch):
 class ExactlyOne(Existence):
     """`event` occurs once."""
 
-    @override
     def conclude(self, *, forgiven: bool) -> None:
         Existence.conclude(self, forgiven=forgiven)
         if len(self.found) > 1:
@@ -83,7 +78,6 @@ class AtMost(Stretch):
         figure = self.terms.limit
         self.limit = figure.at(self.opened_by[0]) if self.opened_by else figure.known
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if not roles & EVENT or self.limit is None:
             return
@@ -97,8 +91,7 @@ class AtMost(Stretch):
         else:
             self.blame(self._fault(tuple(found), event))
 
-    @override
-    def conclude(self, *, forgiven: bool) -> None:
+    def conclude(self, *, forgiven: bool) -> None:  # noqa: ARG002 - too many are never due
         if self.limit is not None:
             self.judged = max(1, len(self.within), len(self.faults))
 

@@ -1,10 +1,10 @@
 """The patterns that follow one course of events: universality, last, sequence, increasing."""
 
+# ruff: noqa: D102 - `Stretch` says what each method does
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from typing_extensions import override
 
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.joins import NO_KEY, Key
@@ -29,7 +29,6 @@ def _not_among(seen: str, wanted: str) -> str:
 class Universality(Stretch):
     """Every event that `among` matches also matches `event`."""
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if not roles & AMONG:
             return
@@ -51,14 +50,12 @@ class Last(Stretch):
     latest: TraceEvent | None = None
     found: TraceEvent | None = None
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if roles & AMONG:
             self.latest = event
             if roles & EVENT:
                 self.found = event
 
-    @override
     def conclude(self, *, forgiven: bool) -> None:
         if self.latest is None or forgiven:
             return
@@ -91,7 +88,6 @@ class Sequence(Stretch):
     #: Key to the event of the latest step so far, and which step that is.
     furthest: dict[Key, tuple[TraceEvent, int]] = field(default_factory=dict)
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         steps = roles // STEP
         if not steps:
@@ -123,7 +119,6 @@ class Increasing(Stretch):
 
     latest: TraceEvent | None = None
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if not roles & EVENT:
             return

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from faultclock.model.duration import parse_duration
 from faultclock.model.lookup import CountLookup, TimeLookup, is_setting
 from faultclock.model.scenario import Scenario
@@ -77,14 +75,13 @@ class Figure:
 def _setting(settings: Settings, parts: list[str]) -> int | None:
     value: object = settings
     for part in parts:
-        if isinstance(value, BaseModel):
-            value = getattr(value, part, None)
-        elif isinstance(value, Mapping):
+        if isinstance(value, Mapping):
             value = next((value[key] for key in value if str(key) == part), None)
         elif isinstance(value, tuple):
             value = next((item for item in value if part in _names_of(item)), None)
         else:
-            return None
+            # The path was followed through the types of the scenario when the rule was read.
+            value = getattr(value, part, None)
     return _figure(value)
 
 

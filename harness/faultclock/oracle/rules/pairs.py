@@ -5,13 +5,13 @@ until a second one has no more use for it. Bounds are read from the first event:
 `no_sooner` on, and good until `within`.
 """
 
+# ruff: noqa: D102 - `Stretch` says what each method does
+
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-
-from typing_extensions import override
 
 from faultclock.model.duration import format_duration
 from faultclock.model.finding import OrderStep
@@ -23,7 +23,6 @@ from faultclock.oracle.rules.stretch import (
     OTHER,
     Fault,
     Stretch,
-    Terms,
     agrees,
     differs,
 )
@@ -52,22 +51,26 @@ class _Held:
         return self.due_ns is not None and at_ns > self.due_ns
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """What is held, by key, in the order in which it gets ready."""
-
-    terms: Terms
+@dataclass(slots=True, kw_only=True)
+class _Pairs(Stretch):
+    #: What is held, by key, in the order in which it gets ready.
     heaps: dict[Key, list[tuple[int, int, _Held]]] = field(default_factory=dict)
     count: int = 0
+    #: The last `other`, and where some are not joined, the last one of each key.
+    last: TraceEvent | None = None
+    latest: dict[Key, TraceEvent] | None = None
 
-    def held(self, event: TraceEvent) -> _Held | None:
+    def _held(self, event: TraceEvent) -> _Held | None:
         """Return `event` as one to hold; None where a bound of it is not known."""
-        rule = self.terms.rule
-        sooner_ns = 0 if rule.no_sooner is None else self.terms.no_sooner.at(event)
-        within_ns = None if rule.within is None else self.terms.within.at(event)
-        if sooner_ns is None or (within_ns is None and rule.within is not None):
-            return None
+        terms = self.terms
         self.count += 1
+        if not terms.is_timed:
+            return _Held(event=event, number=self.count, ready_ns=event.at_ns, due_ns=None)
+        sooner_ns, within_ns = terms.no_sooner.at(event), terms.within.at(event)
+        if terms.no_sooner.written is None:
+            sooner_ns = 0
+        if sooner_ns is None or (within_ns is None and terms.within.written is not None):
+            return None
         return _Held(
             event=event,
             number=self.count,
@@ -75,12 +78,10 @@ class _Waiting:
             due_ns=None if within_ns is None else event.at_ns + within_ns,
         )
 
-    def put(self, held: _Held, keys: Iterable[Key]) -> None:
-        """Hold the first event of a pair."""
-        for key in keys:
-            heappush(self.heaps.setdefault(key, []), (held.ready_ns, held.number, held))
+    def _put(self, held: _Held, key: Key) -> None:
+        heappush(self.heaps.setdefault(key, []), (held.ready_ns, held.number, held))
 
-    def first(self, keys: Iterable[Key]) -> _Held | None:
+    def _first(self, keys: Iterable[Key]) -> _Held | None:
         """Return what was ready first of all that waits under `keys`."""
         found: tuple[int, int, _Held] | None = None
         for key in keys:
@@ -91,36 +92,13 @@ class _Waiting:
                 found = heap[0]
         return None if found is None else found[2]
 
-    def has_better(self, held: _Held, key: Key) -> bool:
-        """Return whether something waits under `key` that is good whenever `held` is."""
-        heap = self.heaps.get(key)
-        if not heap:
-            return False
-        ready_ns, _, first = heap[0]
-        return ready_ns <= held.ready_ns and first.due_ns is None
-
-    def all(self) -> list[_Held]:
-        """Return all that waits, in the order of its events."""
-        found = {item[1]: item[2] for heap in self.heaps.values() for item in heap}
-        return [found[number] for number in sorted(found) if not found[number].over]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Pairs(Stretch):
-    waiting: _Waiting = field(init=False)
-    #: The last `other`, and the last one of each key.
-    last: TraceEvent | None = None
-    latest: dict[Key, TraceEvent] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.waiting = _Waiting(self.terms)
-
     def _meet(self, other: TraceEvent) -> tuple[Key, ...]:
         """Remember an `other`, for the words about what is missing; return its keys."""
         keys = self.terms.join.keys_of_other(other.payload)
         self.last = other
-        for key in keys:
-            self.latest[key] = other
+        if self.terms.join.pairs:
+            self.latest = self.latest if self.latest is not None else {}
+            self.latest.update(dict.fromkeys(keys, other))
         return keys
 
     def _nearest(self, event: TraceEvent) -> tuple[TraceEvent | None, bool]:
@@ -128,8 +106,11 @@ class _Pairs(Stretch):
 
         The flag says whether it is joined.
         """
-        keys = self.terms.join.keys_of_event(event.payload)
-        own = [self.latest[key] for key in keys if key in self.latest]
+        join = self.terms.join
+        if not join.pairs:
+            return self.last, True
+        latest, keys = self.latest or {}, join.keys_of_event(event.payload)
+        own = [latest[key] for key in keys if key in latest]
         return (max(own, key=lambda item: item.seq), True) if own else (self.last, False)
 
     def _wanted(self) -> str:
@@ -158,9 +139,8 @@ class Precedence(_Pairs):
     """Before each `event` there was an `other`."""
 
     #: Keys of an `other` of which a bound is not known: what it allows cannot be judged.
-    unknown: set[Key] = field(default_factory=set)
+    unknown: frozenset[Key] = frozenset()
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if roles & EVENT:
             self._judge(event)
@@ -169,26 +149,28 @@ class Precedence(_Pairs):
 
     def _judge(self, event: TraceEvent) -> None:
         keys = self.terms.join.keys_of_event(event.payload)
-        while (first := self.waiting.first(keys)) is not None and first.ready_ns <= event.at_ns:
+        while (first := self._first(keys)) is not None and first.ready_ns <= event.at_ns:
             if not first.is_late(event.at_ns):
                 self.judged += 1
-                first.over = self.terms.rule.one_to_one
+                first.over = self.terms.one_to_one
                 return
             first.over = True
-        if not self.unknown.isdisjoint(keys):
-            return
-        self.judged += 1
-        self.blame(self._fault(event))
+        if self.unknown.isdisjoint(keys):
+            self.judged += 1
+            self.blame(self._fault(event))
 
     def _hold(self, other: TraceEvent) -> None:
         keys = self._meet(other)
-        held = self.waiting.held(other)
+        held = self._held(other)
         if held is None:
-            self.unknown.update(keys)
-        elif self.terms.rule.one_to_one:
-            self.waiting.put(held, keys)
-        else:
-            self.waiting.put(held, (key for key in keys if not self.waiting.has_better(held, key)))
+            self.unknown |= {*keys}
+            return
+        for key in keys:
+            heap = self.heaps.get(key)
+            # One that is ready sooner and never late is good whenever this one is.
+            better = heap and heap[0][0] <= held.ready_ns and heap[0][2].due_ns is None
+            if not better or self.terms.one_to_one:
+                self._put(held, key)
 
     def _fault(self, event: TraceEvent) -> Fault:
         wanted, seen = self._wanted(), described(event)
@@ -219,35 +201,34 @@ class Precedence(_Pairs):
 class Response(_Pairs):
     """After each `event` there is an `other`."""
 
-    @override
     def feed(self, event: TraceEvent, roles: int) -> None:
         if roles & OTHER:
             self._answer(event)
-        if roles & EVENT and (held := self.waiting.held(event)) is not None:
-            self.waiting.put(held, self._keys(event))
-
-    def _keys(self, event: TraceEvent) -> tuple[Key, ...]:
-        # An event that fits no `other` is held all the same: it stays without an answer.
-        return self.terms.join.keys_of_event(event.payload) or (UNANSWERED,)
+        if roles & EVENT and (held := self._held(event)) is not None:
+            # An event that fits no `other` is held all the same: it stays without an answer.
+            for key in self.terms.join.keys_of_event(event.payload) or (UNANSWERED,):
+                self._put(held, key)
 
     def _answer(self, other: TraceEvent) -> None:
         keys = self._meet(other)
-        while (first := self.waiting.first(keys)) is not None and first.ready_ns <= other.at_ns:
+        while (first := self._first(keys)) is not None and first.ready_ns <= other.at_ns:
             first.over = True
             self.judged += 1
             if first.is_late(other.at_ns):
                 self.blame(self._fault(first.event, other))
-            elif self.terms.rule.one_to_one:
+            elif self.terms.one_to_one:
                 return
 
-    @override
     def conclude(self, *, forgiven: bool) -> None:
-        left = [] if forgiven else self.waiting.all()
-        self.judged += len(left)
-        for first in left if self.terms.rule.report == "every" else left[:1]:
-            near, _ = self._nearest(first.event)
-            later = near is not None and near.seq > first.event.seq
-            self.blame(self._fault(first.event, near if later else None))
+        if forgiven:
+            return
+        left = {number: held for heap in self.heaps.values() for _, number, held in heap}
+        waiting = [left[number].event for number in sorted(left) if not left[number].over]
+        self.judged += len(waiting)
+        for event in waiting if self.terms.rule.report == "every" else waiting[:1]:
+            near, _ = self._nearest(event)
+            later = near is not None and near.seq > event.seq
+            self.blame(self._fault(event, near if later else None))
 
     def _fault(self, event: TraceEvent, near: TraceEvent | None) -> Fault:
         wanted, seen = self._wanted(), described(event)

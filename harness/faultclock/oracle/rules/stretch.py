@@ -38,6 +38,8 @@ class Terms:
 
     Attributes:
         within, no_sooner, limit: its bounds; `begin_run` looks up what the run says of them.
+        is_timed: whether it bounds a time.
+        one_to_one: as the rule says.
     """
 
     rule: OrderingRule
@@ -46,6 +48,8 @@ class Terms:
     within: Figure
     no_sooner: Figure
     limit: Figure
+    is_timed: bool
+    one_to_one: bool
 
     def begin_run(self, settings: Settings) -> None:
         """Look up what is the same for the whole run."""
@@ -67,6 +71,8 @@ def terms_of(rule: OrderingRule, words: Words) -> Terms:
         within=Figure(rule.within),
         no_sooner=Figure(rule.no_sooner),
         limit=Figure(rule.limit),
+        is_timed=(rule.within, rule.no_sooner) != (None, None),
+        one_to_one=rule.one_to_one,
     )
 
 

@@ -16,9 +16,9 @@ from faultclock.model.duration import parse_duration
 from faultclock.model.lookup import CountLookup, TimeLookup
 from faultclock.model.ordering import EventPattern, EventRef, Events, OrderingRule
 from faultclock.model.trace import TraceEvent
+from tests.oracle.event_values import NOTHING, field_of, is_rebirth, values_of
 
 Trace = Sequence[TraceEvent]
-NOTHING = "(nothing)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,26 +388,3 @@ class _Spec:
     def _step(self, event: TraceEvent) -> int | None:
         places = [i for i, step in enumerate(self.rule.steps) if self.is_in(step, event)]
         return places[0] if places else None
-
-
-def values_of(value: Any) -> list[Any]:
-    """Return the values of a field: a list has each of its items, nothing has none."""
-    if value in (None, NOTHING):
-        return []
-    return list(value) if isinstance(value, list) else [value]
-
-
-def field_of(event: TraceEvent, path: str) -> Any:
-    """Return what stands at a dotted path; a number picks from a list."""
-    value: Any = event.payload
-    for part in path.split("."):
-        if isinstance(value, list):
-            value = value[int(part)] if int(part) < len(value) else NOTHING
-        else:
-            value = value.get(part, NOTHING) if isinstance(value, dict) else NOTHING
-    return value
-
-
-def is_rebirth(event: TraceEvent) -> bool:
-    """Return whether a life begins that is not the first."""
-    return event.kind == "process.started" and event.payload["life"] != 1

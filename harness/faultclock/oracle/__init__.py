@@ -5,7 +5,7 @@
     signals     what a subject can see of a failure, and which rule of the model it meets
     retry_after every wire form of that header
     predict     the model folded over the attempts: what had to happen next, and when
-    patterns    property patterns over events
+    rules       the ordering rules: property patterns over events, all in one pass
     check       what a check is: it returns an Outcome
     judge       all checks, and the verdicts that they come to
 

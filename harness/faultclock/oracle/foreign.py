@@ -15,6 +15,7 @@ from typing import Any
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.foreign_map import ForeignLog
+from faultclock.model.lookup import CountLookup
 from faultclock.model.ordering import EventPattern, EventRef, Events, OrderingRule, resolved
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.audience import channel_kind
@@ -46,6 +47,8 @@ _WHOLE = {
     "last": ("event",),
     "sequence": (),
     "increasing": ("event",),
+    "at_most": (),
+    "automaton": ("moves", "after"),
 }
 
 
@@ -120,7 +123,8 @@ def _counts_ends(rule: OrderingRule, events: Events) -> bool:
 
 
 def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule:
-    whole = _WHOLE[rule.pattern]
+    # A limit that the first beginning of a stretch gives is not that of a later one.
+    whole = (*_WHOLE[rule.pattern], *(("after",) if isinstance(rule.limit, CountLookup) else ()))
     changes: dict[str, Any] = {
         name: _part(ref, events, log, whole=name in whole)
         for name in ("event", "other", "among")
@@ -128,6 +132,9 @@ def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> Ordering
     }
     if rule.steps:
         changes["steps"] = _steps(rule, events, log)
+    for move in rule.moves:
+        # A move that is not seen leaves the state unknown.
+        _part(move.event, events, log, whole=True)
     if rule.when is not None:
         changes["when"] = _part(rule.when, events, log, whole=False)
     if rule.unless is not None:

@@ -118,7 +118,8 @@ def as_lower_bound(finding: Finding, trace: Trace) -> Finding:
 def _of_order(rule: OrderingRule, model: ErrorModel, trace: Trace) -> str:
     if (rule.within, rule.no_sooner) != (None, None):
         return "the rule bounds a time, and the run was in real time: it needs the virtual clock"
-    refs = (rule.event, rule.other, rule.scope.after, rule.scope.before, *rule.steps)
+    moves = (move.event for move in rule.moves)
+    refs = (rule.event, rule.other, rule.scope.after, rule.scope.before, *rule.steps, *moves)
     named = {
         kind
         for ref in refs

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from faultclock.model.trace import Trace, TraceEvent, TraceFooter, TraceHeader, trace_lines
-from tests.ledger.plays import SOURCES, Played, Unit
 from tests.ledger.rows import Row
+from tests.ledger.units import SOURCES, Played, Unit
 
 __all__ = ["kept", "read_rows", "read_traces", "stored_units", "write_rows"]
 

@@ -20,11 +20,16 @@ def _judge(model: str) -> Judge:
     return Judge(model_of(model))
 
 
-def rows_of(all_played: Iterable[Played]) -> Iterator[Row]:
-    """Judge everything that was played, and yield a row for each model and each group of seeds."""
+def rows_of(all_played: Iterable[Played], *, digest_traces: bool = True) -> Iterator[Row]:
+    """Judge everything that was played, and yield a row for each model and each group of seeds.
+
+    Args:
+        digest_traces: False leaves the digests of the traces empty.
+    """
     groups: dict[tuple[str, str], SeedsJudge] = {}
     for played in all_played:
-        trace, history = _trace_digest(played.trace), History(played.trace)
+        trace = _trace_digest(played.trace) if digest_traces else ""
+        history = History(played.trace)
         for model in played.models:
             yield _row(played.label, model, trace, _judge(model).judge(history).findings)
             if played.group is not None:

@@ -6,15 +6,17 @@
 
 A mutant is one small change of one module. It is judged in a process of its own, which imports the
 oracle with that change: first by stored runs of the ledger (`make ledger`) that execute the changed
-statement, then by tests that do. The first difference kills it. A mutant that survives is shown as
-the line before and after: write a test that kills it, or name it in `equivalent.txt` with the
-reason why nothing can.
+statement, then by tests that do. The first difference from what the code says as it is kills it.
+A mutant that survives is shown as the line before and after: write a test that kills it, or name it
+in `equivalent.txt` with the reason why nothing can. Before that, try it with `--share 1` and a
+larger `--budget`: more stored runs may see it.
 
 mutmut and cosmic-ray do not fit: both write mutants to disk and know a test command as the only
 judge, so the ledger would be read and the oracle imported anew for each mutant; mutatest is not
 maintained.
 
-Exit code 1: a mutant survived. Exit code 2: `equivalent.txt` has an entry that is not true.
+Exit code 1: a mutant survived. Exit code 2: `equivalent.txt` has an entry that is not true, there
+is no ledger, or the code as it is does not survive.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=int, help="so many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=0, help="of that draw")
     parser.add_argument("--share", type=int, default=4, metavar="N", help="each Nth unit only")
-    parser.add_argument("--budget", type=float, default=3.0, metavar="SECONDS", help="for a mutant")
+    parser.add_argument("--budget", type=float, default=2.0, metavar="SECONDS", help="of judging")
     parser.add_argument("--folder", type=Path, default=Path("reports/ledger"))
     parser.add_argument("--tests", type=Path, default=Path("tests/oracle"))
     parser.add_argument("--kept", type=Path, default=_KEPT, help="folder for the coverage")
@@ -175,6 +177,9 @@ def main(words: Sequence[str] | None = None) -> int:
     """Read the arguments, and try the mutants."""
     asked = _arguments(words)
     asked.tests = asked.tests.resolve()
+    if not stored_units(asked.folder):
+        _say(f"no ledger in {asked.folder}: make ledger writes it")
+        return 2
     entries = equivalent.read_equivalent(asked.equivalent)
     files = sources()
     if stale := _stale(entries, files):

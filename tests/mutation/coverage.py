@@ -111,7 +111,7 @@ def judged(all_played: Iterable[Played], model: str) -> str:
     from tests.ledger.judging import rows_of
 
     mine = [replace(played, models=(model,)) for played in all_played]
-    return digest_of(f"{row.findings} {row.words}" for row in rows_of(mine))
+    return digest_of(f"{row.findings} {row.words}" for row in rows_of(mine, digest_traces=False))
 
 
 def groups_of(

@@ -181,7 +181,10 @@ def _shown(lines: list[bytes], old: ast.AST, new: ast.AST) -> tuple[str, str]:
     head = lines[first][: old.col_offset].decode()
     tail = lines[last][old.end_col_offset :].decode()
     before = b" ".join(line.strip() for line in lines[first : last + 1]).decode()
-    return before, f"{head.lstrip()}{ast.unparse(new)}{tail}"
+    text = ast.unparse(new)
+    if '"' not in text:
+        text = text.replace("'", '"')
+    return before, f"{head.lstrip()}{text}{tail}"
 
 
 def _comparison(site: _Site) -> Iterator[ast.AST]:

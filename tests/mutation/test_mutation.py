@@ -45,7 +45,7 @@ def _mutants(source: str, *, noop: bool = False) -> list[Mutant]:
         ("x = True", {"x = False"}),
         ("x = a and b", {"x = a or b", "x = a", "x = b"}),
         ("x = not a", {"x = a"}),
-        ("x = ('a', 'b')", {"x = ('a',)", "x = ('b',)"}),
+        ('x = ("a", "b")', {'x = ("a",)', 'x = ("b",)'}),
         ("if a: pass", {"if True: pass", "if False: pass"}),
         ("x = {a for a in b if a}", {"x = {a for a in b if True}", "x = {a for a in b if False}"}),
         ("def f(): return a", {"def f(): return None"}),

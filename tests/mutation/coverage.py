@@ -36,7 +36,7 @@ class Sample:
         name: label of the run or of its group of seeds, or the node id of the test.
         model: which judges it; empty for a test.
         digest: of the findings and their words; empty for a test.
-        seconds: that judging it or running it takes.
+        seconds: of processor time that judging it or running it takes.
     """
 
     source: str
@@ -150,7 +150,7 @@ def _of_unit(work: tuple[Path, Unit]) -> Coverage:
     for label, models, group in groups_of(read_traces(folder, unit)):
         for model in models:
             _marks.take()
-            started_s = time.perf_counter()
+            started_s = time.process_time()
             digest = judged(group, model)
             sample = Sample(
                 source=unit.source,
@@ -158,7 +158,7 @@ def _of_unit(work: tuple[Path, Unit]) -> Coverage:
                 name=label,
                 model=model,
                 digest=digest,
-                seconds=round(time.perf_counter() - started_s, 4),
+                seconds=round(time.process_time() - started_s, 4),
             )
             found.add(sample, _marks.take())
     return found
@@ -175,9 +175,9 @@ class _Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Run a test between two looks at the marks."""
         _marks.take()
-        started_s = time.perf_counter()
+        started_s = time.process_time()
         done = yield
-        seconds = round(time.perf_counter() - started_s, 4)
+        seconds = round(time.process_time() - started_s, 4)
         if item.nodeid not in self._failed:
             source = str(item.path)
             sample = Sample(

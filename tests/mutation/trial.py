@@ -24,8 +24,10 @@ from tests.mutation.imports import import_as
 from tests.mutation.operators import NOOP, Mutant, mutants, statements
 
 _FORK = get_context("fork")
-#: A mutant may take so much longer than the code as it is, and so long in any case.
-_SLOWER, _LIMIT_S = 6, 20.0
+#: A mutant may use so many times the processor time of the code as it is, and so much in any case.
+_SLOWER, _LIMIT_S = 6, 10.0
+#: A process that waits uses no processor time. Nothing in the oracle waits, but a mutant may.
+_HANGS_S = 600.0
 #: More memory than any of our runs needs.
 _MEMORY_BYTES = 6 << 30
 
@@ -200,7 +202,7 @@ def run_all(
             if connection in ready:
                 result = _received(connection)
             elif time.monotonic() > one.ends_s:
-                result = Result(by="limit", why="too slow")
+                result = Result(by="limit", why="it hangs")
             else:
                 continue
             one.process.kill()
@@ -215,16 +217,14 @@ def _started(function: Callable[[Trial], Result], trial: Trial) -> tuple[Connect
     process = _FORK.Process(target=_work, args=(function, trial, its), daemon=True)
     process.start()
     its.close()
-    spent_s = sum(sample.seconds for sample in (*trial.runs, *trial.tests))
-    ends_s = time.monotonic() + _LIMIT_S + _SLOWER * spent_s
-    return mine, _Running(trial=trial, process=process, ends_s=ends_s)
+    return mine, _Running(trial=trial, process=process, ends_s=time.monotonic() + _HANGS_S)
 
 
 def _received(connection: Connection) -> Result:
     try:
         received: Result = connection.recv()
     except EOFError:
-        return Result(by="limit", why="the process ended")
+        return Result(by="limit", why="the process ended, or used too much time")
     return received
 
 
@@ -234,6 +234,9 @@ def _work(function: Callable[[Trial], Result], trial: Trial, its: Connection) ->
     for number in (0, 1, 2):
         os.dup2(silence, number)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    spent_s = sum(sample.seconds for sample in (*trial.runs, *trial.tests))
+    limit_s = int(_LIMIT_S + _SLOWER * spent_s)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
     its.send(function(trial))
     its.close()
     # Nothing that a mutant left behind has a say in how its process ends.

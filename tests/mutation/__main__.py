@@ -193,12 +193,13 @@ def main(words: Sequence[str] | None = None) -> int:
         trial = trial_of(module, mutant, ledger, by_tests, asked.tests, asked.budget)
         trials.setdefault(module.name, []).append(trial)
     for name, of_module in trials.items():
-        stock = stock_of(asked.folder, [run_ for trial in of_module for run_ in trial.runs])
+        as_it_is = unchanged(of_module)
+        stock = stock_of(asked.folder, as_it_is.runs)
         # A child that collects garbage would copy all that it shares with this process.
         gc.collect()
         gc.freeze()
         judge = partial(run, stock=stock)
-        (_, first), *_ = run_all([unchanged(of_module[0])], judge, 1)
+        (_, first), *_ = run_all([as_it_is], judge, 1)
         if first.by is not None:
             _say(f"{name}: the code as it is does not survive: {first.by}, {first.why}")
             return 2

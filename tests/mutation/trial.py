@@ -7,7 +7,7 @@ import os
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -21,7 +21,7 @@ from tests.ledger.files import read_traces
 from tests.ledger.units import Played, Unit, model_of
 from tests.mutation.coverage import Coverage, Sample, groups_of, judged, run_pytest
 from tests.mutation.imports import import_as
-from tests.mutation.operators import NOOP, Mutant, mutants, statements
+from tests.mutation.operators import Mutant, mutants, statements
 
 _FORK = get_context("fork")
 #: A mutant may use so many times the processor time of the code as it is, and so much in any case.
@@ -109,10 +109,15 @@ def _reading(tree: ast.Module, names: Collection[str]) -> tuple[int, ...]:
     )
 
 
-def unchanged(trial: Trial) -> Trial:
-    """Return the trial that has the same samples and changes nothing: it must be survived."""
-    noop = next((item for item in trial.module.mutants if item.operator == NOOP), None)
-    return trial if noop is None else replace(trial, mutant=noop)
+def unchanged(trials: Sequence[Trial]) -> Trial:
+    """Return the trial of the code as it is, with the samples of all `trials`: it must survive."""
+    first = trials[0]
+    return replace(
+        first,
+        mutant=replace(first.mutant, apply=lambda: None),
+        runs=tuple(dict.fromkeys(sample for trial in trials for sample in trial.runs)),
+        tests=tuple(dict.fromkeys(sample for trial in trials for sample in trial.tests)),
+    )
 
 
 def stock_of(folder: Path, samples: Iterable[Sample]) -> Stock:
@@ -139,10 +144,8 @@ def run(trial: Trial, stock: Stock) -> Result:
     import_as(trial.module.name, trial.module.tree)
     try:
         for sample in trial.runs:
-            if (
-                judged(stock[_unit(sample), sample.name, sample.model], sample.model)
-                != sample.digest
-            ):
+            group = stock[_unit(sample), sample.name, sample.model]
+            if judged(group, sample.model) != sample.digest:
                 return Result(by="ledger", why=str(sample))
     except Exception as raised:
         return Result(by="ledger", why=repr(raised))

@@ -37,7 +37,7 @@ from pathlib import Path
 import tests.conftest  # noqa: F401
 from tests.ledger.files import stored_units
 from tests.mutation import equivalent
-from tests.mutation.coverage import Coverage, key_of, of_tests, of_units, read, write
+from tests.mutation.coverage import Coverage, find, key_of, read, write
 from tests.mutation.imports import PACKAGE, sources
 from tests.mutation.operators import NOOP, OPERATORS, Mutant
 from tests.mutation.trial import (
@@ -85,7 +85,7 @@ def _coverage(asked: argparse.Namespace) -> tuple[Coverage, Coverage]:
     if not path.exists():
         started_s = time.monotonic()
         units = stored_units(asked.folder)[:: asked.share]
-        parts = of_units(asked.folder, units, asked.jobs), of_tests(asked.tests)
+        parts = find(asked.folder, units, asked.tests, asked.jobs)
         for old in asked.kept.glob("*.json.gz"):
             old.unlink()
         write(path, parts)

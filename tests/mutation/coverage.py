@@ -128,16 +128,24 @@ def groups_of(
 _marks = Marks()
 
 
-def of_units(folder: Path, units: Collection[Unit], jobs: int) -> Coverage:
-    """Return what the stored runs of a ledger execute."""
+def find(
+    folder: Path, units: Collection[Unit], tests: Path, jobs: int
+) -> tuple[Coverage, Coverage]:
+    """Return what the stored runs of a ledger execute, and what some tests do.
+
+    Args:
+        folder: of the ledger.
+        units: those whose runs are judged; at least one.
+        tests: a folder, or one file.
+    """
     found = Coverage()
-    if units:
-        work = [(folder, unit) for unit in units]
-        # A process judges many units: to import the marked oracle takes longer than to judge one.
-        with get_context("fork").Pool(min(jobs, len(work)), initializer=_marks.install) as pool:
-            for part in pool.imap_unordered(_of_unit, work, chunksize=1):
-                found.extend(part)
-    return found
+    work = [(folder, unit) for unit in units]
+    # A process judges many units: to import the marked oracle takes longer than to judge one.
+    with get_context("fork").Pool(min(jobs, len(work)), initializer=_marks.install) as pool:
+        by_tests = pool.apply_async(_of_tests, (tests,))
+        for part in pool.imap_unordered(_of_unit, work, chunksize=1):
+            found.extend(part)
+        return found, by_tests.get()
 
 
 def _of_unit(work: tuple[Path, Unit]) -> Coverage:
@@ -190,12 +198,6 @@ class _Recorder:
         """Leave out what fails without any change."""
         if report.failed:
             self._failed.add(report.nodeid)
-
-
-def of_tests(folder: Path) -> Coverage:
-    """Return what the tests in a folder, or in one file, execute."""
-    with get_context("fork").Pool(1, initializer=_marks.install) as pool:
-        return pool.apply(_of_tests, (folder,))
 
 
 def _of_tests(folder: Path) -> Coverage:

@@ -158,8 +158,8 @@ class _Report:
     def _show(self, trial: Trial) -> None:
         where = f"{os.path.relpath(trial.module.path)}:{trial.mutant.line}"
         judges = f"{len(trial.runs)} runs and {len(trial.tests)} tests"
-        if not trial.runs and not trial.tests:
-            judges = "nothing executes it"
+        if not trial.is_executed:
+            judges = "no run and no test executes it"
         _say(f"survived {self.counts['survived']}: {where} ({judges})")
         _say("".join(f"    {line}\n" for line in equivalent.entry_of(trial.mutant).splitlines()))
 

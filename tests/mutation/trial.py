@@ -28,6 +28,8 @@ _FORK = get_context("fork")
 _SLOWER, _LIMIT_S = 6, 10.0
 #: A process that waits uses no processor time. Nothing in the oracle waits, but a mutant may.
 _HANGS_S = 600.0
+#: What nothing is known to execute gets a smaller share of the time.
+_LESS = 4
 #: More memory than any of our runs needs.
 _MEMORY_BYTES = 6 << 30
 
@@ -53,6 +55,8 @@ class Trial:
         runs: stored runs that execute it.
         tests: tests that execute it.
         folder: of the tests.
+        is_executed: whether a run or a test is known to execute the change. What runs only on
+            import is not: then samples of the whole module judge it.
     """
 
     module: Module
@@ -60,6 +64,7 @@ class Trial:
     runs: tuple[Sample, ...]
     tests: tuple[Sample, ...]
     folder: Path
+    is_executed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +96,19 @@ def trial_of(
         wanted = (mutant.statement,)
     elif mutant.names:
         wanted = _reading(module.tree, mutant.names) or None
+    runs = ledger.chosen(module.name, wanted, budget_s)
+    by_tests = tests.chosen(module.name, wanted, budget_s)
+    is_executed = bool(runs or by_tests)
+    if not is_executed:
+        runs = ledger.chosen(module.name, None, budget_s / _LESS)
+        by_tests = tests.chosen(module.name, None, budget_s / _LESS)
     return Trial(
         module=module,
         mutant=mutant,
-        runs=tuple(ledger.chosen(module.name, wanted, budget_s)),
-        tests=tuple(tests.chosen(module.name, wanted, budget_s)),
+        runs=tuple(runs),
+        tests=tuple(by_tests),
         folder=folder,
+        is_executed=is_executed,
     )
 
 

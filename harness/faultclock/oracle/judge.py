@@ -33,7 +33,7 @@ from faultclock.oracle import (
     turn_checks,
     wrapping,
 )
-from faultclock.oracle.check import Check, Outcome, Verdicts, outcome_of
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
 from faultclock.oracle.foreign import cannot_judge, with_lines
 from faultclock.oracle.history import History
 from faultclock.oracle.log_checks import LOG_CHECKS
@@ -72,7 +72,7 @@ CHECKS: tuple[Check, ...] = (
     *turn_checks.CHECKS,
     *store_role.CHECKS,
     *tool_role.CHECKS,
-    *extension_role.CHECKS,
+    *checks_in(extension_role),
     *liveness.CHECKS,
     *evidence.CHECKS,
 )

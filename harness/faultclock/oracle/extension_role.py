@@ -85,19 +85,17 @@ def _walk(history: History, model: ErrorModel) -> tuple[Step, ...]:
     steps: list[Step] = []
     state, cancelled = rules.initial, _cancels(history)
     # After one wrong answer its state is not known: what follows from that is no further fault.
-    is_lost = False
+    is_lost, failed = False, ""
     for call in history.calls:
         rule = rules.phase(call.do)
         if rule is None or call.end is None:
             continue
         due: Due = "open" if is_lost else _due(rules, rule, state, call)
         due = "cancelled" if call.id in cancelled else due
-        last = steps[-1] if steps else None
-        again = last is not None and last.due == "may_fail" and last.call.raised
-        again = again and last is not None and last.call.do == call.do
+        again = call.do == failed
         steps.append(Step(call=call, end=call.end, rules=rules, state=state, due=due, again=again))
-        is_wrong = call.raised if due == "works" else call.returned and due == "refused"
-        is_lost = is_lost or is_wrong
+        is_lost |= call.raised if due == "works" else call.returned and due == "refused"
+        failed = call.do if due == "may_fail" and call.raised else ""
         if call.returned and due != "refused":
             state = rule.to
     return tuple(steps)
@@ -130,22 +128,22 @@ def _acts(history: History, call: Call, *, since_ns: int = 0) -> tuple[int, ...]
 
 def _verdict(
     requirements: tuple[str, ...],
-    step: Step,
+    call: Call,
     expected: str,
     observed: str,
     *,
     events: tuple[int, ...] = (),
     hint: str = "",
 ) -> Verdict:
-    """Return the verdict on one phase: it held where there is nothing wrong to observe."""
+    """Return the verdict on one call: it held where there is nothing wrong to observe."""
     if not observed:
         return held(*requirements)
     return broken(
         requirements,
-        call=step.call.id,
+        call=call.id,
         expected=expected,
         observed=observed,
-        events=(*events[:3], step.call.start.seq, step.end.seq),
+        events=(*events[:3], *(event.seq for event in (call.start, call.end) if event)),
         hint=hint,
     )
 
@@ -165,7 +163,7 @@ def order_accepted(history: History, model: ErrorModel) -> Verdicts:
     for step in _walk(history, model):
         if step.due == "works" and not step.again and step.state != step.rules.disposed:
             expected = f"{step.call.do} works while {step.state}"
-            yield _verdict(requirements, step, expected, step.unless_good)
+            yield _verdict(requirements, step.call, expected, step.unless_good)
 
 
 @_check(
@@ -180,15 +178,11 @@ def order_refused(history: History, model: ErrorModel) -> Verdicts:
     for step in _walk(history, model):
         if step.due == "refused":
             wanted = step.rules.refusal_class
-            is_right = step.call.raised and not step.is_other(wanted)
-            yield _verdict(
-                requirements,
-                step,
-                f"{step.call.do} is refused while {step.state}"
-                + ("" if wanted is None else f", with {wanted}"),
-                "" if is_right else step.said,
-                hint="Keep the state, and look at it first in each phase.",
-            )
+            expected = f"{step.call.do} is refused while {step.state}"
+            expected += "" if wanted is None else f", with {wanted}"
+            observed = step.said if step.call.returned or step.is_other(wanted) else ""
+            hint = "Keep the state, and look at it first in each phase."
+            yield _verdict(requirements, step.call, expected, observed, hint=hint)
 
 
 @_check(
@@ -203,15 +197,13 @@ def failed_phase(history: History, model: ErrorModel) -> Verdicts:
     for step in _walk(history, model):
         if step.due == "may_fail":
             wanted = step.rules.failure_class
-            is_wrong = step.call.raised and step.is_other(wanted)
             expected = f"{wanted}, or a phase that works without it"
-            yield _verdict(requirements, step, expected, step.said if is_wrong else "")
+            observed = step.said if step.is_other(wanted) else ""
+            yield _verdict(requirements, step.call, expected, observed)
         elif step.again and step.due == "works":
-            expected = (
-                f"{step.call.do} works the second time: one that failed leaves the state "
-                f"{step.state}"
-            )
-            yield _verdict(requirements, step, expected, step.unless_good)
+            expected = f"{step.call.do} works the second time: one that failed leaves the state"
+            expected = f"{expected} {step.state}"
+            yield _verdict(requirements, step.call, expected, step.unless_good)
 
 
 @_check(
@@ -228,7 +220,7 @@ def dispose_twice(history: History, model: ErrorModel) -> Verdicts:
             acts = _acts(history, step.call)
             observed = "it acted again" if acts else step.unless_good
             expected = "the second time does nothing"
-            yield _verdict(requirements, step, expected, observed, events=acts)
+            yield _verdict(requirements, step.call, expected, observed, events=acts)
 
 
 @_check(
@@ -250,7 +242,7 @@ def config(history: History, model: ErrorModel) -> Verdicts:
         observed = "it had already acted when it was refused" if acts else ""
         yield _verdict(
             requirements,
-            step,
+            step.call,
             f"{wanted or 'an error'} before anything is done: {step.call.start.config_problem}",
             step.said if step.call.returned or is_other else observed,
             events=acts,
@@ -281,7 +273,7 @@ def capabilities(history: History, model: ErrorModel) -> Verdicts:
         lacks = any(name not in offered for name in declared)
         yield _verdict(
             requirements,
-            step,
+            step.call,
             f"once active it offers {', '.join(declared)}",
             f"it offers {', '.join(offered) or 'nothing'}" if lacks else "",
             events=() if event is None else (event.seq,),
@@ -315,7 +307,7 @@ def quiet(history: History, model: ErrorModel) -> Verdicts:
     left = [part for event in history.of("extension.residue")[:1] for part in _left(event)]
     yield _verdict(
         also(model, "extension.quiet"),
-        done,
+        done.call,
         "nothing of it acts or runs after dispose",
         ", ".join((*first, *left)),
         events=tuple(event.seq for event in acts),
@@ -343,16 +335,11 @@ def slots(history: History, model: ErrorModel) -> Verdicts:
             observed = f"it decided {event.decision!r}"
         elif event.decision == "migrate" and event.migrated_to != event.current:
             observed = f"it migrated to version {event.migrated_to}"
-        if not observed:
-            yield held(*requirements)
-            continue
-        yield broken(
-            requirements,
-            call=event.call,
-            expected=f"migrate to version {event.current}, warn or reject",
-            observed=f"{observed}, for a slot of version {event.stored}",
-            events=(event.seq,),
-        )
+        right = f"migrate to version {event.current}, warn or reject"
+        observed = observed and f"{observed}, for a slot of version {event.stored}"
+        seen = (event.seq,)
+        bad = broken(requirements, call=event.call, expected=right, observed=observed, events=seen)
+        yield bad if observed else held(*requirements)
 
 
 @_check(
@@ -383,7 +370,7 @@ def cancel(history: History, model: ErrorModel) -> Verdicts:
             observed = step.said
         yield _verdict(
             requirements,
-            step,
+            step.call,
             f"{wanted or 'an end'} within {within}, and nothing more is sent",
             observed,
             events=(request.seq, *acts),
@@ -404,13 +391,10 @@ def typed_errors(history: History, model: ErrorModel) -> Verdicts:
         if not call.raised or (call.id in cancelled and _is_bare_cancel(call)):
             continue
         error = _error(call)
-        if error.get("class") in classes and error.get("code"):
-            yield held(*requirements)
-            continue
-        yield broken(
+        is_typed = error.get("class") in classes and error.get("code")
+        yield _verdict(
             requirements,
-            call=call.id,
-            expected="an error with a class of the error model and a code",
-            observed=f"it raised {_named(error)}",
-            events=(call.start.seq, *(() if call.end is None else (call.end.seq,))),
+            call,
+            "an error with a class of the error model and a code",
+            "" if is_typed else f"it raised {_named(error)}",
         )

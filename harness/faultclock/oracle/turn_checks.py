@@ -13,7 +13,6 @@ from faultclock.oracle import (
     cancels,
     chain_rules,
     consent,
-    extension_course,
     extension_set,
     failure_checks,
     joins,
@@ -28,7 +27,7 @@ from faultclock.oracle import (
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Check
+from faultclock.oracle.check import Check, checks_in
 
 __all__ = ["CHECKS"]
 
@@ -46,9 +45,7 @@ CHECKS: tuple[Check, ...] = tuple(
         *tool_messages.CHECKS,
         *tool_outcomes.CHECKS,
         *turn_course.CHECKS,
-        *extension_set.CHECKS,
-        *extension_course.CHECKS,
-        *resume.CHECKS,
+        *checks_in(extension_set, resume),
         *store_redo.CHECKS,
         *stages.CHECKS,
         *cancels.CHECKS,

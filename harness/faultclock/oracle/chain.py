@@ -73,3 +73,20 @@ def origin(chain: Sequence[Link]) -> Link | None:
 
 def _partly_typed(link: Link) -> bool:
     return link.get("class") is not None or link.get("code") is not None
+
+
+def outermost(end: TraceEvent | None) -> Link:
+    """Return the error that a call ended with, empty for none."""
+    return next(iter(chain_of(end)), {})
+
+
+def error_of(end: TraceEvent | None) -> str | None:
+    """Return `Class/Code` of the failure that a call ended with, None where it declares none."""
+    named = typed(origin(chain_of(end)))
+    return None if named is None else "/".join(named)
+
+
+def errors_of(end: TraceEvent | None) -> tuple[str, ...]:
+    """Return each `Class/Code` that a call names for its end: outermost, and where it began."""
+    named = {typed(outermost(end)), typed(origin(chain_of(end)))}
+    return tuple(sorted("/".join(pair) for pair in named if pair is not None))

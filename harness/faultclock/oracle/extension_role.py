@@ -16,13 +16,12 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ExtensionRules, PhaseRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import Link
+from faultclock.oracle.chain import Link, outermost
 from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held
 from faultclock.oracle.history import History, once
 
 #: What a subject does toward the network.
 _ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
-_DECISIONS = ("migrate", "warn", "reject")
 _check = partial(check, role="extension", section="extensions")
 Due = Literal["works", "refused", "bad_config", "may_fail", "cancelled", "open"]
 
@@ -46,9 +45,16 @@ class Step:
     again: bool = False
 
     @property
+    def error(self) -> Link:
+        """The outermost error that it raised; empty for none."""
+        return outermost(self.end)
+
+    @property
     def said(self) -> str:
         """How it ended, in words."""
-        return "it worked" if self.call.returned else f"it raised {_named(_error(self.call))}"
+        return (
+            "it worked" if self.call.returned else f"it raised {_named(outermost(self.call.end))}"
+        )
 
     @property
     def unless_good(self) -> str:
@@ -60,12 +66,10 @@ class Step:
 
         An error without a class is spoken of where errors have to be typed.
         """
-        return class_name is not None and _error(self.call).get("class") not in (None, class_name)
-
-
-def _error(call: Call) -> Link:
-    """Return the outermost error that a call raised; empty for none."""
-    return next(iter(() if call.end is None else call.end.chain), {})
+        return class_name is not None and outermost(self.call.end).get("class") not in (
+            None,
+            class_name,
+        )
 
 
 def _named(error: Link) -> str:
@@ -74,7 +78,7 @@ def _named(error: Link) -> str:
 
 
 def _is_bare_cancel(call: Call) -> bool:
-    return str(_error(call).get("type")).endswith("CancelledError")
+    return str(outermost(call.end).get("type")).endswith("CancelledError")
 
 
 @once
@@ -93,7 +97,8 @@ def _walk(history: History, model: ErrorModel) -> tuple[Step, ...]:
         due: Due = "open" if is_lost else _due(rules, rule, state, call)
         due = "cancelled" if call.id in cancelled else due
         again = call.do == failed
-        steps.append(Step(call=call, end=call.end, rules=rules, state=state, due=due, again=again))
+        step = Step(call=call, end=call.end, rules=rules, state=state, due=due, again=again)
+        steps.append(step)
         is_lost |= call.raised if due == "works" else call.returned and due == "refused"
         failed = call.do if due == "may_fail" and call.raised else ""
         if call.returned and due != "refused":
@@ -217,9 +222,8 @@ def dispose_twice(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "extension.dispose-twice")
     for step in _walk(history, model):
         if step.due == "works" and step.state == step.rules.disposed:
-            acts = _acts(history, step.call)
+            acts, expected = _acts(history, step.call), "the second time does nothing"
             observed = "it acted again" if acts else step.unless_good
-            expected = "the second time does nothing"
             yield _verdict(requirements, step.call, expected, observed, events=acts)
 
 
@@ -235,9 +239,9 @@ def config(history: History, model: ErrorModel) -> Verdicts:
     for step in _walk(history, model):
         if step.due != "bad_config":
             continue
-        wanted, error = step.rules.invalid_config, _error(step.call)
-        is_other = wanted is not None and error.get("class") is not None
-        is_other = is_other and f"{error.get('class')}/{error.get('code')}" != wanted
+        wanted, error = step.rules.invalid_config, step.error
+        is_typed = wanted is not None and error.get("class") is not None
+        is_other = is_typed and f"{error.get('class')}/{error.get('code')}" != wanted
         acts = _acts(history, step.call)
         observed = "it had already acted when it was refused" if acts else ""
         yield _verdict(
@@ -331,7 +335,7 @@ def slots(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "extension.slots")
     for event in history.of("extension.slot_decided"):
         observed = ""
-        if event.decision not in _DECISIONS:
+        if event.decision not in ("migrate", "warn", "reject"):
             observed = f"it decided {event.decision!r}"
         elif event.decision == "migrate" and event.migrated_to != event.current:
             observed = f"it migrated to version {event.migrated_to}"
@@ -390,11 +394,7 @@ def typed_errors(history: History, model: ErrorModel) -> Verdicts:
     for call in history.calls:
         if not call.raised or (call.id in cancelled and _is_bare_cancel(call)):
             continue
-        error = _error(call)
+        error, expected = outermost(call.end), "an error with a class of the error model and a code"
         is_typed = error.get("class") in classes and error.get("code")
-        yield _verdict(
-            requirements,
-            call,
-            "an error with a class of the error model and a code",
-            "" if is_typed else f"it raised {_named(error)}",
-        )
+        observed = "" if is_typed else f"it raised {_named(error)}"
+        yield _verdict(requirements, call, expected, observed)

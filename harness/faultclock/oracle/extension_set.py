@@ -15,9 +15,10 @@ from faultclock.model.session_script import ExtensionScript
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import call_of, error_of, first_request, opening_of
+from faultclock.oracle.opening import call_of, first_request, opening_of
 from faultclock.oracle.stored_state import installed_in, stored_before
 from faultclock.oracle.turn_facts import Life
 
@@ -76,7 +77,7 @@ def resolved(history: History, model: ErrorModel) -> Verdicts:
         if start.do != "start" or start.end is None or start.stop is not None or not related:
             continue
         opening = opening_of(history, start.life) or start
-        said = error_of(opening) if opening.raised else None
+        said = error_of(opening.end)
         if opening.life > 1 and said is not None and said.startswith("Session/"):
             # It was refused for its session: then no extension is looked at any more.
             continue
@@ -100,7 +101,7 @@ def _fault(
     history: History, model: ErrorModel, opening: Call, faults: Mapping[str, str]
 ) -> _Fault | None:
     rules = model.extension_set
-    said = error_of(opening) if opening.raised else None
+    said = error_of(opening.end)
     if not faults:
         refused = rules is not None and said in (rules.cycle, rules.conflict, rules.missing)
         return (f"it was refused: {said}", ()) if refused else None
@@ -202,7 +203,7 @@ def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phase
     start = call_of(history, "start", life.number)
     if start is None or start.end is None or start.stop is not None or failed is None:
         return
-    said = error_of(start)
+    said = error_of(start.end)
     is_its_own = said is None or said.startswith("ExtensionHost/")
     # Otherwise it was refused for its set, or for what was found in the store.
     if not set_faults(history, model, start) and is_its_own:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
 from faultclock.oracle.history import History
 
 #: Operations of a session store that change it.
@@ -50,16 +49,3 @@ def opening_of(history: History, life: int) -> Call | None:
         return start
     refused = turn.raised and not turn.attempts and turn.stop is None
     return turn if refused else start
-
-
-def error_of(call: Call) -> str | None:
-    """Return `Class/Code` of the failure that a call ended with, None where it declares none."""
-    named = typed(origin(chain_of(call.end)))
-    return None if named is None else "/".join(named)
-
-
-def errors_of(call: Call) -> tuple[str, ...]:
-    """Return each `Class/Code` that a call names for its end: outermost, and where it began."""
-    chain = chain_of(call.end)
-    named = {typed(link) for link in (*chain[:1], origin(chain))}
-    return tuple(sorted("/".join(pair) for pair in named if pair is not None))

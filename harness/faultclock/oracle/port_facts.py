@@ -6,13 +6,9 @@ Built from what the world observed, once per trace; judges nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 from faultclock.model.trace import Trace, TraceEvent
-
-__all__ = ["Prompt", "StageTry", "StageVisit", "StoreOperation", "prompts_of"]
-__all__ += ["stage_visits_of", "store_operations_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,19 +161,19 @@ def _prompt(
 
 def store_operations_of(trace: Trace) -> tuple[StoreOperation, ...]:
     """Return the operations of the session store, in the order in which they began."""
-    durable = {str(event.op): event for event in trace.of_kind("store.durable")}
-    answered = {str(event.op): event for event in trace.of_kind("store.answered")}
+    durable = {event.op: event for event in trace.of_kind("store.durable")}
+    answered = {event.op: event for event in trace.of_kind("store.answered")}
     return tuple(
         StoreOperation(
             id=str(event.op),
             name=str(event.operation),
-            call=_text(event.payload, "call"),
+            call=event.call,
             life=event.life,
-            owner=_text(event.payload, "owner"),
-            revision=_text(event.payload, "revision_sha256"),
+            owner=event.owner,
+            revision=event.revision_sha256,
             asked=event,
-            durable=durable.get(str(event.op)),
-            answered=answered.get(str(event.op)),
+            durable=durable.get(event.op),
+            answered=answered.get(event.op),
         )
         for event in trace.of_kind("store.asked")
     )
@@ -186,36 +182,36 @@ def store_operations_of(trace: Trace) -> tuple[StoreOperation, ...]:
 def stage_visits_of(trace: Trace) -> tuple[StageVisit, ...]:
     """Return the visits of stages, in the order in which they began."""
     visits: list[StageVisit] = []
-    open_: dict[str, StageVisit] = {}
+    open_: dict[str | None, StageVisit] = {}
     for event in trace.of_kind("stage.asked"):
-        call, stage = str(event.call), str(event.stage)
-        phase: Literal["check_gate", "assess", "next"] | str = str(event.phase)
-        visit = open_.get(call)
+        visit = open_.get(event.call)
         if visit is not None and visit.left is not None and visit.follows is None:
             visit.follows = event
-        if phase == "check_gate":
-            number = int(event.attempt or 1)
-            if visit is None or visit.left is not None or visit.stage != stage:
-                life = event.life
-                visit = open_[call] = StageVisit(stage=stage, call=call, life=life)
+        if event.phase == "check_gate":
+            if visit is None or visit.left is not None or visit.stage != event.stage:
+                stage, call = str(event.stage), str(event.call)
+                visit = open_[event.call] = StageVisit(stage=stage, call=call, life=event.life)
                 visits.append(visit)
             # A gate that does not let the attempt act has decided on it.
-            acts = event.answer == "proceed"
-            visit.tries.append(
-                StageTry(number=number, begun=event, decided=None if acts else event)
-            )
-        elif visit is not None and visit.stage == stage and visit.tries:
-            last = visit.tries[-1]
-            judged = last.decided is not None and last.decided.phase == "assess"
-            if phase == "assess" and judged:
-                # It was tried again without a gate: that judgement is all that shows it.
-                number = int(event.attempt or last.number + 1)
-                visit.tries.append(StageTry(number=number, begun=event, decided=event))
-            elif phase == "assess":
-                visit.tries[-1] = StageTry(number=last.number, begun=last.begun, decided=event)
-            elif phase == "next":
+            decided = None if event.answer == "proceed" else event
+            number = int(event.attempt or 1)
+            visit.tries.append(StageTry(number=number, begun=event, decided=decided))
+        elif visit is not None and visit.stage == event.stage:
+            if event.phase == "next":
                 visit.left = event
+            elif event.phase == "assess":
+                _assessed(visit, event)
     return tuple(visits)
+
+
+def _assessed(visit: StageVisit, event: TraceEvent) -> None:
+    last = visit.tries[-1]
+    if last.decided is not None and last.decided.phase == "assess":
+        # It was tried again without a gate: that judgement is all that shows it.
+        number = int(event.attempt or last.number + 1)
+        visit.tries.append(StageTry(number=number, begun=event, decided=event))
+    else:
+        visit.tries[-1] = replace(last, decided=event)
 
 
 def _text(payload: Mapping[str, object], name: str) -> str | None:

@@ -13,17 +13,11 @@ from typing import Any
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.turn_rules import ResumeRow, ResumeRules
 from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import error_of, errors_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.conversation import Said, first_missing, said_in, said_in_turn
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import (
-    call_of,
-    error_of,
-    errors_of,
-    first_request,
-    keeps_sessions,
-    opening_of,
-)
+from faultclock.oracle.opening import call_of, first_request, keeps_sessions, opening_of
 from faultclock.oracle.stored_state import conditions_of, stored_before
 from faultclock.oracle.turn_facts import Life
 
@@ -96,7 +90,7 @@ def _resumes(history: History) -> Iterator[tuple[Life, Call]]:
 def _refuses(rules: ResumeRules, turn: Call) -> bool:
     """Return whether a first turn ended with what refuses a session, and not as a turn may."""
     known = {error for row in rules.table for error in row.errors}
-    return not known.isdisjoint(errors_of(turn))
+    return not known.isdisjoint(errors_of(turn.end))
 
 
 def _last_read(history: History, start: Call) -> tuple[int, ...]:
@@ -109,12 +103,12 @@ def _last_read(history: History, start: Call) -> tuple[int, ...]:
 
 def _failed_elsewhere(start: Call) -> bool:
     """Return whether it failed for what has nothing to do with what is stored."""
-    said = error_of(start) or ""
+    said = error_of(start.end) or ""
     return said.startswith("ExtensionHost/") or said == "Session/StoreUnavailable"
 
 
 def _fault(row: ResumeRow, errors: tuple[str, ...], start: Call) -> tuple[str, str] | None:
-    named = errors_of(start)
+    named = errors_of(start.end)
     said = " and ".join(named) or "an untyped error"
     if row.outcome == "resumed":
         return None if start.returned else ("the session is resumed", f"it was refused: {said}")

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import Link, typed
-from faultclock.oracle.history import History
+from faultclock.oracle.chain import outermost, typed
 
 #: Operations that return what is kept, and those that change it.
 READS = ("read", "read_slot", "read_journal")
@@ -22,86 +21,25 @@ WRITES = ("write", "write_slot", "append")
 _FAILING = ("no_space", "io_error")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreCall:
-    """One thing that the store was asked.
-
-    Attributes:
-        do: the operation.
-        store: id of the store that was asked.
-        digest: of what was to be written.
-        end: how it ended; None where a crash cut it off, or nothing did.
-        returned: whether it ended with an answer; for a write, with an acknowledgement.
-        failing: the faults of the disk that it met.
-        lied: whether a sync in it did nothing.
-    """
-
-    id: str
-    do: str
-    life: int
-    store: str
-    session: str | None
-    owner: str | None
-    digest: str | None
-    start: TraceEvent
-    end: TraceEvent | None
-    returned: bool
-    raised: bool
-    failing: tuple[TraceEvent, ...]
-    lied: bool
-
-    @property
-    def found(self) -> str | None:
-        """Digest of what a read returned; None where it found nothing."""
-        return self.end.value_sha256 if self.end is not None and self.end.found else None
-
-    @property
-    def error(self) -> Link:
-        """The outermost error that it raised, empty for none."""
-        return next(iter(() if self.end is None else self.end.chain), {})
-
-    @property
-    def pair(self) -> str | None:
-        """`Class/Code` of what it raised, None where there are none."""
-        named = typed(self.error)
-        return None if named is None else "/".join(named)
-
-    @property
-    def said(self) -> str:
-        """What it raised, in words."""
-        return self.pair or str(self.error.get("type", "")).rpartition(".")[2]
-
-    @property
-    def seqs(self) -> tuple[int, ...]:
-        """The events that show it."""
-        shown = (self.start, *self.failing, self.end)
-        return tuple(event.seq for event in shown if event is not None)
+def found_by(read: Call) -> str | None:
+    """Return the digest of what a read returned; None where it found nothing."""
+    return read.end.value_sha256 if read.end is not None and read.end.found else None
 
 
-def store_calls(history: History) -> tuple[StoreCall, ...]:
-    """Return what the store under test was asked, in order."""
-    faults: dict[str | None, list[TraceEvent]] = {}
-    for event in history.of("fault.fired"):
-        faults.setdefault(event.call, []).append(event)
-    return tuple(_store_call(call, faults.get(call.id, ())) for call in history.calls)
+def refusal_of(call: Call) -> str | None:
+    """Return `Class/Code` of the outermost error of a call, None where it has none."""
+    named = typed(outermost(call.end))
+    return None if named is None else "/".join(named)
 
 
-def _store_call(call: Call, faults: Sequence[TraceEvent]) -> StoreCall:
-    return StoreCall(
-        id=call.id,
-        do=call.do,
-        life=call.life,
-        store=call.start.store or "",
-        session=call.start.session,
-        owner=call.start.owner,
-        digest=call.start.value_sha256,
-        start=call.start,
-        end=call.end,
-        returned=call.returned,
-        raised=call.raised,
-        failing=tuple(event for event in faults if event.fault_kind in _FAILING),
-        lied=any(event.fault_kind == "lost_fsync" for event in faults),
-    )
+def said_by(call: Call) -> str:
+    """Return what a call raised, in words."""
+    return refusal_of(call) or str(outermost(call.end).get("type", "")).rpartition(".")[2]
+
+
+def written_by(write: Call) -> str:
+    """Return the digest of what was to be written."""
+    return str(write.start.value_sha256)
 
 
 @dataclass(slots=True)
@@ -118,41 +56,41 @@ class Register:
     """
 
     since: int
-    acked: StoreCall | None = None
+    acked: Call | None = None
     digest: str | None = None
-    maybe: list[StoreCall] = field(default_factory=list)
+    maybe: list[Call] = field(default_factory=list)
     ever: set[str | None] = field(default_factory=set)
     life: int = 0
 
     @property
     def legal(self) -> set[str | None]:
         """Digests that a read may find, None for nothing."""
-        return {self.digest, *(call.digest for call in self.maybe)}
+        return {self.digest, *(written_by(call) for call in self.maybe)}
 
     @property
     def may_be_absent(self) -> bool:
         """Whether a read may find nothing."""
         return None in self.legal
 
-    def wrote(self, call: StoreCall) -> None:
+    def wrote(self, call: Call) -> None:
         """Take in the end of a write."""
-        self.ever.add(call.digest)
+        self.ever.add(written_by(call))
         self.life = call.life
         if call.returned:
-            self.acked, self.digest, self.since = call, call.digest, call.life
+            self.acked, self.digest, self.since = call, written_by(call), call.life
             self.maybe.clear()
         else:
             self.maybe.append(call)
 
-    def was_read(self, call: StoreCall) -> None:
+    def was_read(self, call: Call) -> None:
         """Take in what a fresh process found: from then on that is the value."""
         settled = self.maybe and all(write.life < call.life for write in self.maybe)
-        if settled and call.found in self.legal:
+        if settled and found_by(call) in self.legal:
             self.came_back(call)
 
-    def came_back(self, read: StoreCall) -> None:
+    def came_back(self, read: Call) -> None:
         """Take what a fresh process read for the value from now on."""
-        self.acked, self.digest = read, read.found
+        self.acked, self.digest = read, found_by(read)
         self.maybe.clear()
 
 
@@ -167,16 +105,16 @@ class Journal:
     """
 
     since: int
-    after: list[tuple[str | None, list[StoreCall]]] = field(default_factory=lambda: [(None, [])])
+    after: list[tuple[str | None, list[Call]]] = field(default_factory=lambda: [(None, [])])
     life: int = 0
 
-    def wrote(self, call: StoreCall) -> None:
+    def wrote(self, call: Call) -> None:
         """Take in the end of a write of the manifest, or of an append."""
         if call.do == "append":
             for _, appends in self.after:
                 appends.append(call)
         elif call.do == "write":
-            fresh: tuple[str | None, list[StoreCall]] = (call.digest, [])
+            fresh: tuple[str | None, list[Call]] = (written_by(call), [])
             self.after = [fresh] if call.returned else [*self.after, fresh]
             self.since = call.life if call.returned else self.since
         else:
@@ -197,6 +135,7 @@ class StoreState:
 
     Attributes:
         calls: all of them, in order.
+        faults: what the disk did to each call that it failed.
         edits: lives before which files were changed from outside.
         crashes: `process.crashed` by life.
         lenient: checks of which the model asks less: any error, or only no secret.
@@ -209,24 +148,25 @@ class StoreState:
         lied: session to the last life in which a sync for it did nothing.
     """
 
-    calls: tuple[StoreCall, ...]
+    calls: tuple[Call, ...]
+    faults: Mapping[str | None, Sequence[TraceEvent]]
     edits: frozenset[int]
     crashes: Mapping[int, TraceEvent]
     lenient: frozenset[str]
     registers: dict[tuple[str, str | None], Register] = field(default_factory=dict)
     journals: dict[str, Journal] = field(default_factory=dict)
-    writers: dict[str, str] = field(default_factory=dict)
+    writers: dict[str, str | None] = field(default_factory=dict)
     spoilt: set[str] = field(default_factory=set)
     rolled_back: set[str] = field(default_factory=set)
     torn: set[tuple[str, int]] = field(default_factory=set)
     lied: dict[str, int] = field(default_factory=dict)
 
-    def register(self, call: StoreCall, session: str) -> Register:
+    def register(self, call: Call, session: str) -> Register:
         """Return the manifest or the slot that a call is about."""
-        owner = (call.owner or "") if call.do.endswith("_slot") else None
+        owner = (call.start.owner or "") if call.do.endswith("_slot") else None
         return self.registers.setdefault((session, owner), Register(call.life))
 
-    def wrote(self, call: StoreCall, session: str) -> None:
+    def wrote(self, call: Call, session: str) -> None:
         """Take in the end of a write."""
         self.journals[session].wrote(call)
         if call.do != "append":
@@ -234,7 +174,21 @@ class StoreState:
         if call.do == "write" and call.returned:
             self.rolled_back.discard(session)
 
-    def was_edited(self, kept: Kept, call: StoreCall) -> bool:
+    def failing(self, call: Call) -> tuple[int, ...]:
+        """Return `seq` of the failures of the disk that a call met."""
+        met = self.faults.get(call.id, ())
+        return tuple(event.seq for event in met if event.fault_kind in _FAILING)
+
+    def lied_to(self, call: Call) -> bool:
+        """Return whether a sync in a call did nothing."""
+        return any(event.fault_kind == "lost_fsync" for event in self.faults.get(call.id, ()))
+
+    def events_of(self, call: Call) -> tuple[int, ...]:
+        """Return `seq` of what shows a call: its start, the failures that it met, and its end."""
+        end = () if call.end is None else (call.end.seq,)
+        return (call.start.seq, *self.failing(call), *end)
+
+    def was_edited(self, kept: Kept, call: Call) -> bool:
         """Return whether files were changed from outside since something was written well."""
         return any(kept.since < life <= call.life for life in self.edits)
 
@@ -242,24 +196,23 @@ class StoreState:
         """Return whether what is there is unknown: a sync since the last write did nothing."""
         return self.lied.get(session, 0) >= max(1, kept.life)
 
-    def crash_between(self, first: StoreCall, second: StoreCall) -> TraceEvent | None:
+    def crash_between(self, first: Call, second: Call) -> TraceEvent | None:
         """Return a crash after the one and before the other."""
         lives = range(first.life, second.life)
         return next((self.crashes[life] for life in lives if life in self.crashes), None)
 
-    def is_after_damage(self, call: StoreCall) -> bool:
+    def is_after_damage(self, call: Call) -> bool:
         """Return whether something may have been left half done before a call."""
-        return any(life < call.life for life in self.crashes) or any(
-            item.failing and item.session == call.session and item.start.seq < call.start.seq
-            for item in self.calls
-        )
+        earlier = (item for item in self.calls if item.start.seq < call.start.seq)
+        own = (item for item in earlier if item.start.session == call.start.session)
+        return any(life < call.life for life in self.crashes) or any(map(self.failing, own))
 
-    def elsewhere(self, call: StoreCall) -> str | None:
+    def elsewhere(self, call: Call) -> str | None:
         """Return in words what else the digest that a read found was written for."""
-        own = (call.session, call.owner if call.do == "read_slot" else None)
+        own = (call.start.session, call.start.owner if call.do == "read_slot" else None)
         for (session, owner), register in self.registers.items():
             like = (owner is not None) is (call.do == "read_slot")
-            if like and (session, owner) != own and call.found in register.ever:
+            if like and (session, owner) != own and found_by(call) in register.ever:
                 return whose(session, owner)
         return None
 
@@ -269,16 +222,14 @@ def whose(session: str | None, owner: str | None) -> str:
     return f"session {session!r}" + ("" if owner is None else f", owner {owner!r}")
 
 
-def matches(
-    found: Sequence[str], appends: Sequence[StoreCall], *, all_may_miss: bool = False
-) -> bool:
+def matches(found: Sequence[str], appends: Sequence[Call], *, all_may_miss: bool = False) -> bool:
     """Return whether `found` is what was appended, in order, but for what was not acknowledged."""
     positions = {0}
     for call in appends:
         reached = {
             position + 1
             for position in positions
-            if position < len(found) and found[position] == call.digest
+            if position < len(found) and found[position] == written_by(call)
         }
         if all_may_miss or not call.returned:
             reached |= positions

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdict, Verdicts, also, broken, held, otherwise
 from faultclock.oracle.history import History, once
 from faultclock.oracle.store_answers import Wrong, judged
-from faultclock.oracle.store_registers import StoreState, store_calls
+from faultclock.oracle.store_registers import StoreState, said_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,31 +147,37 @@ def _found_of(history: History, model: ErrorModel) -> dict[str, list[Verdict]]:
     crashes = {event.life: event for event in history.of("process.crashed")}
     edits = frozenset(event.life for event in history.of("disk.edited"))
     lenient = frozenset(check for check, rule in _LENIENT.items() if rule in model.rules)
-    calls = store_calls(history)
-    state = StoreState(calls=calls, edits=edits, crashes=crashes, lenient=lenient)
+    faults: dict[str | None, list[TraceEvent]] = {}
+    for event in history.of("fault.fired"):
+        faults.setdefault(event.call, []).append(event)
+    state = StoreState(
+        calls=history.calls, faults=faults, edits=edits, crashes=crashes, lenient=lenient
+    )
     disk = history.trace.header.scenario.disk
     # What a crash takes with it: the process, or with the power what is not synced as well.
     keeps = not crashes or (disk is not None and disk.unsynced == "all")
     part = "process" if keeps else "power"
     found: dict[str, list[Verdict]] = {}
     for item in judged(state):
-        row = None if isinstance(item, str) else _ROWS[item.what]
-        id_ = f"store.{item if row is None else row.check}"
+        id_ = f"store.{item if isinstance(item, str) else _ROWS[item.what].check}"
         requirements = also(model, f"{id_}.{part}") or also(model, id_)
-        verdict = held(*requirements) if isinstance(item, str) else _broken(item, requirements)
-        found.setdefault(id_, []).append(verdict)
+        verdicts = found.setdefault(id_, [])
+        if isinstance(item, str):
+            verdicts.append(held(*requirements))
+        else:
+            verdicts.append(_broken(item, requirements, state.events_of(item.call)))
     return found
 
 
-def _broken(wrong: Wrong, requirements: tuple[str, ...]) -> Verdict:
+def _broken(wrong: Wrong, requirements: tuple[str, ...], events: tuple[int, ...]) -> Verdict:
     row, call = _ROWS[wrong.what], wrong.call
-    words = {"do": call.do, "said": call.said, **wrong.words}
+    words = {"do": call.do, "said": said_by(call), **wrong.words}
     return broken(
         requirements,
         call=call.id,
         expected=row.expected.format(**words),
         observed=row.observed.format(**words),
-        events=(*wrong.events, *call.seqs),
+        events=(*wrong.events, *events),
         hint=row.hint,
     )
 

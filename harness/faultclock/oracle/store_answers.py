@@ -21,10 +21,10 @@ from faultclock.oracle.store_registers import (
     Register,
     StoreState,
     found_by,
+    in_words,
     matches,
     refusal_of,
     said_by,
-    whose,
     written_by,
 )
 
@@ -97,7 +97,7 @@ def _failed_read(state: StoreState, call: Call, session: str, kept: Kept) -> Fou
     elif state.was_edited(kept, call):
         if call.do == "read":
             right = is_drift or "drift" in state.lenient
-            yield "drift" if right else Wrong("drift untold", call)
+            yield "drift" if right else Wrong("drift mistyped", call)
     elif is_drift and state.may_lack(kept, session):
         return
     elif may_be_absent and not (was_tried and (is_drift or refusal_of(call) is None)):
@@ -192,7 +192,7 @@ def _value(state: StoreState, call: Call, session: str, register: Register) -> F
     elif found_by(call) in register.legal:
         yield from _legal(state, call, register)
     elif other is not None:
-        own = whose(call.start.session, call.start.owner)
+        own = in_words(session, call.start.owner)
         yield Wrong("another's", call, words={"own": own, "other": other})
     elif state.may_lack(register, session) and (found_by(call) is None or was_tried):
         return

@@ -213,11 +213,11 @@ class StoreState:
         for (session, owner), register in self.registers.items():
             like = (owner is not None) is (call.do == "read_slot")
             if like and (session, owner) != own and found_by(call) in register.ever:
-                return whose(session, owner)
+                return in_words(session, owner)
         return None
 
 
-def whose(session: str | None, owner: str | None) -> str:
+def in_words(session: str | None, owner: str | None) -> str:
     """Return in words what a call was about."""
     return f"session {session!r}" + ("" if owner is None else f", owner {owner!r}")
 

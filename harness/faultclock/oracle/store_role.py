@@ -76,7 +76,7 @@ _ROWS = {
         "after a write that failed, {do} returned {what}",
         "The old revision was given up before the new one was safe.",
     ),
-    "drift untold": _Row(
+    "drift mistyped": _Row(
         "drift",
         "Session/ManifestDrift",
         "the files are not what was written, and read raised {said}",

@@ -19,6 +19,11 @@ For whole turns (`turn_checks` gathers their checks):
     stored_state what lay in the store when a life began
     redo        what failed is tried again as its policy says, for tools, stores and stages alike
 
+For session stores (`store_role` has their checks):
+
+    store_registers what is known of each thing that a store keeps
+    store_answers what each call shows, beside that
+
 and one file for each group of checks: classification, backoff, jitter, ordering, wrapping,
 swallow, audience, liveness, evidence. No clock, no file, no import of the world or of a subject: a
 trace that was recorded elsewhere is judged in the same way. No check knows an error model by name.

@@ -7,12 +7,13 @@ stops that tool alone, and a cancel of calls of an adapter stops those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.facts import Facts
 
-__all__ = ["first_stops", "is_stop", "killed_by", "stopped_ns"]
+#: What a tool or an extension does toward the network.
+NETWORK_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
 
 
 def is_stop(event: TraceEvent) -> bool:
@@ -28,6 +29,17 @@ def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
     """Return whether the process of `life` was killed by `at_ns`: then nothing is due of it."""
     return any(
         event.life == life and event.at_ns <= at_ns for event in trace.of_kind("process.crashed")
+    )
+
+
+def acts_after(
+    acts: Iterable[TraceEvent], call: str, cancel: TraceEvent, since_ns: int
+) -> tuple[int, ...]:
+    """Return the `seq` of the acts of a cancelled call that come after the cancel, from a time."""
+    return tuple(
+        event.seq
+        for event in acts
+        if event.call == call and event.seq > cancel.seq and event.at_ns >= since_ns
     )
 
 
@@ -48,9 +60,9 @@ def _hits(stop: TraceEvent, call: str, start: TraceEvent, end: TraceEvent | None
     if stop.seq < start.seq or (end is not None and stop.seq > end.seq):
         return False
     if stop.scope == "call":
-        return call in stop.payload.get("calls", ())
+        return call in stop.calls
     # A dialog belongs to one call; a crash and any other cancel are for all that runs.
-    return stop.kind != "interaction.answered" or str(stop.call) == call
+    return stop.kind != "interaction.answered" or stop.call == call
 
 
 def stopped_ns(trace: Trace, start: TraceEvent, stop: TraceEvent) -> int:

@@ -105,19 +105,12 @@ def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
 
 def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     denied = None if model.tool_calls is None else model.tool_calls.denied
-    asked = [
-        item for item in history.prompts if item.tool_call == call.id and item.life == call.life
-    ]
-    if not asked:
-        # A rule decided: the allowlist, or the state machine.
+    asked = history.prompts_about(call)
+    if not asked or asked[-1].said == "denied":
+        # Where no person was asked a rule decided: the allowlist, or the state machine.
         return Fate(kind="denied", pair=denied)
-    last = asked[-1]
-    if last.said == "denied":
-        return Fate(kind="denied", pair=denied)
-    if last.said is None and last.deadline_ns is not None:
-        over_ns = last.shown.at_ns + last.deadline_ns - SLACK_NS
-        if last.settled is None or last.settled.at_ns >= over_ns:
-            return Fate(kind="unanswered", pair=denied)
+    if asked[-1].is_unanswered:
+        return Fate(kind="unanswered", pair=denied)
     return Fate(kind="open")
 
 

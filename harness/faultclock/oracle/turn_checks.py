@@ -12,7 +12,6 @@ from faultclock.oracle import (
     budgets,
     cancels,
     chain_rules,
-    consent,
     extension_course,
     extension_set,
     failure_checks,
@@ -28,7 +27,7 @@ from faultclock.oracle import (
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Check
+from faultclock.oracle.check import Check, checks_in
 
 __all__ = ["CHECKS"]
 
@@ -37,9 +36,7 @@ __all__ = ["CHECKS"]
 CHECKS: tuple[Check, ...] = tuple(
     replace(check, role="runtime")
     for check in (
-        *approvals.CHECKS,
-        *consent.CHECKS,
-        *approval_deadlines.CHECKS,
+        *checks_in(approvals, approval_deadlines),
         *tool_effects.CHECKS,
         *tool_redo.CHECKS,
         *tool_shapes.CHECKS,

@@ -103,6 +103,27 @@ def broken(
     )
 
 
+def unproven(
+    expected: str,
+    observed: str,
+    *events: int,
+    call: str | None = None,
+    hint: str = "",
+    moot: bool = False,
+) -> Violation:
+    """Return a violation that is not the subject's fault: it proves that the run shows nothing."""
+    return broken(
+        (None,),
+        expected=expected,
+        observed=observed,
+        events=events,
+        call=call,
+        hint=hint,
+        inconclusive=True,
+        moot=moot,
+    )
+
+
 def exercising(violation: Violation, *requirements: str | None) -> Violation:
     """Return a violation of something that exercised these requirements as well."""
     return replace(violation, exercised=(*violation.exercised, *requirements))

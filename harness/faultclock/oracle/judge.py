@@ -33,7 +33,7 @@ from faultclock.oracle import (
     turn_checks,
     wrapping,
 )
-from faultclock.oracle.check import Check, Outcome, Verdicts, outcome_of
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
 from faultclock.oracle.foreign import cannot_judge, with_lines
 from faultclock.oracle.history import History
 from faultclock.oracle.log_checks import LOG_CHECKS
@@ -73,8 +73,7 @@ CHECKS: tuple[Check, ...] = (
     *store_role.CHECKS,
     *tool_role.CHECKS,
     *extension_role.CHECKS,
-    *liveness.CHECKS,
-    *evidence.CHECKS,
+    *checks_in(liveness, evidence),
 )
 
 #: First parts of the ids of checks on what is asked of a model provider, and who asks one.
@@ -327,8 +326,4 @@ def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ..
 
 
 def _spoils(history: History, model: ErrorModel) -> bool:
-    return any(
-        check.outcome(history, model).violations
-        for check in evidence.CHECKS
-        if check.id in evidence.SPOILING
-    )
+    return any(check.outcome(history, model).violations for check in evidence.SPOILERS)

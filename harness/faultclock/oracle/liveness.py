@@ -13,18 +13,23 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.vary import Settle
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History
-
-__all__ = ["CHECKS", "SETTLES"]
 
 #: Id of the check.
 SETTLES = "liveness.settles"
 
 
-def _settles(history: History, _model: ErrorModel) -> Verdicts:
+@check(
+    SETTLES,
+    title="Calls end after the faults are over",
+    says="Where a scenario says that its faults stop, each call ends in time after that, and"
+    " each that begins after that is answered.",
+    unjudged="the scenario does not say when its faults are over, as `settle`",
+)
+def settles(history: History, _model: ErrorModel) -> Verdicts:
+    """Judge that everything comes to an end once the faults have stopped."""
     settle = history.trace.header.scenario.settle
-    yield otherwise("the scenario does not say when its faults are over, as `settle`")
     if settle is None:
         return
     yield otherwise("no call could settle: each one, or the run, was cut off")
@@ -94,14 +99,3 @@ def _is_disturbed(history: History, call: Call) -> bool:
     if call.stop is not None:
         return True
     return any(event.call == call.id for event in history.of("fault.fired"))
-
-
-CHECKS = (
-    Check(
-        id=SETTLES,
-        title="Calls end after the faults are over",
-        says="Where a scenario says that its faults stop, each call ends in time after that, and"
-        " each that begins after that is answered.",
-        run=_settles,
-    ),
-)

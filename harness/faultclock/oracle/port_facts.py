@@ -62,6 +62,12 @@ class Prompt:
         return self.said == "approved" and self.settled is self.accepted
 
     @property
+    def is_approved_in_time(self) -> bool:
+        """Whether the person approved it before it was over, and before its deadline."""
+        late = self.due_ns is not None and self.accepted and self.accepted.at_ns > self.due_ns
+        return self.is_approved and not late
+
+    @property
     def is_unanswered(self) -> bool:
         """Whether no answer was taken, and nothing but its deadline ended it."""
         if self.said is not None or self.due_ns is None:

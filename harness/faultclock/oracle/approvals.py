@@ -18,7 +18,7 @@ from itertools import pairwise
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.permissions import (
     Approval,
     approvals_in,
@@ -306,8 +306,7 @@ def cancels_of(history: History, prompt: Prompt) -> list[TraceEvent]:
         event
         for event in history.of("cancel.requested")
         if event.scope in ("turn", "session")
-        or event.target in (prompt.tool, prompt.tool_call)
-        or (event.scope == "tool" and event.target is None)
+        or (aims_at(event, prompt) and (event.scope == "tool" or event.target is not None))
     ]
 
 

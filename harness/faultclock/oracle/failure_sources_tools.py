@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, fits, is_cancelled, value_is_fit
 from faultclock.oracle.turn_facts import Execution, ToolCall
@@ -215,7 +215,7 @@ def _tool_was_cancelled(history: History, execution: Execution) -> bool:
     end = execution.end
     return end is not None and any(
         event.scope == "tool"
-        and event.target in (None, execution.tool, execution.tool_call)
+        and aims_at(event, execution)
         and execution.called.seq < event.seq < end.seq
         for event in history.of("cancel.requested")
     )

@@ -184,6 +184,11 @@ class History:
         )
 
 
+def aims_at(cancel: TraceEvent, work: Execution | Prompt) -> bool:
+    """Return whether a cancel names no target, or the tool or the tool call of some work."""
+    return cancel.target in (None, work.tool, work.tool_call)
+
+
 def once(
     fold: Callable[Concatenate[History, More], MadeT],
 ) -> Callable[Concatenate[History, More], MadeT]:

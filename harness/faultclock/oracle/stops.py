@@ -21,7 +21,7 @@ def is_stop(event: TraceEvent) -> bool:
     if event.kind == "cancel.requested":
         return event.scope != "tool"
     if event.kind == "interaction.answered":
-        return event.answer == "dismissed" and bool(event.accepted)
+        return is_dismissal(event)
     return event.kind == "process.crashed"
 
 
@@ -33,14 +33,19 @@ def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
 
 
 def acts_after(
-    acts: Iterable[TraceEvent], call: str, cancel: TraceEvent, since_ns: int
-) -> tuple[int, ...]:
-    """Return the `seq` of the acts of a cancelled call that come after the cancel, from a time."""
-    return tuple(
-        event.seq
+    acts: Iterable[TraceEvent], call: str, cancel: TraceEvent, since_ns: int = 0
+) -> list[TraceEvent]:
+    """Return the acts of a cancelled call that come after the cancel, and not before a time."""
+    return [
+        event
         for event in acts
         if event.call == call and event.seq > cancel.seq and event.at_ns >= since_ns
-    )
+    ]
+
+
+def is_dismissal(event: TraceEvent) -> bool:
+    """Return whether the person closed a dialog, and the runtime took that as the answer."""
+    return event.answer == "dismissed" and bool(event.accepted)
 
 
 def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:

@@ -150,7 +150,7 @@ def cancel(history: History, model: ErrorModel) -> Verdicts:
                 f"{rules.cancelled or 'an end'} within {format_duration(rules.stops_within)} of"
                 " the cancel, and nothing more is sent",
                 observed,
-                events=(asked.seq, *acts[:3]),
+                events=(asked.seq, *(act.seq for act in acts[:3])),
                 hint="End every wait and every request when the signal comes.",
             )
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
@@ -128,7 +128,7 @@ def is_cancelled(history: History, execution: Execution) -> bool:
     for event in history.of("cancel.requested"):
         if not execution.called.seq < event.seq < end_seq:
             continue
-        aimed = event.target in (None, execution.tool, execution.tool_call)
+        aimed = aims_at(event, execution)
         # What stops at the instant of a cancel stops because of it, whomever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
         if aimed or at_once:

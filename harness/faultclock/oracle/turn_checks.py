@@ -48,7 +48,7 @@ CHECKS: tuple[Check, ...] = tuple(
         *resume.CHECKS,
         *store_redo.CHECKS,
         *stages.CHECKS,
-        *cancels.CHECKS,
+        *checks_in(cancels),
         *budgets.CHECKS,
         *chain_rules.CHECKS,
         *breaker.CHECKS,

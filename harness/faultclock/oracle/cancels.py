@@ -292,12 +292,10 @@ def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> 
     title="A cancel is audited as one",
     says="The audit trail records a cancel as a cancel, and not as an error.",
     unjudged="nothing was cancelled while it ran",
+    declares=("audit",),
 )
 def audited(history: History, model: ErrorModel) -> Verdicts:
     """Judge what the audit trail has of a cancel."""
-    if "audit" not in history.trace.header.subject.declares:
-        yield otherwise("the subject's binding does not declare 'audit'")
-        return
     rules = model.cancellation
     if rules is None or rules.turn is None:
         yield otherwise("the error model says nothing of cancels")

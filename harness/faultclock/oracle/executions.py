@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
@@ -16,9 +17,12 @@ from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.role_rules import ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Violation, also
+from faultclock.oracle.check import Violation, also, check
 from faultclock.oracle.history import History, once
 from faultclock.oracle.signals import Classification, Signal, meets
+
+#: Makes a check of a function that judges the executions of a tool under test.
+tool_check = partial(check, role="tool", section="tools")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

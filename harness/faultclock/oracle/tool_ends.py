@@ -10,7 +10,7 @@ from faultclock.model.role_rules import ToolRules
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Verdicts, also, check, held
+from faultclock.oracle.check import Verdicts, also, held
 from faultclock.oracle.executions import (
     Execution,
     executions,
@@ -18,6 +18,7 @@ from faultclock.oracle.executions import (
     retry_rule,
     rules_of,
     said,
+    tool_check,
     violation,
 )
 from faultclock.oracle.history import History
@@ -38,10 +39,8 @@ _UNKNOWN = (
 _UNKNOWN_STATUSES = (500, 502, 504)
 
 
-@check(
+@tool_check(
     "tool.repeats",
-    role="tool",
-    section="tools",
     title="Nothing is done twice",
     says="A request that may have had its effect is not sent again without an idempotency key.",
     unjudged="no request that may have had its effect went unanswered",
@@ -82,10 +81,8 @@ def _may_have_acted(attempt: Attempt) -> bool:
     return signal.kind in _UNKNOWN or signal.status in _UNKNOWN_STATUSES
 
 
-@check(
+@tool_check(
     "tool.deadline",
-    role="tool",
-    section="tools",
     title="The tool's own deadline",
     says="An execution ends within the time that it may take.",
     unjudged="every execution was cancelled",
@@ -112,10 +109,8 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-@check(
+@tool_check(
     "tool.cancel",
-    role="tool",
-    section="tools",
     title="A cancel stops a tool",
     says="A cancelled execution ends promptly, as cancelled, and sends nothing more.",
     unjudged="no execution was cancelled",
@@ -155,10 +150,8 @@ def cancel(history: History, model: ErrorModel) -> Verdicts:
             )
 
 
-@check(
+@tool_check(
     "tool.typed-reply",
-    role="tool",
-    section="tools",
     title="Replies are typed",
     says="Every execution ends with a value or an error that has a tool's class and a code.",
     unjudged="no execution has ended",
@@ -200,10 +193,8 @@ def _untyped(execution: Execution, rules: ToolRules) -> str | None:
     return None
 
 
-@check(
+@tool_check(
     "tool.leaks",
-    role="tool",
-    section="tools",
     title="No internals in errors",
     says="No error of a tool holds a stack, a secret or a path.",
     unjudged="no execution ended with an error",

@@ -12,7 +12,7 @@ from collections import Counter
 from faultclock.model.duration import MICROSECOND_NS
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.turn_rules import split
-from faultclock.oracle.check import Verdicts, check, exercising, held
+from faultclock.oracle.check import Verdicts, exercising, held
 from faultclock.oracle.executions import (
     Ask,
     Execution,
@@ -21,6 +21,7 @@ from faultclock.oracle.executions import (
     requirement_of,
     rules_of,
     said,
+    tool_check,
     violation,
 )
 from faultclock.oracle.history import History
@@ -30,10 +31,8 @@ from faultclock.oracle.stops import NETWORK_ACTS
 _UNMAPPED = "any class"
 
 
-@check(
+@tool_check(
     "tool.answers",
-    role="tool",
-    section="tools",
     title="A good answer of the service becomes a value",
     says="An execution returns a value when its arguments and all its answers are good.",
     unjudged="no execution ran without a failure",
@@ -62,10 +61,8 @@ def answers(history: History, model: ErrorModel) -> Verdicts:
             )
 
 
-@check(
+@tool_check(
     "tool.input",
-    role="tool",
-    section="tools",
     title="Arguments that do not fit",
     says="Arguments that do not fit the input schema are refused, and nothing is sent.",
     unjudged="no call had arguments that do not fit the input schema",
@@ -96,10 +93,8 @@ def arguments(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-@check(
+@tool_check(
     "tool.output",
-    role="tool",
-    section="tools",
     title="The declared output shape",
     says="A value, whole or partial, fits the output schema that the tool declares.",
     unjudged="no execution replied a value",
@@ -123,10 +118,8 @@ def output(history: History, model: ErrorModel) -> Verdicts:
             )
 
 
-@check(
+@tool_check(
     "tool.upstream",
-    role="tool",
-    section="tools",
     title="A failure of the service is an error",
     says="A failure of the service becomes an error with the class and code of its signal.",
     unjudged="no execution failed because of its service",
@@ -182,10 +175,8 @@ def _signals(failed: list[Ask]) -> str:
     return ", ".join(dict.fromkeys(str(ask.last.signal) for ask in failed))
 
 
-@check(
+@tool_check(
     "tool.partial",
-    role="tool",
-    section="tools",
     title="Partial results",
     says="Each failed item has an entry in `errors` with its class and code.",
     unjudged="no execution had both failed and good items",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
@@ -21,11 +22,10 @@ from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from faultclock.oracle.permissions import approvals_in, decider_of, refusal_of
-from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_fates import fate_of
 from faultclock.oracle.turn_facts import ToolCall
-from faultclock.oracle.uses import uses_of
+from faultclock.oracle.uses import Use, uses_of
 
 #: Statuses from which on an answer is a refusal.
 _REFUSED = 400
@@ -39,6 +39,8 @@ _TEMPO = ("latency", "jitter", "think_time", "pace", "limits", "overload")
 _WORD = re.compile(r"\w{4,}")
 #: Who spoke in a message that is an earlier answer of the model.
 _MODEL = ("assistant", "model")
+#: What was left in vain says nothing more of a run that fails by another check.
+_in_vain = partial(unproven, moot=True)
 
 
 def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
@@ -90,7 +92,7 @@ def _refused(history: History) -> Iterator[Violation]:
         if status in _UNKNOWN_PATH:
             observed = f"{path} is no path of {dialect}: it was answered with {status}"
             hint = "Does the client speak another API? Name it with --dialect, or in the decorator."
-        yield unproven(
+        yield _in_vain(
             "every request is one that the provider understands",
             observed,
             request.seq,
@@ -113,11 +115,11 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
         return
     expected, hint = "the call makes something of the good answer", ""
     if history.is_runtime and last.tool_calls:
-        asked = () if last.answered is None else last.answered.tool_calls or ()
+        asked = () if last.answered is None else last.answered.tool_calls
         names = ", ".join(str(item.get("name")) for item in asked if item)
         expected = "the turn goes on after the answer that asks for tools"
         observed = f"it ended, and the model was never given a result of {names or 'them'}"
-        if call.raised and _is_at_a_limit(history, model, call):
+        if call.raised and _limits(history, model, call):
             # Where it stops is its own choice if the model has no rule; if it has, that one judges.
             return
     elif call.raised:
@@ -132,34 +134,25 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
     well = end is not None and end.state == "completed" and not is_degraded(call.end)
     if not _has_a_reason(history, model, call, answered, well=well):
         events = (answered, call.end.seq)
-        yield unproven(expected, observed, *events, call=call.id, hint=hint, moot=True)
+        yield _in_vain(expected, observed, *events, call=call.id, hint=hint)
 
 
 def _is_made_up(history: History, call: Call) -> bool:
     """Return whether a call returned a text that shares no word with any that the provider has."""
     if call.end is None or is_degraded(call.end):
         return False
-    text = call.end.text
-    if not isinstance(text, str) or not text.strip():
-        return False
+    mine = (call.end.text or "").strip().casefold()
+    words = set(_WORD.findall(mine))
     scenario = history.trace.header.scenario
     ready = [
-        said.casefold()
+        text.casefold()
         for provider in (scenario.provider, *scenario.fallbacks)
-        for said in _texts(provider)
-        if said
+        for text in ([reply.text for reply in provider.replies] or [provider.reply])
+        if text
     ]
-    mine = text.strip().casefold()
-    words = set(_WORD.findall(mine))
-    return not any(
-        said in mine or mine in said or words.intersection(_WORD.findall(said)) for said in ready
+    return bool(mine) and not any(
+        text in mine or mine in text or words.intersection(_WORD.findall(text)) for text in ready
     )
-
-
-def _texts(script: ProviderScript) -> Iterator[str]:
-    yield from (reply.text for reply in script.replies)
-    if not script.replies:
-        yield script.reply
 
 
 # ---------------------------------------------------------------------- turns
@@ -174,12 +167,11 @@ def _never_called(history: History, model: ErrorModel) -> Iterator[Violation]:
             if answer.in_call.stop is None and not _has_a_reason(
                 history, model, answer.in_call, tool_call.answer.seq
             ):
-                yield unproven(
+                yield _in_vain(
                     f"the tool {tool_call.name} is called, as the model asked",
                     "it never was, and the model was asked again as if it had been",
                     tool_call.answer.seq,
                     call=answer.in_call.id,
-                    moot=True,
                     hint="Call the tools of `surroundings.tools`; their effects are part of it.",
                 )
 
@@ -204,13 +196,12 @@ def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Vio
         # That it did nothing at all is said already.
         return
     if left and call.end is not None and not _has_a_reason(history, model, call, call.start.seq):
-        yield unproven(
+        yield _in_vain(
             f"the turn does all nodes of its workflow: {', '.join(left)} as well",
             "it ended, and never began them",
             call.start.seq,
             call.end.seq,
             call=call.id,
-            moot=True,
             hint="The nodes are those of `surroundings.workflow`, in their order.",
         )
 
@@ -218,7 +209,13 @@ def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Vio
 def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
     """Yield how many answers of the conversation nothing ever asked for."""
     replies = history.trace.header.scenario.provider.replies
-    places = [place for call in history.calls for item in call.attempts for place in _place(item)]
+    # Which answer of the conversation each good attempt was given.
+    places = [
+        sum(message.get("role") in _MODEL for message in attempt.asked.messages)
+        for call in history.calls
+        for attempt in call.attempts
+        if attempt.outcome == "ok" and attempt.asked is not None
+    ]
     left = len(replies) - 1 - max(places, default=-1)
     if not replies or not places or left <= 0 or any(life.crash for life in history.lives):
         return
@@ -231,10 +228,9 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
         for call in history.calls
     ):
         return
-    yield unproven(
+    yield _in_vain(
         f"all {len(replies)} answers of the conversation are served",
         f"{left} of them never were: no request held the answers before them",
-        moot=True,
         hint="Send the whole conversation with each request, the model's answers included.",
     )
 
@@ -244,13 +240,6 @@ def _skips_a_turn(history: History) -> bool:
     return any(event.task in asked for event in history.of("call.skipped"))
 
 
-def _place(attempt: Attempt) -> Iterator[int]:
-    """Yield which answer of the conversation an attempt was given."""
-    if attempt.outcome == "ok" and attempt.asked is not None:
-        messages = attempt.asked.messages or ()
-        yield sum(message.get("role") in _MODEL for message in messages)
-
-
 # ---------------------------------------------------------------------- other roles
 
 
@@ -258,12 +247,11 @@ def _never_read(history: History) -> Iterator[Violation]:
     """Yield that a store was never asked for what it keeps, since it cannot be asked."""
     skipped = [event for event in history.of("call.skipped") if event.do in _READS]
     if skipped and not any(call.do in _READS for call in history.calls):
-        yield unproven(
+        yield _in_vain(
             "the store is asked for what it was given",
             f"{skipped[0].why}, so nothing that it keeps was ever seen",
             skipped[0].seq,
             call=skipped[0].call,
-            moot=True,
         )
 
 
@@ -272,12 +260,11 @@ def _keeps_no_state(history: History) -> Iterator[Violation]:
     slot = next((call for call in history.calls if call.do == "slot"), None)
     contract = contract_of(history)
     if slot is not None and contract and contract.get("state_slot") is None:
-        yield unproven(
+        yield _in_vain(
             "the extension is given the state that it kept",
             "its contract declares no state_slot, so there was none",
             slot.start.seq,
             call=slot.id,
-            moot=True,
         )
 
 
@@ -291,10 +278,9 @@ def _service_left_alone(history: History) -> Iterator[Violation]:
         return
     if any(call.stop for call in history.calls) or any(history.of("net.connect_failed")):
         return
-    yield unproven(
+    yield _in_vain(
         "the service is asked, as the scenario is about how it answers",
         "it never was, so the situation never came about",
-        moot=True,
         hint="Ask the service at `base_url`; what asks none is not shown by this scenario.",
     )
 
@@ -319,10 +305,7 @@ def _has_a_reason(
     if history.session.stages and any(visit.call == call.id for visit in history.stage_visits):
         # The state machine decides where a turn ends.
         return True
-    rules = model.budgets or BudgetRules()
-    if history.is_runtime and any(
-        use.reached and use.over is None for use in uses_of(history, call, rules)
-    ):
+    if history.is_runtime and any(use.over is None for use in _limits(history, model, call)):
         return True
     if any(
         prompt.call == call.id and prompt.shown.seq >= since and not prompt.is_approved_in_time
@@ -336,7 +319,7 @@ def _has_a_reason(
     )
 
 
-def _is_at_a_limit(history: History, model: ErrorModel, call: Call) -> bool:
-    """Return whether a turn needed more than a limit of the session lets it use, or used more."""
-    rules = model.budgets or BudgetRules()
-    return any(use.reached for use in uses_of(history, call, rules))
+def _limits(history: History, model: ErrorModel, call: Call) -> list[Use]:
+    """Return the limits of the session that a turn needed more of than it may use, or used more."""
+    uses = uses_of(history, call, model.budgets or BudgetRules())
+    return [use for use in uses if use.reached]

@@ -64,6 +64,15 @@ def test_an_answer_after_a_cancel_is_none() -> None:
     assert found(built, CHECK).observed.endswith("the work had been cancelled")
 
 
+@pytest.mark.parametrize(
+    ("target", "said"), [(None, "FAIL"), ("rm", "FAIL"), ("c1", "FAIL"), ("ls", "PASS")]
+)
+def test_an_answer_after_the_cancel_of_its_tool_is_none(target: str | None, said: str) -> None:
+    """A cancel of tools that names none is for all of them; that of another tool is not."""
+    built = asked().after("1s").cancels("tool", target).after("1s").answers("r1")
+    assert verdict(built.runs("c1", tool="rm"), CHECK) == said
+
+
 def test_an_answer_to_a_request_that_was_taken_off_is_none() -> None:
     """The runtime itself had closed it."""
     built = asked().after("1s").dismisses("r1").after("1s").answers("r1").runs("c1", tool="rm")

@@ -38,6 +38,8 @@ _ARRIVALS = (
     "store.answered",
     "interaction.answered",
 )
+#: What is said of each expectation after the cancel of a tool.
+_TOOL = "after the cancel of the tool: "
 #: What a turn begins: an execution, a question, a request.
 _BEGINNINGS = ("tool.called", "interaction.shown", "http.request")
 
@@ -55,26 +57,28 @@ def outcome(history: History, model: ErrorModel) -> Verdicts:
     if rules is None:
         yield otherwise("the error model says nothing of cancels")
         return
-    for cancel in _first_requests(history):
-        scope = str(cancel.scope)
-        judge = _judge_tools if scope == "tool" else _judge_turns
-        requirements = also(model, f"cancel.outcome.{scope}")
-        for expected, call, fault in judge(history, rules, cancel) if requirements else ():
-            yield held(*requirements)
-            if fault is not None:
-                yield broken(
-                    requirements,
-                    call=call,
-                    expected=f"after the cancel of the {scope}: {expected}",
-                    observed=fault[0],
-                    events=(cancel.seq, *fault[1]),
-                    hint="Does every wait end when the signal comes?",
-                )
-    yield from _judge_begun(history, rules, also(model, "cancel.begun"))
-    if rules.turn is not None:
-        # To close a dialog is a denial for some, and a cancel for others.
-        requirements = also(model, "cancel.outcome.dismissed")
-        yield from _judge_dismissals(history, rules, rules.turn, requirements)
+    for scopes, name, judge, hint in _ROWS:
+        for scope, cancel in _stops(history, rules):
+            requirements = also(model, name.format(scope)) if scope in scopes else ()
+            for expected, call, fault in judge(history, rules, cancel) if requirements else ():
+                yield held(*requirements)
+                if fault is not None:
+                    yield broken(
+                        requirements,
+                        call=call,
+                        expected=expected,
+                        observed=fault[0],
+                        events=(cancel.seq, *fault[1]),
+                        hint=hint,
+                    )
+
+
+def _stops(history: History, rules: CancellationRules) -> Iterator[tuple[str, TraceEvent]]:
+    """Yield what cancels work, with its scope: each cancel, and each dialog that was closed."""
+    yield from ((str(event.scope), event) for event in _first_requests(history))
+    # To close a dialog is a denial for some, and a cancel for others.
+    closed = history.of("interaction.answered") if rules.turn is not None else ()
+    yield from (("dismissed", event) for event in closed if is_dismissal(event))
 
 
 def _first_requests(history: History) -> Iterator[TraceEvent]:
@@ -84,65 +88,46 @@ def _first_requests(history: History) -> Iterator[TraceEvent]:
     return (event for event in cancels if event.n == 1 and event.scope != "call")
 
 
-def _judge_begun(
-    history: History, rules: CancellationRules, requirements: tuple[str, ...]
-) -> Verdicts:
-    """Judge that nothing new begins for a turn when its cancel has had its time."""
-    for cancel in _first_requests(history) if requirements else ():
-        if cancel.scope not in ("turn", "session"):
-            continue
-        since_ns = _due_ns(history, rules, cancel) + 1
-        for call in _open_turns(history, cancel):
-            yield held(*requirements)
-            late = acts_after(history.of(*_BEGINNINGS), call.id, cancel, since_ns)
-            if late:
-                after = format_duration(late[0].at_ns - cancel.at_ns)
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected="the cancelled turn starts nothing new",
-                    observed=f"{late[0].kind}, {after} after the cancel",
-                    events=(cancel.seq, *(event.seq for event in late[:3])),
-                    hint="Look at the signal before each step, and not only in a wait.",
-                )
-
-
-def _judge_dismissals(
-    history: History, rules: CancellationRules, pair: str, requirements: tuple[str, ...]
-) -> Verdicts:
-    """Judge that a turn whose dialog the person closes ends there, as cancelled."""
-    for event in history.of("interaction.answered"):
-        call = history.call(event.call)
-        if call is None or not is_dismissal(event) or not call.is_turn or call.stop is not event:
-            continue
-        yield held(*requirements)
-        due_ns = _due_ns(history, rules, event)
-        fault = None if call.crashed else _turn_fault(history, call, event, pair, due_ns)
-        if fault is not None:
-            yield broken(
-                requirements,
-                call=call.id,
-                expected=f"the person has closed the dialog: the turn ends with {pair}",
-                observed=fault[0],
-                events=(event.seq, *fault[1]),
-                hint="A closed dialog is not a denial: it cancels the turn.",
-            )
-
-
 # ---------------------------------------------------------------------- turns
 
 
 def _judge_turns(
     history: History, rules: CancellationRules, cancel: TraceEvent
 ) -> Iterator[_Judged]:
+    """Judge that a cancelled turn ends in time and by name, with all that is part of it."""
     pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[str(cancel.scope)]
     due_ns = _due_ns(history, rules, cancel)
-    named = "" if pair is None else f" with {pair}"
+    ends = "the turn ends" if pair is None else f"the turn ends with {pair}"
+    expected = f"after the cancel of the {cancel.scope}: {ends} by {format_duration(due_ns)}"
     for call in _open_turns(history, cancel):
         is_hit = cancel.scope != "stage" or _in_stage(history, call, cancel)
         if is_hit and not _is_done(history, call, cancel, due_ns):
-            expected = f"the turn ends{named} by {format_duration(due_ns)}"
             yield expected, call.id, _turn_fault(history, call, cancel, pair, due_ns)
+
+
+def _judge_dismissed(
+    history: History, rules: CancellationRules, closed: TraceEvent
+) -> Iterator[_Judged]:
+    """Judge that a turn whose dialog the person closes ends there, as cancelled."""
+    call, due_ns = history.call(closed.call), _due_ns(history, rules, closed)
+    if call is not None and call.is_turn and call.stop is closed:
+        fault = None if call.crashed else _turn_fault(history, call, closed, rules.turn, due_ns)
+        yield f"the person has closed the dialog: the turn ends with {rules.turn}", call.id, fault
+
+
+def _judge_begun(
+    history: History, rules: CancellationRules, cancel: TraceEvent
+) -> Iterator[_Judged]:
+    """Judge that nothing new begins for a turn when its cancel has had its time."""
+    since_ns = _due_ns(history, rules, cancel) + 1
+    for call in _open_turns(history, cancel):
+        late = acts_after(history.of(*_BEGINNINGS), call.id, cancel, since_ns)[:3]
+        fault = None
+        if late:
+            after = format_duration(late[0].at_ns - cancel.at_ns)
+            observed = f"{late[0].kind}, {after} after the cancel"
+            fault = observed, tuple(event.seq for event in late)
+        yield "the cancelled turn starts nothing new", call.id, fault
 
 
 def _open_turns(history: History, cancel: TraceEvent) -> Iterator[Call]:
@@ -212,7 +197,7 @@ def _turn_fault(
         return None
     for execution in _running(history, cancel):
         if execution.call == call.id and not _stopped(history, execution, due_ns):
-            return f"{execution.tool} ({execution.tool_call}) went on", execution.events
+            return f"{_name(execution)} went on", execution.events
     for prompt in history.prompts:
         over = prompt.settled
         if prompt.call != call.id or prompt.shown.seq >= cancel.seq:
@@ -235,20 +220,27 @@ def _judge_tools(
     hit = [item for item in running if aims_at(cancel, item)]
     for execution in hit:
         fault = None if _stopped(history, execution, due_ns) else ("it went on", execution.events)
-        yield f"{execution.tool} ({execution.tool_call}) stops", execution.call, fault
+        yield f"{_TOOL}{_name(execution)} stops", execution.call, fault
     if not hit or rules.tool is None:
         # Whether a cancel of one tool ends its turn as well, runtimes differ on.
         return
     for sibling in running:
         if sibling not in hit:
-            name = f"{sibling.tool} ({sibling.tool_call})"
-            yield f"{name} goes on", sibling.call, _sibling_fault(history, sibling, cancel)
+            yield (
+                f"{_TOOL}{_name(sibling)} goes on",
+                sibling.call,
+                _sibling_fault(history, sibling, cancel),
+            )
     call = history.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
         named = typed(origin(chain_of(call.end)))
         went_up = named is not None and named[0] == split(rules.tool)[0]
         fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
-        yield "the turn goes on", call.id, fault
+        yield f"{_TOOL}the turn goes on", call.id, fault
+
+
+def _name(execution: Execution) -> str:
+    return f"{execution.tool} ({execution.tool_call})"
 
 
 def _running(history: History, cancel: TraceEvent) -> Iterator[Execution]:
@@ -281,6 +273,35 @@ def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> 
         for event in history.of("cancel.requested")
     )
     return None if others else ("it was stopped, too", sibling.events)
+
+
+#: What is judged of each scope: the name of the rule, the judge, and a hint.
+_ROWS = (
+    (
+        ("session", "turn", "stage"),
+        "cancel.outcome.{}",
+        _judge_turns,
+        "Does every wait end when the signal comes?",
+    ),
+    (
+        ("tool",),
+        "cancel.outcome.{}",
+        _judge_tools,
+        "Does every wait end when the signal comes?",
+    ),
+    (
+        ("session", "turn"),
+        "cancel.begun",
+        _judge_begun,
+        "Look at the signal before each step, and not only in a wait.",
+    ),
+    (
+        ("dismissed",),
+        "cancel.outcome.{}",
+        _judge_dismissed,
+        "A closed dialog is not a denial: it cancels the turn.",
+    ),
+)
 
 
 # ---------------------------------------------------------------------- audit

@@ -242,6 +242,11 @@ def also(model: ErrorModel, name: str) -> tuple[str, ...]:
     return model.rules_below.get(name, ())
 
 
+def requirement_of(model: ErrorModel, name: str) -> str | None:
+    """Return the first requirement that the model's `rules` give `name`; None for none."""
+    return next(iter(also(model, name)), None)
+
+
 def class_requirement(model: ErrorModel, class_name: str) -> str | None:
     """Return the requirement of the class, None when the model has no such class."""
     return next((item.requirement for item in model.classes if item.id == class_name), None)

@@ -17,7 +17,7 @@ from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.role_rules import ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Violation, also, check
+from faultclock.oracle.check import Violation, check
 from faultclock.oracle.history import History, once
 from faultclock.oracle.signals import Classification, Signal, meets
 
@@ -170,11 +170,6 @@ def rules_of(model: ErrorModel) -> ToolRules:
     """Return what the model asks of tools; its checks apply only where there is such a section."""
     assert model.tools is not None
     return model.tools
-
-
-def requirement_of(model: ErrorModel, check: str) -> str | None:
-    """Return the requirement that the model gives a check."""
-    return next(iter(also(model, check)), None)
 
 
 def violation(

@@ -10,11 +10,10 @@ from faultclock.model.role_rules import ToolRules
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Verdicts, also, held
+from faultclock.oracle.check import Verdicts, also, held, requirement_of
 from faultclock.oracle.executions import (
     Execution,
     executions,
-    requirement_of,
     retry_rule,
     rules_of,
     said,

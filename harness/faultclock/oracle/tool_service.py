@@ -12,13 +12,12 @@ from collections import Counter
 from faultclock.model.duration import MICROSECOND_NS
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.turn_rules import split
-from faultclock.oracle.check import Verdicts, exercising, held
+from faultclock.oracle.check import Verdicts, exercising, held, requirement_of
 from faultclock.oracle.executions import (
     Ask,
     Execution,
     classify_for_tool,
     executions,
-    requirement_of,
     rules_of,
     said,
     tool_check,

@@ -21,7 +21,7 @@ def test_a_yes_lets_the_call_run() -> None:
     assert verdict(built, CHECK) == "PASS"
 
 
-def test_a_call_that_nobody_was_asked_for_is_found() -> None:
+def test_a_call_without_a_request_to_the_person_is_found() -> None:
     """The contract says that it needs an approval."""
     built = TurnBuilder().turn().wants("c1 rm").runs("c1", tool="rm")
     assert found(built, CHECK).observed == "it ran, and the person was not asked"
@@ -38,7 +38,7 @@ def test_a_call_that_was_refused_does_not_run(said: str) -> None:
 
 
 def test_an_answer_after_the_deadline_is_none() -> None:
-    """Whatever the runtime says to it: that it took the answer is no permission."""
+    """That the runtime took the answer is no permission."""
     built = asked(deadline="10s").after("11s").answers("r1").runs("c1", tool="rm")
     finding = found(built, CHECK)
     assert finding.requirement == "COMMON-CONSENT-02"

@@ -42,7 +42,7 @@ def settles(history: History, _model: ErrorModel) -> Verdicts:
         fault = _fault(history, settle, call, due_ns)
         if fault is None:
             continue
-        expected, observed, hint = fault
+        expected, observed = fault
         proof = (last_fault, call.start, call.over)
         yield broken(
             (None,),
@@ -50,7 +50,7 @@ def settles(history: History, _model: ErrorModel) -> Verdicts:
             expected=expected,
             observed=observed,
             events=tuple(event.seq for event in proof if event is not None),
-            hint=hint,
+            hint="Is the state that a failure set, such as a cool-down or a breaker, ever reset?",
         )
 
 
@@ -72,25 +72,22 @@ def _is_unknown(history: History, call: Call, due_ns: int) -> bool:
     return footer.ending == "virtual_time_limit" and footer.ended_at_ns <= due_ns
 
 
-def _fault(
-    history: History, settle: Settle, call: Call, due_ns: int
-) -> tuple[str, str, str] | None:
-    """Return what was expected, what happened, and a hint; None where it settled."""
+def _fault(history: History, settle: Settle, call: Call, due_ns: int) -> tuple[str, str] | None:
+    """Return what was expected and what happened; None where it settled."""
     peace = format_duration(settle.faults_end)
     within = format_duration(settle.within)
     is_new = call.start.at_ns >= settle.faults_end
     ends = f"no fault fires from {peace} on: the call ends within {within}"
     ends += " of its start" if is_new else " of that"
-    hint = "Is the state that a failure set, such as a cool-down or a breaker, ever reset?"
     if call.over is None:
-        return ends, "it never ended", hint
+        return ends, "it never ended"
     if call.over.at_ns > due_ns:
         late = format_duration(call.over.at_ns - due_ns)
-        return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late", hint
+        return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late"
     if is_new and call.is_turn and call.raised and not _is_disturbed(history, call):
         began = format_duration(call.start.at_ns)
         expected = f"no fault fires from {peace} on: a call that begins at {began} is answered"
-        return expected, "it ended with an error, and met no fault", hint
+        return expected, "it ended with an error, and met no fault"
     return None
 
 

@@ -73,8 +73,7 @@ CHECKS: tuple[Check, ...] = (
     *store_role.CHECKS,
     *tool_role.CHECKS,
     *checks_in(extension_role),
-    *liveness.CHECKS,
-    *evidence.CHECKS,
+    *checks_in(liveness, evidence),
 )
 
 #: First parts of the ids of checks on what is asked of a model provider, and who asks one.
@@ -327,8 +326,4 @@ def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ..
 
 
 def _spoils(history: History, model: ErrorModel) -> bool:
-    return any(
-        check.outcome(history, model).violations
-        for check in evidence.CHECKS
-        if check.id in evidence.SPOILING
-    )
+    return any(check.outcome(history, model).violations for check in evidence.SPOILERS)

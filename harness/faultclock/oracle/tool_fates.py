@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
@@ -105,19 +105,12 @@ def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
 
 def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     denied = None if model.tool_calls is None else model.tool_calls.denied
-    asked = [
-        item for item in history.prompts if item.tool_call == call.id and item.life == call.life
-    ]
-    if not asked:
-        # A rule decided: the allowlist, or the state machine.
+    asked = history.prompts_about(call)
+    if not asked or asked[-1].said == "denied":
+        # Where no person was asked a rule decided: the allowlist, or the state machine.
         return Fate(kind="denied", pair=denied)
-    last = asked[-1]
-    if last.said == "denied":
-        return Fate(kind="denied", pair=denied)
-    if last.said is None and last.deadline_ns is not None:
-        over_ns = last.shown.at_ns + last.deadline_ns - SLACK_NS
-        if last.settled is None or last.settled.at_ns >= over_ns:
-            return Fate(kind="unanswered", pair=denied)
+    if asked[-1].is_unanswered:
+        return Fate(kind="unanswered", pair=denied)
     return Fate(kind="open")
 
 
@@ -135,7 +128,7 @@ def is_cancelled(history: History, execution: Execution) -> bool:
     for event in history.of("cancel.requested"):
         if not execution.called.seq < event.seq < end_seq:
             continue
-        aimed = event.target in (None, execution.tool, execution.tool_call)
+        aimed = aims_at(event, execution)
         # What stops at the instant of a cancel stops because of it, whomever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
         if aimed or at_once:

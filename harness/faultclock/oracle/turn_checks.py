@@ -12,7 +12,6 @@ from faultclock.oracle import (
     budgets,
     cancels,
     chain_rules,
-    consent,
     extension_set,
     failure_checks,
     joins,
@@ -36,9 +35,7 @@ __all__ = ["CHECKS"]
 CHECKS: tuple[Check, ...] = tuple(
     replace(check, role="runtime")
     for check in (
-        *approvals.CHECKS,
-        *consent.CHECKS,
-        *approval_deadlines.CHECKS,
+        *checks_in(approvals, approval_deadlines),
         *tool_effects.CHECKS,
         *tool_redo.CHECKS,
         *tool_shapes.CHECKS,
@@ -48,7 +45,7 @@ CHECKS: tuple[Check, ...] = tuple(
         *checks_in(extension_set, resume),
         *store_redo.CHECKS,
         *stages.CHECKS,
-        *cancels.CHECKS,
+        *checks_in(cancels),
         *budgets.CHECKS,
         *chain_rules.CHECKS,
         *breaker.CHECKS,

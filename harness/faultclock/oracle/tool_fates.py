@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
+from faultclock.model.trace import TraceEvent
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
-__all__ = ["Fate", "arguments_of", "digest", "fate_of", "fits", "is_cancelled", "value_is_fit"]
+#: Fates of a call that failed, or was not executed, and that end no turn.
+FAILED = ("failed", "raised", "timed_out", "unknown", "unfit", "denied", "unanswered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,26 @@ class Fate:
     ]
     pair: str | None = None
     execution: Execution | None = None
+
+    @property
+    def end(self) -> TraceEvent | None:
+        """The end of its execution; None where it has none."""
+        return None if self.execution is None else self.execution.end
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show its execution."""
+        return () if self.execution is None else self.execution.events
+
+    @property
+    def value_sha256(self) -> str | None:
+        """Digest of the value that the tool returned; None for none."""
+        return None if self.end is None else self.end.value_sha256
+
+    @property
+    def errors(self) -> Sequence[Any]:
+        """The items that failed, of a result in part."""
+        return () if self.end is None else self.end.errors
 
 
 def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
@@ -176,11 +198,12 @@ def value_is_fit(script: ToolScript, value_sha256: object) -> bool:
     """
     if not script.output_schema:
         return True
-    value = next((item for item in _values(script) if digest(item) == value_sha256), _UNKNOWN)
+    value = next((item for item in values_of(script) if digest(item) == value_sha256), _UNKNOWN)
     return value is _UNKNOWN or fits(script.output_schema, value)
 
 
-def _values(script: ToolScript) -> Iterator[Any]:
+def values_of(script: ToolScript) -> Iterator[Any]:
+    """Yield the values that a tool can return."""
     yield script.value
     for rule in script.rules:
         fault = rule.then.fault

@@ -9,98 +9,89 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
-from faultclock.oracle.tool_fates import arguments_of, digest, fate_of, fits
-from faultclock.oracle.tool_messages import error_of, loaded, told_of
-from faultclock.oracle.turn_facts import Answer, Execution
-
-__all__ = ["CHECKS"]
+from faultclock.oracle.tool_fates import arguments_of, digest, fits
+from faultclock.oracle.tool_messages import results_of
 
 
-def _validated(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("every tool call and every value of a tool fitted its schema")
+@check(
+    "tools.validated",
+    title="Input and output fit their schemas",
+    says="Arguments that do not fit never reach a tool. A value that does not fit is an error.",
+    unjudged="every tool call and every value of a tool fitted its schema",
+    role="runtime",
+)
+def validated(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the arguments of all executions, and the results for values that are not fit."""
     yield from _judge_input(history, model)
-    for answer in history.answers:
-        yield from _judge_output(history, model, answer)
+    yield from _judge_output(history, model)
 
 
 def _judge_input(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "tools.validated.input")
     for call in history.tool_calls:
         script = history.tool_scripts.get(call.name)
-        if script is None:
+        if script is None or call.executions:
             continue
         given = arguments_of(call)
-        unfit = given is None or not fits(script.input_schema, given)
-        if unfit and not call.executions:
+        if given is None or not fits(script.input_schema, given):
             yield held(*requirements)
     for execution in history.executions:
         script = history.tool_scripts.get(execution.tool)
         if script is None:
             continue
-        if fits(script.input_schema, dict(execution.arguments)):
-            if len(script.input_schema) > 1:
-                yield held(*requirements)
-            continue
-        yield held(*requirements)
-        yield broken(
-            requirements,
-            call=execution.call,
-            expected=f"{execution.tool} is not executed: the arguments do not fit its schema",
-            observed=f"it was called with {dict(execution.arguments)!r}"[:200],
-            events=(execution.called.seq,),
-            hint="Validate what the model sent before it reaches the tool.",
-        )
+        given = dict(execution.arguments)
+        fit = fits(script.input_schema, given)
+        if not fit or len(script.input_schema) > 1:
+            yield held(*requirements)
+        if not fit:
+            yield broken(
+                requirements,
+                call=execution.call,
+                expected=f"{execution.tool} is not executed: the arguments do not fit its schema",
+                observed=f"it was called with {given!r}"[:200],
+                events=(execution.called.seq,),
+                hint="Validate what the model sent before it reaches the tool.",
+            )
 
 
-def _judge_output(history: History, model: ErrorModel, answer: Answer) -> Verdicts:
+def _judge_output(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "tools.validated.output")
-    rules = model.tool_calls
-    request = None if answer.next is None else answer.next.asked
-    if rules is None or request is None:
-        return
-    for call in answer.tool_calls:
-        fate = fate_of(history, model, call)
-        content = told_of(request, call.id)
-        if fate.kind != "malformed" or content is None or fate.execution is None:
+    wanted = None if model.tool_calls is None else model.tool_calls.output_malformed
+    for result in results_of(history, model) if wanted is not None else ():
+        if result.fate.kind != "malformed" or result.sealed:
             continue
         yield held(*requirements)
-        result = loaded(content)
-        error = error_of(result)
-        said = None if error is None else f"{error['class']}/{error['code']}"
-        handed_on = isinstance(result, Mapping) and "value" in result
-        handed_on |= result is not None and digest(result) == _value_sha256(fate.execution)
-        if said == rules.output_malformed or (said is None and not handed_on):
+        handed_on = isinstance(result.value, Mapping) and "value" in result.value
+        handed_on |= result.value is not None and digest(result.value) == result.fate.value_sha256
+        if result.pair == wanted or (result.pair is None and not handed_on):
             continue
         yield broken(
             requirements,
-            call=call.call,
+            call=result.call.call,
             expected=(
-                f"the value of {call} does not fit its output schema, so the model gets"
-                f" {rules.output_malformed}"
+                f"the value of {result.call} does not fit its output schema, so the model gets"
+                f" {wanted}"
             ),
-            observed="the model gets it as a good result"
-            if said is None
-            else f"the model gets {said}",
-            events=(*fate.execution.events, request.seq),
+            observed=f"the model gets {result.pair or 'it as a good result'}",
+            events=result.events,
             hint="Validate what the tool returned before it reaches the model.",
         )
 
 
-def _asked_for(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "tools.asked-for",
+    title="Only the tool calls of the model run",
+    says="A tool is executed for a call of the model, with the arguments of that call.",
+    unjudged="no tool was executed",
+    role="runtime",
+)
+def asked_for(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each execution by the tool call that it is for."""
     requirements = also(model, "tools.asked-for")
-    yield otherwise("no tool was executed")
-    owners = {item.id: call for call in history.tool_calls for item in call.executions}
     for execution in history.executions:
-        call = owners.get(execution.id)
+        call = history.asker_of(execution)
         if call is None and history.trace.header.scenario.workflow is not None:
             # A node of the workflow asks for it, and no model.
             continue
@@ -127,23 +118,3 @@ def _asked_for(history: History, model: ErrorModel) -> Verdicts:
 def _within(given: Mapping[str, object], executed: Mapping[str, object]) -> bool:
     """Return whether what was given is what was executed, but for what a schema's default adds."""
     return all(name in executed and executed[name] == value for name, value in given.items())
-
-
-def _value_sha256(execution: Execution) -> object:
-    return None if execution.end is None else execution.end.value_sha256
-
-
-CHECKS = (
-    Check(
-        id="tools.validated",
-        title="Input and output fit their schemas",
-        says="Arguments that do not fit never reach a tool. A value that does not fit is an error.",
-        run=_validated,
-    ),
-    Check(
-        id="tools.asked-for",
-        title="Only the tool calls of the model run",
-        says="A tool is executed for a call of the model, with the arguments of that call.",
-        run=_asked_for,
-    ),
-)

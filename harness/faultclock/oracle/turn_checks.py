@@ -22,13 +22,12 @@ from faultclock.oracle import (
     stages,
     store_redo,
     tool_effects,
-    tool_messages,
-    tool_outcomes,
     tool_redo,
+    tool_results,
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Check
+from faultclock.oracle.check import Check, checks_in
 
 __all__ = ["CHECKS"]
 
@@ -40,12 +39,9 @@ CHECKS: tuple[Check, ...] = tuple(
         *approvals.CHECKS,
         *consent.CHECKS,
         *approval_deadlines.CHECKS,
-        *tool_effects.CHECKS,
+        *checks_in(tool_effects),
         *tool_redo.CHECKS,
-        *tool_shapes.CHECKS,
-        *tool_messages.CHECKS,
-        *tool_outcomes.CHECKS,
-        *turn_course.CHECKS,
+        *checks_in(tool_shapes, tool_results, turn_course),
         *extension_set.CHECKS,
         *extension_course.CHECKS,
         *resume.CHECKS,

@@ -9,16 +9,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.history import History
+from faultclock.oracle.failure_nodes import node_at
+from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
+Kind = Literal[
+    "good",
+    "partial",
+    "malformed",
+    "failed",
+    "raised",
+    "timed_out",
+    "cancelled",
+    "late",
+    "unknown",
+    "unfit",
+    "denied",
+    "unanswered",
+    "open",
+]
 #: Fates of a call that failed, or was not executed, and that end no turn.
 FAILED = ("failed", "raised", "timed_out", "unknown", "unfit", "denied", "unanswered")
 
@@ -29,30 +45,20 @@ class Fate:
 
     Attributes:
         kind: `good` and `partial` have a value; `malformed` has one that is not fit; `failed`
-            reported a class and code; `raised` broke its contract; `timed_out` and `cancelled`
-            were stopped; `unknown` names no tool; `unfit` has arguments that are not fit; `denied`
-            was not approved, and `unanswered` likewise because no answer came in time; `open` for
-            anything else.
+            reported a class and code; `raised` broke its contract; `cancelled` was stopped, and so
+            was `timed_out`, or the runtime turned away from it while it went on; `late` replied
+            after its time, and the runtime took it; `unknown` names no tool; `unfit` has arguments
+            that are not fit; `denied` was not approved, and `unanswered` likewise because no answer
+            came in time; `open` for anything else.
         pair: `Class/Code` that the model has to get; None where any is right.
         execution: the last one, if there was any.
+        at_ns: when what became of an execution was known; None where nothing shows it.
     """
 
-    kind: Literal[
-        "good",
-        "partial",
-        "malformed",
-        "failed",
-        "raised",
-        "timed_out",
-        "cancelled",
-        "unknown",
-        "unfit",
-        "denied",
-        "unanswered",
-        "open",
-    ]
+    kind: Kind
     pair: str | None = None
     execution: Execution | None = None
+    at_ns: int | None = None
 
     @property
     def end(self) -> TraceEvent | None:
@@ -81,7 +87,12 @@ def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     script = history.tool_scripts.get(call.name)
     own = [item for item in call.executions if item.life == call.life]
     if own:
-        return _executed(history, model, own[-1])
+        fate = came_of(history, own[-1])
+        pairs = {"failed": own[-1].pair}
+        if rules is not None:
+            pairs["cancelled"], pairs["timed_out"] = rules.cancelled, rules.timed_out
+            pairs["malformed"] = rules.output_malformed
+        return replace(fate, pair=pairs.get(fate.kind))
     if script is None or (script.lives and call.life not in script.lives):
         return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
     given = arguments_of(call)
@@ -95,34 +106,51 @@ def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     return Fate(kind="open")
 
 
-def _executed(history: History, model: ErrorModel, execution: Execution) -> Fate:
-    rules, end = model.tool_calls, execution.end
+@once
+def came_of(history: History, execution: Execution) -> Fate:
+    """Return what became of an execution, whatever an error model says of it."""
+    end, due_ns = execution.end, due_ns_of(history, execution)
+    if end is not None and end.kind == "tool.stopped":
+        kind: Kind = "cancelled" if is_cancelled(history, execution) else "timed_out"
+        return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
+    if end is None or end.seen is False:
+        # The runtime has turned away from it, if its time was up while the call was at work.
+        works = works_until(history, execution.call, due_ns)
+        if not works or is_cancelled(history, execution):
+            return Fate(kind="open", execution=execution)
+        return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
+    return Fate(kind=_reply(history, execution, end, due_ns), execution=execution, at_ns=end.at_ns)
+
+
+def _reply(history: History, execution: Execution, end: TraceEvent, due_ns: int) -> Kind:
     script = history.tool_scripts.get(execution.tool)
-    if end is None:
-        return Fate(kind="open", execution=execution)
-    if end.kind == "tool.stopped":
-        if is_cancelled(history, execution):
-            pair = None if rules is None else rules.cancelled
-            return Fate(kind="cancelled", pair=pair, execution=execution)
-        return _timed_out(model, execution)
-    late = script is not None and end.at_ns > execution.called.at_ns + script.timeout + SLACK_NS
-    if end.seen is False or late:
-        # It ended after the runtime had turned away from it, or should have.
-        return Fate(kind="open", execution=execution)
+    if end.at_ns > due_ns + SLACK_NS:
+        return "late"
     if end.kind == "tool.raised":
-        return Fate(kind="raised", execution=execution)
+        return "raised"
     if not execution.is_good:
-        return Fate(kind="failed", pair=execution.pair, execution=execution)
+        return "failed"
     if script is not None and not value_is_fit(script, end.value_sha256):
-        pair = None if rules is None else rules.output_malformed
-        return Fate(kind="malformed", pair=pair, execution=execution)
-    return Fate(kind="partial" if end.partial else "good", execution=execution)
+        return "malformed"
+    return "partial" if end.partial else "good"
 
 
-def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
-    rules = model.tool_calls
-    pair = None if rules is None else rules.timed_out
-    return Fate(kind="timed_out", pair=pair, execution=execution)
+def due_ns_of(history: History, execution: Execution) -> int:
+    """Return when the time of an execution is up, by its contract or by that of its node."""
+    script, node = history.tool_scripts.get(execution.tool), node_at(history, execution.called)
+    limits = [item.timeout for item in (script, node) if item is not None]
+    return execution.called.at_ns + min(limits, default=2**62)
+
+
+def works_until(history: History, call_id: str | None, at_ns: int) -> bool:
+    """Return whether a call was still at work at a time, so that it could know of it."""
+    call = history.call(call_id)
+    if call is None or history.trace.footer.ended_at_ns < at_ns:
+        return False
+    over = call.end or call.crashed
+    if call.stop is not None and call.stop.at_ns <= at_ns:
+        return False
+    return over is None or over.at_ns >= at_ns
 
 
 def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:

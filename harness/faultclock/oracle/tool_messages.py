@@ -86,12 +86,15 @@ def _results(history: History, model: ErrorModel) -> Iterator[Result]:
             content = told_of(request, call.id)
             if content is None:
                 continue
-            # What was executed after that, it could not know.
+            # What was executed after that, or was given up, it could not know.
             known = tuple(item for item in call.executions if item.called.seq < request.seq)
+            fate = fate_of(history, model, replace(call, executions=known))
+            if fate.kind == "timed_out" and (fate.at_ns or 0) > request.at_ns:
+                fate = replace(fate, kind="open", pair=None)
             yield Result(
                 answer=answer,
                 call=call,
-                fate=fate_of(history, model, replace(call, executions=known)),
+                fate=fate,
                 request=request,
                 content=content,
             )

@@ -1,6 +1,5 @@
 """What the model gets of its tool calls, as the provider observed it in the next request.
 
-tools.paired        every tool call has one result, in the order in which the model asked
 tools.told          each result says what became of the call: its value, the items that failed, or a
                     typed error, and nothing of the runtime's insides
 tools.failure-told  the result of a call that failed, or never ran, does not look like a success
@@ -23,7 +22,7 @@ from faultclock.oracle.audience import leaks
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import FAILED, Fate, digest, values_of
-from faultclock.oracle.tool_messages import Message, Result, messages_of, results_of
+from faultclock.oracle.tool_messages import Result, results_of
 from faultclock.oracle.words import excerpt
 
 #: Which rule of `tools.told` is about a fate; the others are another check's business.
@@ -37,95 +36,6 @@ _VALUES = frozenset(("value", "result", "output", "content", "data"))
 #: What says nothing, and what says that all is well; in lower case, without quotes.
 _NOTHING = frozenset(("", "null", "none", "undefined", "{}", "[]", "()"))
 _GOOD_WORDS = frozenset(("ok", "done", "success", "successful", "true", "completed"))
-
-
-# ---------------------------------------------------------------------- tools.paired
-
-
-@check(
-    "tools.paired",
-    title="Every tool call has its result",
-    says="A request has one result for each tool call of the model, in the order of the calls.",
-    unjudged="no request held a tool call",
-    role="runtime",
-)
-def paired(history: History, model: ErrorModel) -> Verdicts:
-    """Judge each request to the provider, and what it holds of the answer before it."""
-    everywhere = also(model, "tools.paired")
-    # A model that speaks of `each` alone leaves the order of the results to the runtime.
-    in_order = "tools.paired.each" not in model.rules
-    each = everywhere if in_order else also(model, "tools.paired.each")
-    blamed: set[str] = set()
-    for call in history.calls:
-        resumed = () if in_order or call.life == 1 else also(model, "tools.paired.resumed")
-        requirements = (*resumed, *each)
-        for attempt in call.attempts:
-            if attempt.asked is None:
-                continue
-            for wanted, given in _rounds(messages_of(attempt.asked)):
-                yield held(*requirements)
-                fault = _unpaired(wanted, given, in_order=in_order)
-                # The same gap is in every request after it; it is reported once.
-                if fault is None or fault in blamed:
-                    continue
-                blamed.add(fault)
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=f"one result for each of {', '.join(wanted)}"
-                    + (", in this order" if in_order else ""),
-                    observed=fault,
-                    events=(attempt.asked.seq,),
-                    hint="Seal a call that was cut off, and sort results by the model's order.",
-                )
-    yield from _judge_dropped(history, each)
-
-
-def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
-    """Judge that the request after an answer holds its tool calls at all."""
-    for answer in history.answers:
-        request = None if answer.next is None else answer.next.asked
-        if request is None:
-            continue
-        known = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
-        dropped = [call.id for call in answer.tool_calls if call.id not in known]
-        if dropped:
-            yield broken(
-                requirements,
-                call=answer.in_call.id,
-                expected="the next request holds the model's tool calls, and their results",
-                observed=f"nothing of {', '.join(dropped)} is in it",
-                events=(answer.attempt.events[-1], request.seq),
-                hint="A result is a message of the role `tool`, with the id of its call.",
-            )
-
-
-def _rounds(messages: Sequence[Message]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the ids that each message of the assistant asks for, and those answered after it."""
-    wanted: list[str] = []
-    given: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            given.append(str(message.get("tool_call_id")))
-            continue
-        if wanted or given:
-            yield wanted, given
-        wanted = [str(item["id"]) for item in message.get("tool_calls", ())]
-        given = []
-    if wanted or given:
-        yield wanted, given
-
-
-def _unpaired(wanted: list[str], given: list[str], *, in_order: bool) -> str | None:
-    if wanted == given or (not in_order and sorted(wanted) == sorted(given)):
-        return None
-    missing = [item for item in wanted if item not in given]
-    if missing:
-        return f"no result for {', '.join(missing)}"
-    extra = [item for item in given if item not in wanted or given.count(item) > 1]
-    if extra:
-        return f"{', '.join(dict.fromkeys(extra))} has a result that nothing asked for, or several"
-    return f"the results came as {', '.join(given)}"
 
 
 # ---------------------------------------------------------------------- tools.told

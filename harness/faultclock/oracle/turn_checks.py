@@ -21,10 +21,10 @@ from faultclock.oracle import (
     resume,
     stages,
     store_redo,
+    tool_calls,
     tool_effects,
     tool_redo,
     tool_results,
-    tool_shapes,
     turn_course,
 )
 from faultclock.oracle.check import Check, checks_in
@@ -41,7 +41,7 @@ CHECKS: tuple[Check, ...] = tuple(
         *approval_deadlines.CHECKS,
         *checks_in(tool_effects),
         *tool_redo.CHECKS,
-        *checks_in(tool_shapes, tool_results, turn_course),
+        *checks_in(tool_calls, tool_results, turn_course),
         *extension_set.CHECKS,
         *extension_course.CHECKS,
         *resume.CHECKS,

@@ -10,7 +10,7 @@ All of it is read from what the world saw, so that it holds for a runtime that d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,7 +45,7 @@ def go_on(history: History, model: ErrorModel) -> Verdicts:
         if not call.is_turn or call.end is None or call.stop is not None:
             continue
         if not call.attempts:
-            yield from _judge_refused(history, model, call)
+            yield from _judge_refused(history, model, call, call.end)
         elif call.attempts[-1].outcome == "ok" and not _is_excused(history, model, call):
             yield from _judge_end(history, model, call, call.end)
     yield from judge_bounds(history, model)
@@ -78,24 +78,21 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
         )
 
 
-def _judge_refused(history: History, model: ErrorModel, call: Call) -> Verdicts:
+def _judge_refused(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> Verdicts:
     """Judge that a turn is not refused where nothing is in its way."""
-    if not call.raised or call.end is None or _is_in_the_way(history, model, call):
-        return
     requirements = also(model, "turns.go-on.end")
-    if not requirements:
-        return
-    yield held(*requirements)
-    yield broken(
-        requirements,
-        call=call.id,
-        expected="the turn asks the model: nothing had failed",
-        observed=f"it ended with {said_of(call.end)}",
-        events=(call.start.seq, call.end.seq),
-    )
+    if requirements and call.raised and not _is_in_the_way(history, model, call, end):
+        yield held(*requirements)
+        yield broken(
+            requirements,
+            call=call.id,
+            expected="the turn asks the model: nothing had failed",
+            observed=f"it ended with {said_of(end)}",
+            events=(call.start.seq, end.seq),
+        )
 
 
-def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
+def _is_in_the_way(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> bool:
     """Return whether something may have kept a turn from asking the model."""
     life = next((item for item in history.lives if item.number == call.life), None)
     before = [
@@ -105,20 +102,14 @@ def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
         return True
     if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
         return True
-    if set_faults(history, model, call) or any(
-        not item.ok and item.life == call.life for item in history.store_operations
-    ):
+    failed = any(not item.ok and item.life == call.life for item in history.store_operations)
+    cancelled = any(event.seq < end.seq for event in history.of("cancel.requested"))
+    if failed or cancelled or set_faults(history, model, call):
         return True
-    if any(
-        event.seq < (call.end.seq if call.end else 0) for event in history.of("cancel.requested")
-    ):
-        return True
+    if not life.resumes or opening_of(history, life.number) is not call:
+        return False
     # A session that is opened lazily is refused in its first turn.
-    found = (
-        conditions_of(history, model, life)
-        if life.resumes and opening_of(history, life.number) is call
-        else ()
-    )
+    found = conditions_of(history, model, life)
     return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
 
 
@@ -283,37 +274,35 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("a stage has a conversation of its own")
         return
     for call in history.calls:
-        asked = next((item.asked for item in call.attempts if item.asked is not None), None)
-        before = _turn_before(history, call)
-        if not call.is_turn or asked is None or before is None:
-            continue
-        expected = said_in_turn(before)
-        if not expected:
-            continue
-        yield held(*requirements)
-        missing = first_missing(expected, said_in(asked))
-        if missing is not None:
-            yield broken(
-                requirements,
-                call=call.id,
-                expected=f"the request holds the {len(expected)} earlier messages",
-                observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                events=(before.start.seq, asked.seq),
-                hint="Is the history kept for the session, or made anew for each turn?",
-            )
-    yield from _judge_within(history, requirements)
-
-
-def _judge_within(history: History, requirements: tuple[str, ...]) -> Verdicts:
-    """Judge that no request of a turn, nor a retry of it, forgets what the one before it held."""
-    for call in history.calls:
         asked = [item.asked for item in call.attempts if item.asked is not None]
-        for before, after in pairwise(asked if call.is_turn else ()):
-            messages = _held(before)
+        if not call.is_turn or not asked:
+            continue
+        before = _turn_before(history, call)
+        if before is not None:
+            expected = said_in_turn(before)
             yield held(*requirements)
-            missing = first_missing(messages, _held(after))
-            if missing is None:
-                continue
+            missing = first_missing(expected, said_in(asked[0]))
+            if missing is not None:
+                yield broken(
+                    requirements,
+                    call=call.id,
+                    expected=f"the request holds the {len(expected)} earlier messages",
+                    observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
+                    events=(before.start.seq, asked[0].seq),
+                    hint="Is the history kept for the session, or made anew for each turn?",
+                )
+        yield from _judge_within(call, asked, requirements)
+
+
+def _judge_within(
+    call: Call, requests: Sequence[TraceEvent], requirements: tuple[str, ...]
+) -> Verdicts:
+    """Judge that no request of a turn, nor a retry of it, forgets what the one before it held."""
+    for before, after in pairwise(requests):
+        messages = _held(before)
+        yield held(*requirements)
+        missing = first_missing(messages, _held(after))
+        if missing is not None:
             yield broken(
                 requirements,
                 call=call.id,
@@ -322,7 +311,7 @@ def _judge_within(history: History, requirements: tuple[str, ...]) -> Verdicts:
                 events=(before.seq, after.seq),
                 hint="Send the same request again in a retry, and only add to it after that.",
             )
-            break
+            return
 
 
 def _held(request: TraceEvent) -> list[tuple[str, str]]:
@@ -336,21 +325,14 @@ def _held(request: TraceEvent) -> list[tuple[str, str]]:
 
 def _turn_before(history: History, call: Call) -> Call | None:
     """Return the last turn of the same life that had returned before `call` first asked."""
-    if not call.attempts:
-        return None
     begun = call.attempts[0].start.seq
-    found = [
-        item
+    found = (
+        (item.end.seq, item)
         for item in history.calls
-        if item.is_turn
-        and item is not call
-        and item.life == call.life
-        and item.returned
-        and item.end is not None
-        and item.end.seq < begun
-        and said_in_turn(item)
-    ]
-    return max(found, key=lambda item: item.end.seq if item.end else 0, default=None)
+        if item.is_turn and item.life == call.life and item.returned and said_in_turn(item)
+        if item.end is not None and item.end.seq < begun
+    )
+    return max(found, key=lambda own: own[0], default=(0, None))[1]
 
 
 # ---------------------------------------------------------------------- saved
@@ -374,20 +356,14 @@ def saved(history: History, model: ErrorModel) -> Verdicts:
         return
     for call in history.calls:
         last = call.attempts[-1] if call.attempts else None
-        if not call.is_turn or not call.returned or last is None or last.answered is None:
-            continue
-        if last.tool_calls or call.end is None:
-            # It ended at a limit, or with no person to ask: it has no answer.
+        answered = last.answered if last is not None and call.is_turn and call.returned else None
+        if last is None or answered is None or last.tool_calls or call.end is None:
+            # Where its last answer asks for tools, it ended at a limit, or with no person to ask.
             continue
         yield held(*requirements)
-        since, until = last.answered.seq, call.end.seq
-        if any(
-            since < item.asked.seq
-            and item.ok
-            and item.answered is not None
-            and item.answered.seq < until
-            for item in writes
-        ):
+        since, until = answered.seq, call.end.seq
+        done = (item for item in writes if item.ok and item.asked.seq > since)
+        if any(item.answered is not None and item.answered.seq < until for item in done):
             continue
         yield broken(
             requirements,

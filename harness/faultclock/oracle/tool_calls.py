@@ -1,18 +1,23 @@
-"""Shapes: what goes into a tool and what comes out of it fits the schemas of its contract.
+"""Tool calls: the model's call, its execution and its result are one, and fit the tool's contract.
 
-Judged by the library `jsonschema`. Arguments that are not fit never reach the tool; a value that
-is not fit reaches the model as a typed error, not as a result.
+tools.validated  what goes into a tool and what comes out of it fits the schemas of its contract:
+                 arguments that are not fit never reach the tool, and a value that is not fit
+                 reaches the model as a typed error, not as a result
+tools.asked-for  what is executed is what the model asked for
+tools.paired     every tool call has one result, in the order in which the model asked
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import arguments_of, digest, fits
-from faultclock.oracle.tool_messages import results_of
+from faultclock.oracle.tool_messages import Message, messages_of, results_of
+
+# ---------------------------------------------------------------------- tools.validated
 
 
 @check(
@@ -80,6 +85,9 @@ def _judge_output(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
+# ---------------------------------------------------------------------- tools.asked-for
+
+
 @check(
     "tools.asked-for",
     title="Only the tool calls of the model run",
@@ -118,3 +126,92 @@ def asked_for(history: History, model: ErrorModel) -> Verdicts:
 def _within(given: Mapping[str, object], executed: Mapping[str, object]) -> bool:
     """Return whether what was given is what was executed, but for what a schema's default adds."""
     return all(name in executed and executed[name] == value for name, value in given.items())
+
+
+# ---------------------------------------------------------------------- tools.paired
+
+
+@check(
+    "tools.paired",
+    title="Every tool call has its result",
+    says="A request has one result for each tool call of the model, in the order of the calls.",
+    unjudged="no request held a tool call",
+    role="runtime",
+)
+def paired(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each request to the provider, and what it holds of the answer before it."""
+    everywhere = also(model, "tools.paired")
+    # A model that speaks of `each` alone leaves the order of the results to the runtime.
+    in_order = "tools.paired.each" not in model.rules
+    each = everywhere if in_order else also(model, "tools.paired.each")
+    blamed: set[str] = set()
+    for call in history.calls:
+        resumed = () if in_order or call.life == 1 else also(model, "tools.paired.resumed")
+        requirements = (*resumed, *each)
+        for attempt in call.attempts:
+            if attempt.asked is None:
+                continue
+            for wanted, given in _rounds(messages_of(attempt.asked)):
+                yield held(*requirements)
+                fault = _unpaired(wanted, given, in_order=in_order)
+                # The same gap is in every request after it; it is reported once.
+                if fault is None or fault in blamed:
+                    continue
+                blamed.add(fault)
+                yield broken(
+                    requirements,
+                    call=call.id,
+                    expected=f"one result for each of {', '.join(wanted)}"
+                    + (", in this order" if in_order else ""),
+                    observed=fault,
+                    events=(attempt.asked.seq,),
+                    hint="Seal a call that was cut off, and sort results by the model's order.",
+                )
+    yield from _judge_dropped(history, each)
+
+
+def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
+    """Judge that the request after an answer holds its tool calls at all."""
+    for answer in history.answers:
+        request = None if answer.next is None else answer.next.asked
+        if request is None:
+            continue
+        known = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
+        dropped = [call.id for call in answer.tool_calls if call.id not in known]
+        if dropped:
+            yield broken(
+                requirements,
+                call=answer.in_call.id,
+                expected="the next request holds the model's tool calls, and their results",
+                observed=f"nothing of {', '.join(dropped)} is in it",
+                events=(answer.attempt.events[-1], request.seq),
+                hint="A result is a message of the role `tool`, with the id of its call.",
+            )
+
+
+def _rounds(messages: Sequence[Message]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the ids that each message of the assistant asks for, and those answered after it."""
+    wanted: list[str] = []
+    given: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            given.append(str(message.get("tool_call_id")))
+            continue
+        if wanted or given:
+            yield wanted, given
+        wanted = [str(item["id"]) for item in message.get("tool_calls", ())]
+        given = []
+    if wanted or given:
+        yield wanted, given
+
+
+def _unpaired(wanted: list[str], given: list[str], *, in_order: bool) -> str | None:
+    if wanted == given or (not in_order and sorted(wanted) == sorted(given)):
+        return None
+    missing = [item for item in wanted if item not in given]
+    if missing:
+        return f"no result for {', '.join(missing)}"
+    extra = [item for item in given if item not in wanted or given.count(item) > 1]
+    if extra:
+        return f"{', '.join(dict.fromkeys(extra))} has a result that nothing asked for, or several"
+    return f"the results came as {', '.join(given)}"

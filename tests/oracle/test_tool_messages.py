@@ -9,7 +9,7 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.oracle.judge import judge
-from tests.oracle.planted_turns import BUSY, DENIED, FORBIDDEN
+from tests.oracle.planted_turns import BUSY, DENIED, FORBIDDEN, RETRYING
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
 PATH = "cannot read /home/me/.config/key"
@@ -128,6 +128,25 @@ def test_a_tool_that_was_cancelled_is_told_as_cancelled(model: ErrorModel) -> No
     built.after("1s").cancels("tool", "ls").stops(execution, "c1")
     built.tells("c1", error("ToolTransient/ExecutionTimeout"))
     assert failed(told(model, built)) == ["STUD-CODE-07"]
+
+
+@pytest.mark.parametrize(
+    ("waited", "content", "broken"),
+    [
+        ("10s", error("ToolTransient/ExecutionTimeout"), []),
+        ("10s", error(FORBIDDEN), ["STUD-CLASS-04"]),
+        ("10s", value(), ["STUD-TOOL-02"]),
+        # Why the turn went on before its time was up, nothing shows.
+        ("9s", error(FORBIDDEN), []),
+    ],
+)
+def test_a_tool_that_goes_on_unseen_has_timed_out_when_its_time_is_up(
+    model: ErrorModel, waited: str, content: str, broken: list[str]
+) -> None:
+    """The runtime turns away from it, and the model gets the timeout."""
+    built = TurnBuilder(tools=RETRYING).turn().wants("c1 ls")
+    built.calls("c1")
+    assert failed(told(model, built.after(waited).tells("c1", content))) == broken
 
 
 @pytest.mark.parametrize(("content", "good"), [(error("Session/Sealed"), True), (value(), False)])

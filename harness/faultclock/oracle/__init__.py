@@ -14,7 +14,8 @@ For whole turns (`turn_checks` gathers their checks):
     turn_facts  lives, the model's tool calls and their executions
     port_facts  requests to the person, operations of the store, attempts of stages
     stops       what ends the work of a call from outside, so that nothing more was due
-    tool_fates  what became of a tool call
+    tool_fates  what became of a tool call, and of each execution
+    tool_messages results of tool calls, as the model reads them
     permissions what allows a gated call to run
     stored_state what lay in the store when a life began
     redo        what failed is tried again as its policy says, for tools, stores and stages alike

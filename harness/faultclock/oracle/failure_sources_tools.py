@@ -15,7 +15,7 @@ from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.tool_fates import arguments_of, fits, is_cancelled, value_is_fit
+from faultclock.oracle.tool_fates import arguments_of, came_of, due_ns_of, fits, works_until
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
 __all__ = ["execution_failures", "refused_failures"]
@@ -29,6 +29,11 @@ _OF_AGENTS: Mapping[FailureKind, FailureKind] = {
     "tool_timeout": "subagent_timeout",
     "tool_denied_by_policy": "subagent_denied",
     "tool_denied_by_user": "subagent_denied",
+}
+#: Failures that a tool reports, by their codes.
+_BY_CODE: Mapping[str, FailureKind] = {
+    "ExecutionTimeout": "tool_timeout",
+    "CapabilityAbsent": "tool_unavailable",
 }
 _DENIALS = ("tool_denied_by_policy", "tool_denied_by_user", "approval_timed_out")
 
@@ -104,7 +109,7 @@ def _not_approved(history: History, tool_call: ToolCall) -> _Seen | None:
         return _Seen(kind="tool_denied_by_user", event=last.accepted)
     if not last.is_unanswered or last.due_ns is None:
         return None
-    if last.settled is None and not _lives_until(history, tool_call.call, last.due_ns):
+    if last.settled is None and not works_until(history, tool_call.call, last.due_ns):
         return None
     event = last.settled or _last_before(history, last.due_ns)
     return _Seen(kind="approval_timed_out", event=event, at_ns=last.due_ns)
@@ -168,46 +173,35 @@ def execution_failures(history: History, _model: ErrorModel) -> Iterator[Failure
 
 
 def _executed(history: History, execution: Execution) -> _Seen | None:
-    end = execution.end
-    if end is not None and end.kind == "tool.stopped" and _tool_was_cancelled(history, execution):
-        return _Seen(kind="tool_cancelled", event=end)
-    over_ns = _over_ns(history, execution)
-    if end is None or end.seen is False or end.at_ns > over_ns + SLACK_NS:
+    end, fate = execution.end, came_of(history, execution)
+    due_ns = due_ns_of(history, execution)
+    if fate.kind in ("timed_out", "late"):
+        if end is not None and end.kind == "tool.stopped" and end.at_ns <= due_ns + SLACK_NS:
+            # What is stopped before its time is up was stopped for a reason that is no failure.
+            in_time = end.at_ns < due_ns - SLACK_NS
+            return None if in_time else _Seen(kind="tool_timeout", event=end)
         # It went on for longer than it may, with any result in the end.
-        if not _lives_until(history, str(execution.call), over_ns):
+        if not works_until(history, execution.call, due_ns):
             return None
-        return _Seen(kind="tool_timeout", event=_last_before(history, over_ns), at_ns=over_ns)
-    if end.kind == "tool.stopped":
-        # What is stopped before its time is up was stopped for a reason that is no failure.
-        in_time = end.at_ns < over_ns - SLACK_NS or is_cancelled(history, execution)
-        return None if in_time else _Seen(kind="tool_timeout", event=end)
-    return _replied(history, execution, end)
-
-
-def _replied(history: History, execution: Execution, end: TraceEvent) -> _Seen | None:
-    script = history.tool_scripts.get(execution.tool)
+        return _Seen(kind="tool_timeout", event=_last_before(history, due_ns), at_ns=due_ns)
+    if end is None:
+        return None
     message = _message(history, execution)
-    if end.kind == "tool.raised":
-        return _Seen(kind="tool_exception", event=end, message=message)
-    if not execution.is_good:
-        code = str(end.code)
-        kinds: Mapping[str, FailureKind] = {
-            "ExecutionTimeout": "tool_timeout",
-            "CapabilityAbsent": "tool_unavailable",
-        }
-        return _Seen(kind=kinds.get(code, "tool_failed"), event=end, cause=code, message=message)
-    if script is not None and not value_is_fit(script, end.value_sha256):
-        return _Seen(kind="tool_output_malformed", event=end)
-    return _Seen(kind="tool_partial", event=end) if end.partial else None
-
-
-def _over_ns(history: History, execution: Execution) -> int:
-    """Return when the time of an execution is up, by its contract or by that of its node."""
-    script = history.tool_scripts.get(execution.tool)
-    node = node_at(history, execution.called)
-    limits = [script.timeout] if script is not None else []
-    limits += [node.timeout] if node is not None else []
-    return execution.called.at_ns + min(limits, default=2**62)
+    match fate.kind:
+        case "cancelled":
+            mine = _tool_was_cancelled(history, execution)
+            return _Seen(kind="tool_cancelled", event=end) if mine else None
+        case "raised":
+            return _Seen(kind="tool_exception", event=end, message=message)
+        case "failed":
+            code = str(end.code)
+            kind = _BY_CODE.get(code, "tool_failed")
+            return _Seen(kind=kind, event=end, cause=code, message=message)
+        case "malformed":
+            return _Seen(kind="tool_output_malformed", event=end)
+        case "partial":
+            return _Seen(kind="tool_partial", event=end)
+    return None
 
 
 def _tool_was_cancelled(history: History, execution: Execution) -> bool:
@@ -267,17 +261,6 @@ def _failure(
         tool_call=tool_call,
         message=seen.message,
     )
-
-
-def _lives_until(history: History, call_id: str, at_ns: int) -> bool:
-    """Return whether a call was still at work at a time, so that it could know of it."""
-    call = history.call(call_id)
-    if call is None or history.trace.footer.ended_at_ns < at_ns:
-        return False
-    over = call.end or call.crashed
-    if call.stop is not None and call.stop.at_ns <= at_ns:
-        return False
-    return over is None or over.at_ns >= at_ns
 
 
 def _last_before(history: History, at_ns: int) -> TraceEvent:

@@ -99,6 +99,14 @@ class History:
         """The tool calls of all answers."""
         return (item for answer in self.answers for item in answer.tool_calls)
 
+    def asker_of(self, execution: Execution) -> ToolCall | None:
+        """Return the tool call of the model that an execution is for; None where there is none."""
+        return self._askers.get(execution.id)
+
+    @cached_property
+    def _askers(self) -> dict[str, ToolCall]:
+        return {item.id: call for call in self.tool_calls for item in call.executions}
+
     @cached_property
     def prompts(self) -> tuple[Prompt, ...]:
         """The requests to the person, in the order in which they were shown."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.history import History
 
-__all__ = ["failed_before_asking"]
-
 _REPLIES = ("store.answered", "hook.replied", "telemetry.answered", "queue.answered")
 
 

@@ -10,66 +10,64 @@ lets the model ask for them once more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, Violation, also, held, otherwise
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.opening import first_request, keeps_sessions
+from faultclock.oracle.tool_messages import told_of
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
-__all__ = ["CHECKS"]
 
-_Happened = tuple[TraceEvent, Execution]
+class _Happened(NamedTuple):
+    """An effect, and the execution that had it."""
+
+    effect: TraceEvent
+    by: Execution
 
 
-def _effects(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no tool had an effect")
-    by_key: dict[str, list[_Happened]] = {}
+@check(
+    "tools.effects",
+    title="Effects happen once",
+    says="An effect is repeated only as the tool's contract allows, and never after a crash.",
+    unjudged="no tool had an effect",
+    role="runtime",
+)
+def effects(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each thing that was done to the world, by its key."""
+    by_key: dict[str | None, list[_Happened]] = {}
+    # In the order in which they were asked for: a late effect may come after the next one.
     for execution in history.executions:
         for effect in execution.effects:
-            by_key.setdefault(str(effect.key), []).append((effect, execution))
-    owners = {execution.id: call for call in history.tool_calls for execution in call.executions}
+            by_key.setdefault(effect.key, []).append(_Happened(effect, execution))
     for happened in by_key.values():
-        # In the order in which they were asked for: a late effect may come after the next one.
-        happened.sort(key=lambda item: item[1].called.seq)
         yield held(*also(model, "tools.effects.once"))
-        if _went_on(history, model, {execution.life for _, execution in happened}):
+        if _went_on(history, model, {item.by.life for item in happened}):
             yield held(*also(model, "tools.effects.crash"))
-        for violation in _repeated(history, model, happened, owners):
-            yield violation
-            break
+        first = next(_repeated(history, model, happened), None)
+        if first is not None:
+            yield first
 
 
 def _repeated(
-    history: History, model: ErrorModel, happened: list[_Happened], owners: dict[str, ToolCall]
+    history: History, model: ErrorModel, happened: list[_Happened]
 ) -> Iterator[Violation]:
-    for index, (effect, execution) in enumerate(happened):
-        for earlier_effect, earlier in reversed(happened[:index]):
-            if earlier.life != execution.life:
-                found = _after_crash(
-                    history, model, (earlier_effect, earlier), (effect, execution), owners
-                )
-            else:
-                found = _in_one_life(
-                    history, model, (earlier_effect, earlier), (effect, execution), owners
-                )
-            if found is not None:
-                yield found
+    for index, again in enumerate(happened):
+        for first in reversed(happened[:index]):
+            judge = _in_one_life if first.by.life == again.by.life else _after_crash
+            yield from judge(history, model, first, again)
 
 
 def _in_one_life(
-    history: History,
-    model: ErrorModel,
-    first: _Happened,
-    again: _Happened,
-    owners: dict[str, ToolCall],
-) -> Violation | None:
-    (effect, earlier), (repeated, execution) = first, again
-    same = owners.get(earlier.id) is owners.get(execution.id)
+    history: History, model: ErrorModel, first: _Happened, again: _Happened
+) -> Iterator[Violation]:
+    earlier, execution = first.by, again.by
+    same = history.asker_of(earlier) is history.asker_of(execution)
     if not same or earlier.tool_call != execution.tool_call:
         # The model asked twice.
-        return None
+        return
     script = history.tool_scripts.get(execution.tool)
     retry = None if script is None else script.retry
     code = (earlier.pair or "").rpartition("/")[2]
@@ -78,54 +76,51 @@ def _in_one_life(
         code = model.tool_calls.timed_out.rpartition("/")[2]
     elif stopped and retry is not None:
         # The model has no name for a timeout, so the contract's own need not be that one.
-        return None
+        return
     if retry is not None and code in retry.retryable and not earlier.is_good:
-        return None
+        return
     allowed = "has no retry policy" if retry is None else f"does not retry {code or 'this'}"
-    return Violation(
-        requirement=next(iter(also(model, "tools.effects.once")), None),
+    yield broken(
+        also(model, "tools.effects.once"),
         call=execution.call,
         expected=(
             f"one effect of {execution.tool} for {execution.tool_call}: its contract {allowed}"
         ),
-        observed=f"it happened again ({_how(effect, earlier)})",
-        events=(*earlier.events, *execution.events, repeated.seq),
+        observed=f"it happened again ({_how(first)})",
+        events=(*earlier.events, *execution.events, again.effect.seq),
         hint="A reply that says failed does not say that nothing was done.",
     )
 
 
 def _after_crash(
-    history: History,
-    model: ErrorModel,
-    first: _Happened,
-    again: _Happened,
-    owners: dict[str, ToolCall],
-) -> Violation | None:
-    (effect, earlier), (repeated, execution) = first, again
+    history: History, model: ErrorModel, first: _Happened, again: _Happened
+) -> Iterator[Violation]:
+    earlier, execution = first.by, again.by
     if not _is_judged_after_crash(history, model):
-        return None
-    owner = owners.get(execution.id)
+        return
+    owner = history.asker_of(execution)
     asked_anew = owner is not None and owner.life == execution.life
     if earlier.tool_call == execution.tool_call and (model.tool_calls or asked_anew):
         # The very same call, executed again: ordering rules of the model say that of any execution.
-        return None
-    if owner is not None and owner.life == execution.life and _was_told(history, owner, earlier):
-        # It knew what had become of the first one, and wanted it all the same.
-        return None
-    if owner is not None and owner.life == execution.life and not _is_cut(history, earlier):
-        return None
-    return Violation(
-        requirement=next(iter(also(model, "tools.effects.crash")), None),
+        return
+    if owner is not None and asked_anew:
+        call = history.call(earlier.call)
+        if _was_told(history, owner, earlier) or (call is not None and call.crashed is None):
+            # The model knew what had become of the first one, and wanted it all the same; or its
+            # turn was over before the crash.
+            return
+    yield broken(
+        also(model, "tools.effects.crash"),
         call=execution.call,
         expected=(
             f"the effect of {execution.tool} that happened in life {earlier.life}"
             f" ({earlier.tool_call}) is not repeated after the crash"
         ),
         observed=(
-            f"it happened again in life {execution.life} ({_how(effect, earlier)});"
+            f"it happened again in life {execution.life} ({_how(first)});"
             " the model was not informed of the first one"
         ),
-        events=(*earlier.events, *execution.events, repeated.seq),
+        events=(*earlier.events, *execution.events, again.effect.seq),
         hint="Record the start of each tool call first; on resume, seal the calls without an end.",
     )
 
@@ -145,47 +140,27 @@ def _went_on(history: History, model: ErrorModel, lives: set[int]) -> bool:
 
 def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
     """Return whether the model asks for it, of a runtime that keeps its session at all."""
-    rules = model.tool_calls
-    if rules is not None:
-        return rules.after_crash != "not_judged"
+    if model.tool_calls is not None:
+        return model.tool_calls.after_crash != "not_judged"
     kept = any(keeps_sessions(history, life.number) for life in history.lives)
     return kept and bool(also(model, "tools.effects.crash"))
 
 
-def _is_cut(history: History, execution: Execution) -> bool:
-    """Return whether the turn of `execution` was cut off by the end of its process."""
-    call = history.call(execution.call)
-    return call is None or call.crashed is not None
-
-
 def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
     """Return whether the request that `call` answers has the result of `earlier`."""
-    answer = next((item for item in history.answers if call in item.tool_calls), None)
-    asked = None if answer is None else answer.attempt.asked
-    messages = () if asked is None else asked.messages or ()
-    return any(
-        message.get("role") == "tool" and message.get("tool_call_id") == earlier.tool_call
-        for message in messages
-    )
+    answer = next(item for item in history.answers if call in item.tool_calls)
+    asked = answer.attempt.asked
+    return asked is not None and told_of(asked, earlier.tool_call) is not None
 
 
-def _how(effect: TraceEvent, execution: Execution) -> str:
-    end = execution.end
+def _how(first: _Happened) -> str:
+    """Return in words what came before the repetition."""
+    end = first.by.end
     if end is None:
         return "the first time, no reply came at all"
-    if execution.is_good:
+    if first.by.is_good:
         return "the first time, the reply was good"
-    said = execution.pair or ("it was stopped" if end.kind == "tool.stopped" else "it broke")
-    if effect.seq < end.seq:
+    said = first.by.pair or ("it was stopped" if end.kind == "tool.stopped" else "it broke")
+    if first.effect.seq < end.seq:
         return f"commit-then-fail: the effect was there before the reply said {said}"
     return f"fail-then-commit: the reply said {said}, and the effect came after it"
-
-
-CHECKS = (
-    Check(
-        id="tools.effects",
-        title="Effects happen once",
-        says="An effect is repeated only as the tool's contract allows, and never after a crash.",
-        run=_effects,
-    ),
-)

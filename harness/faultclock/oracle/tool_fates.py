@@ -8,17 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
-from faultclock.oracle.history import History, aims_at
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.failure_nodes import node_at
+from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
-__all__ = ["Fate", "arguments_of", "digest", "fate_of", "fits", "is_cancelled", "value_is_fit"]
+Kind = Literal[
+    "good",
+    "partial",
+    "malformed",
+    "failed",
+    "raised",
+    "timed_out",
+    "cancelled",
+    "late",
+    "unknown",
+    "unfit",
+    "denied",
+    "unanswered",
+    "open",
+]
+#: Fates of a call that failed, or was not executed, and that end no turn.
+FAILED = ("failed", "raised", "timed_out", "unknown", "unfit", "denied", "unanswered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,30 +45,40 @@ class Fate:
 
     Attributes:
         kind: `good` and `partial` have a value; `malformed` has one that is not fit; `failed`
-            reported a class and code; `raised` broke its contract; `timed_out` and `cancelled`
-            were stopped; `unknown` names no tool; `unfit` has arguments that are not fit; `denied`
-            was not approved, and `unanswered` likewise because no answer came in time; `open` for
-            anything else.
+            reported a class and code; `raised` broke its contract; `cancelled` was stopped, and so
+            was `timed_out`, or the runtime turned away from it while it went on; `late` replied
+            after its time, and the runtime took it; `unknown` names no tool; `unfit` has arguments
+            that are not fit; `denied` was not approved, and `unanswered` likewise because no answer
+            came in time; `open` for anything else.
         pair: `Class/Code` that the model has to get; None where any is right.
         execution: the last one, if there was any.
+        at_ns: when what became of an execution was known; None where nothing shows it.
     """
 
-    kind: Literal[
-        "good",
-        "partial",
-        "malformed",
-        "failed",
-        "raised",
-        "timed_out",
-        "cancelled",
-        "unknown",
-        "unfit",
-        "denied",
-        "unanswered",
-        "open",
-    ]
+    kind: Kind
     pair: str | None = None
     execution: Execution | None = None
+    at_ns: int | None = None
+
+    @property
+    def end(self) -> TraceEvent | None:
+        """The end of its execution; None where it has none."""
+        return None if self.execution is None else self.execution.end
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show its execution."""
+        return () if self.execution is None else self.execution.events
+
+    @property
+    def value_sha256(self) -> str | None:
+        """Digest of the value that the tool returned; None for none."""
+        return None if self.end is None else self.end.value_sha256
+
+    @property
+    def errors(self) -> Sequence[Any]:
+        """The items that failed, of a result in part."""
+        return () if self.end is None else self.end.errors
 
 
 def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
@@ -59,7 +87,12 @@ def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     script = history.tool_scripts.get(call.name)
     own = [item for item in call.executions if item.life == call.life]
     if own:
-        return _executed(history, model, own[-1])
+        fate = came_of(history, own[-1])
+        pairs = {"failed": own[-1].pair}
+        if rules is not None:
+            pairs["cancelled"], pairs["timed_out"] = rules.cancelled, rules.timed_out
+            pairs["malformed"] = rules.output_malformed
+        return replace(fate, pair=pairs.get(fate.kind))
     if script is None or (script.lives and call.life not in script.lives):
         return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
     given = arguments_of(call)
@@ -73,34 +106,53 @@ def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     return Fate(kind="open")
 
 
-def _executed(history: History, model: ErrorModel, execution: Execution) -> Fate:
-    rules, end = model.tool_calls, execution.end
+@once
+def came_of(history: History, execution: Execution) -> Fate:
+    """Return what became of an execution, whatever an error model says of it."""
+    end, due_ns = execution.end, due_ns_of(history, execution)
+    if end is not None and end.kind == "tool.stopped":
+        kind: Kind = "cancelled" if is_cancelled(history, execution) else "timed_out"
+        return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
+    if end is None or end.seen is False:
+        # The runtime has turned away from it, if its time was up while the call was at work.
+        works = works_until(history, execution.call, due_ns)
+        if not works or any(
+            aimed and at.at_ns <= due_ns for at, aimed in _cancels(history, execution)
+        ):
+            return Fate(kind="open", execution=execution)
+        return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
+    return Fate(kind=_reply(history, execution, end, due_ns), execution=execution, at_ns=end.at_ns)
+
+
+def _reply(history: History, execution: Execution, end: TraceEvent, due_ns: int) -> Kind:
     script = history.tool_scripts.get(execution.tool)
-    if end is None:
-        return Fate(kind="open", execution=execution)
-    if end.kind == "tool.stopped":
-        if is_cancelled(history, execution):
-            pair = None if rules is None else rules.cancelled
-            return Fate(kind="cancelled", pair=pair, execution=execution)
-        return _timed_out(model, execution)
-    late = script is not None and end.at_ns > execution.called.at_ns + script.timeout + SLACK_NS
-    if end.seen is False or late:
-        # It ended after the runtime had turned away from it, or should have.
-        return Fate(kind="open", execution=execution)
+    if end.at_ns > due_ns + SLACK_NS:
+        return "late"
     if end.kind == "tool.raised":
-        return Fate(kind="raised", execution=execution)
+        return "raised"
     if not execution.is_good:
-        return Fate(kind="failed", pair=execution.pair, execution=execution)
+        return "failed"
     if script is not None and not value_is_fit(script, end.value_sha256):
-        pair = None if rules is None else rules.output_malformed
-        return Fate(kind="malformed", pair=pair, execution=execution)
-    return Fate(kind="partial" if end.partial else "good", execution=execution)
+        return "malformed"
+    return "partial" if end.partial else "good"
 
 
-def _timed_out(model: ErrorModel, execution: Execution) -> Fate:
-    rules = model.tool_calls
-    pair = None if rules is None else rules.timed_out
-    return Fate(kind="timed_out", pair=pair, execution=execution)
+def due_ns_of(history: History, execution: Execution) -> int:
+    """Return when the time of an execution is up, by its contract or by that of its node."""
+    script, node = history.tool_scripts.get(execution.tool), node_at(history, execution.called)
+    limits = [item.timeout for item in (script, node) if item is not None]
+    return execution.called.at_ns + min(limits, default=2**62)
+
+
+def works_until(history: History, call_id: str | None, at_ns: int) -> bool:
+    """Return whether a call was still at work at a time, so that it could know of it."""
+    call = history.call(call_id)
+    if call is None or history.trace.footer.ended_at_ns < at_ns:
+        return False
+    over = call.end or call.crashed
+    if call.stop is not None and call.stop.at_ns <= at_ns:
+        return False
+    return over is None or over.at_ns >= at_ns
 
 
 def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
@@ -125,15 +177,19 @@ def is_cancelled(history: History, execution: Execution) -> bool:
         end = execution.end
         if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
             return True
-    for event in history.of("cancel.requested"):
-        if not execution.called.seq < event.seq < end_seq:
-            continue
-        aimed = aims_at(event, execution)
-        # What stops at the instant of a cancel stops because of it, whomever it was for.
+    for event, aimed in _cancels(history, execution):
+        # What stops at the instant of a cancel stops because of it, whatever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
-        if aimed or at_once:
+        if event.seq < end_seq and (aimed or at_once):
             return True
     return False
+
+
+def _cancels(history: History, execution: Execution) -> Iterator[tuple[TraceEvent, bool]]:
+    """Yield each cancel after the start of an execution, and whether it was for that one too."""
+    for event in history.of("cancel.requested"):
+        if event.seq > execution.called.seq:
+            yield event, aims_at(event, execution)
 
 
 def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
@@ -169,11 +225,12 @@ def value_is_fit(script: ToolScript, value_sha256: object) -> bool:
     """
     if not script.output_schema:
         return True
-    value = next((item for item in _values(script) if digest(item) == value_sha256), _UNKNOWN)
+    value = next((item for item in values_of(script) if digest(item) == value_sha256), _UNKNOWN)
     return value is _UNKNOWN or fits(script.output_schema, value)
 
 
-def _values(script: ToolScript) -> Iterator[Any]:
+def values_of(script: ToolScript) -> Iterator[Any]:
+    """Yield the values that a tool can return."""
     yield script.value
     for rule in script.rules:
         fault = rule.then.fault

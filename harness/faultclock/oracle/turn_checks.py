@@ -19,11 +19,10 @@ from faultclock.oracle import (
     resume,
     stages,
     store_redo,
+    tool_calls,
     tool_effects,
-    tool_messages,
-    tool_outcomes,
     tool_redo,
-    tool_shapes,
+    tool_results,
     turn_course,
 )
 from faultclock.oracle.check import Check, checks_in
@@ -35,13 +34,9 @@ __all__ = ["CHECKS"]
 CHECKS: tuple[Check, ...] = tuple(
     replace(check, role="runtime")
     for check in (
-        *checks_in(approvals, approval_deadlines),
-        *tool_effects.CHECKS,
+        *checks_in(approvals, approval_deadlines, tool_effects),
         *tool_redo.CHECKS,
-        *tool_shapes.CHECKS,
-        *tool_messages.CHECKS,
-        *tool_outcomes.CHECKS,
-        *turn_course.CHECKS,
+        *checks_in(tool_calls, tool_results, turn_course),
         *checks_in(extension_set, resume),
         *store_redo.CHECKS,
         *stages.CHECKS,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.requests import Attempt
-
-__all__ = ["Answer", "Execution", "Life", "ToolCall", "answers_of", "executions_of", "lives_of"]
 
 _ENDS = ("tool.replied", "tool.raised", "tool.stopped")
 
@@ -130,51 +129,36 @@ def lives_of(trace: Trace) -> tuple[Life, ...]:
     starts = list(trace.of_kind("process.started"))
     crashes = list(trace.of_kind("process.crashed"))
     lives: list[Life] = []
-    for index, start in enumerate(starts):
-        following = starts[index + 1] if index + 1 < len(starts) else None
+    for start, following in zip_longest(starts, starts[1:]):
         until_seq = len(trace.events) + 1 if following is None else following.seq
         crash = next((item for item in crashes if start.seq < item.seq < until_seq), None)
-        until_ns = trace.footer.ended_at_ns if following is None else following.at_ns
-        lives.append(
-            Life(
-                number=int(start.payload.get("life", index + 1)),
-                start=start,
-                crash=crash,
-                until_ns=until_ns if crash is None else crash.at_ns,
-            )
-        )
+        over_ns = trace.footer.ended_at_ns if following is None else following.at_ns
+        until_ns = over_ns if crash is None else crash.at_ns
+        lives.append(Life(number=start.life, start=start, crash=crash, until_ns=until_ns))
     return tuple(lives)
 
 
 def executions_of(trace: Trace) -> tuple[Execution, ...]:
     """Return the executions of all tools, in the order in which they began."""
-    ends: dict[str, TraceEvent] = {}
-    effects: dict[str, list[TraceEvent]] = {}
+    ends: dict[str | None, TraceEvent] = {}
+    effects: dict[str | None, list[TraceEvent]] = {}
     for event in trace.of_kind(*_ENDS, "tool.effect"):
-        execution = str(event.execution)
         if event.kind == "tool.effect":
-            effects.setdefault(execution, []).append(event)
+            effects.setdefault(event.execution, []).append(event)
         else:
-            ends.setdefault(execution, event)
+            ends.setdefault(event.execution, event)
     return tuple(
-        _execution(event, ends, effects.get(str(event.execution), []))
+        Execution(
+            id=str(event.execution),
+            tool=event.tool,
+            tool_call=event.tool_call,
+            call=event.call,
+            life=event.life,
+            called=event,
+            end=ends.get(event.execution),
+            effects=tuple(effects.get(event.execution, ())),
+        )
         for event in trace.of_kind("tool.called")
-    )
-
-
-def _execution(
-    called: TraceEvent, ends: Mapping[str, TraceEvent], effects: Sequence[TraceEvent]
-) -> Execution:
-    call = called.call
-    return Execution(
-        id=str(called.execution),
-        tool=str(called.tool),
-        tool_call=str(called.tool_call),
-        call=None if call is None else str(call),
-        life=called.life,
-        called=called,
-        end=ends.get(str(called.execution)),
-        effects=tuple(effects),
     )
 
 
@@ -187,17 +171,13 @@ def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[
     # Ids may be used again by a later answer: an execution belongs to the latest before it.
     owned: dict[tuple[int, str], list[Execution]] = {}
     for execution in executions:
-        owner = next(
-            (
-                index
-                for index in reversed(range(len(bare)))
-                if _asked_at(bare[index]) < execution.called.seq
-                and any(item.id == execution.tool_call for item in bare[index].tool_calls)
-            ),
-            None,
-        )
-        if owner is not None:
-            owned.setdefault((owner, execution.tool_call), []).append(execution)
+        for index in reversed(range(len(bare))):
+            asked = bare[index].tool_calls
+            if asked[0].answer.seq < execution.called.seq and any(
+                item.id == execution.tool_call for item in asked
+            ):
+                owned.setdefault((index, execution.tool_call), []).append(execution)
+                break
     return tuple(
         replace(
             answer,
@@ -210,20 +190,14 @@ def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[
     )
 
 
-def _asked_at(answer: Answer) -> int:
-    return answer.tool_calls[0].answer.seq
-
-
 def _answers(call: Call) -> Iterator[Answer]:
-    for index, request in enumerate(call.requests):
+    for request, following in zip_longest(call.requests, call.requests[1:]):
         attempt = request.attempts[-1] if request.attempts else None
         answered = None if attempt is None else attempt.answered
         if attempt is None or answered is None or attempt.outcome != "ok":
             continue
-        wanted = [item for item in answered.tool_calls or () if item]
-        if not wanted:
+        if not answered.tool_calls:
             continue
-        following = call.requests[index + 1] if index + 1 < len(call.requests) else None
         goes_on = following is not None and not following.begins_stage
         yield Answer(
             in_call=call,
@@ -232,14 +206,14 @@ def _answers(call: Call) -> Iterator[Answer]:
             tool_calls=tuple(
                 ToolCall(
                     id=str(item.get("id")),
-                    name=str(item.get("name")),
-                    arguments=str(item.get("arguments")),
+                    name=item["name"],
+                    arguments=item["arguments"],
                     place=place,
                     call=call.id,
                     life=call.life,
                     answer=answered,
                 )
-                for place, item in enumerate(wanted)
+                for place, item in enumerate(answered.tool_calls)
             ),
-            next=following.attempts[0] if following is not None and goes_on else None,
+            next=following.attempts[0] if goes_on else None,
         )

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.session_script import StageRetry
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import outcome_of
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
-    judge_attempts,
-    judge_disposition,
+    judge_series,
     judge_waits,
     policy_of,
 )
@@ -69,18 +71,20 @@ def policy(attempts_max: int = 3, percent: int = 0) -> RetryPolicy:
     """Return a policy of 1 s, 2 s, 4 s..."""
     jitter = Jitter(kind="proportional", percent=percent) if percent else Jitter()
     backoff = Backoff(kind="exponential", base="1s")
-    return policy_of("p", attempts_max=attempts_max, backoff=backoff, jitter=jitter)
+    own = policy_of("p", StageRetry(attempts_max=attempts_max, backoff=backoff, jitter=jitter))
+    assert own is not None
+    return own
 
 
 def faults(own: Series) -> dict[str, int]:
     """Return how many violations each judgement finds."""
     found = {}
-    for name, judge in (
-        ("disposition", judge_disposition),
-        ("attempts", judge_attempts),
-        ("wait", judge_waits),
+    for name, verdicts in (
+        ("disposition", judge_series(own, DISPOSITION)),
+        ("attempts", judge_series(own, ATTEMPTS)),
+        ("wait", judge_waits(own)),
     ):
-        outcome = outcome_of(judge(own))
+        outcome = outcome_of(verdicts)
         assert all(item.events and item.expected for item in outcome.violations)
         found[name] = len(outcome.violations)
     return {name: count for name, count in found.items() if count}
@@ -157,19 +161,21 @@ def test_a_wait_may_miss_its_ends_by_the_slack_and_no_more(slack_ns: int, early:
     assert faults(past_it) == {"wait": 1}
 
 
-def test_to_write_things_down_is_no_part_of_the_wait() -> None:
-    """A journal entry after the end, and one before the next try, may come on top."""
+def test_what_else_a_runtime_waited_for_may_come_on_top_of_the_wait() -> None:
+    """Such as a journal entry after the end, one before the next try, and a hook in between."""
     own = policy()
     wait_ns = S + 10_000_000
     busy = ((0, 5_000_000), (wait_ns - 5_000_000, wait_ns))
     assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=busy)) == {}
     assert faults(series(own, "busy", "good", waits=(wait_ns,))) == {"wait": 1}
-    in_between = ((100, 5_000_000), (6_000_000, wait_ns - 5))
-    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=in_between)) == {"wait": 1}
+    in_between = ((100, 6_000_100), (6_000_000, 10_000_100))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=in_between)) == {}
+    elsewhere = ((0, 1_000_000), (wait_ns, wait_ns + S))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=elsewhere)) == {"wait": 1}
 
 
 def test_a_policy_without_backoff_tries_again_at_once() -> None:
     """As a stage does that names no waits."""
-    own = policy_of("p", attempts_max=2, backoff=None, jitter=Jitter())
+    own = policy_of("p", StageRetry(attempts_max=2))
     assert faults(series(own, "busy", "good", waits=(0,))) == {}
     assert faults(series(own, "busy", "good", waits=(S,))) == {"wait": 1}

@@ -7,32 +7,24 @@ at once: there the digest of what is written separates them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
-    judge_attempts,
-    judge_disposition,
+    judge_series,
     judge_waits,
 )
-
-__all__ = ["CHECKS", "store_series"]
 
 
 def store_series(
@@ -114,15 +106,18 @@ def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
     return end
 
 
-def _redo(name: str, judge: Callable[[Series], Verdicts], title: str, says: str) -> Check:
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        yield otherwise("the session store never failed")
-        for series in store_series(history, model, also(model, f"store.{name}")):
-            yield from judge(series)
-        if name == "disposition":
-            yield from _judge_errors(history, model)
-
-    return Check(id=f"store.{name}", title=title, says=says, run=run)
+@check(
+    "store.disposition",
+    title="The store: tried again, then an error",
+    says="An operation of an unavailable store is tried again, and then ends with a typed error.",
+    unjudged="the session store never failed",
+    role="runtime",
+)
+def disposition(history: History, model: ErrorModel) -> Verdicts:
+    """Judge which operations were tried again, and how their call ended."""
+    for series in store_series(history, model, also(model, "store.disposition")):
+        yield from judge_series(series, DISPOSITION)
+    yield from _judge_errors(history, model)
 
 
 def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
@@ -153,23 +148,27 @@ def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-CHECKS = (
-    _redo(
-        "disposition",
-        judge_disposition,
-        "The store: tried again, then an error",
-        "An operation of an unavailable store is tried again, and then ends with a typed error.",
-    ),
-    _redo(
-        "attempts",
-        judge_attempts,
-        "The store: number of tries",
-        "An operation of the store is tried as often as its policy gives.",
-    ),
-    _redo(
-        "wait",
-        judge_waits,
-        "The store: waits between tries",
-        "Each wait before a further try at the store lies within the policy's interval.",
-    ),
+@check(
+    "store.attempts",
+    title="The store: number of tries",
+    says="An operation of the store is tried as often as its policy gives.",
+    unjudged="the session store never failed",
+    role="runtime",
 )
+def attempts(history: History, model: ErrorModel) -> Verdicts:
+    """Judge how often an operation was tried."""
+    for series in store_series(history, model, also(model, "store.attempts")):
+        yield from judge_series(series, ATTEMPTS)
+
+
+@check(
+    "store.wait",
+    title="The store: waits between tries",
+    says="Each wait before a further try at the store lies within the policy's interval.",
+    unjudged="the session store never failed",
+    role="runtime",
+)
+def waits(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the wait before each further try."""
+    for series in store_series(history, model, also(model, "store.wait")):
+        yield from judge_waits(series)

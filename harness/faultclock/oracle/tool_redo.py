@@ -6,36 +6,28 @@ execution is not tried again, and a code that the contract does not name is term
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
-    judge_attempts,
-    judge_disposition,
+    busy_times,
+    judge_series,
     judge_waits,
     policy_of,
 )
 from faultclock.oracle.tool_fates import is_cancelled, value_is_fit
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
-
-__all__ = ["CHECKS", "series_of_tools"]
 
 
 def series_of_tools(
@@ -59,16 +51,6 @@ def _series(
 ) -> Series:
     script = history.tool_scripts.get(call.name)
     retry = None if script is None else script.retry
-    policy = (
-        None
-        if retry is None
-        else policy_of(
-            call.name,
-            attempts_max=retry.attempts_max,
-            backoff=retry.backoff,
-            jitter=retry.jitter,
-        )
-    )
     retryable = () if retry is None else retry.retryable
     return Series(
         what=f"tool call {call}",
@@ -80,12 +62,12 @@ def _series(
             )
             for index, item in enumerate(executions)
         ),
-        policy=policy,
+        policy=policy_of(call.name, retry),
         source="the tool's contract, which has no retry" if retry is None else "its contract",
         given_up=_given_up(history, answer, executions[-1]),
         slack_ns=history.timing.slack_ns,
         requirements=requirements,
-        busy=history.store_times(executions[0].call),
+        busy=busy_times(history, executions[0].call),
     )
 
 
@@ -152,34 +134,56 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
     return shown
 
 
-def _redo(name: str, judge: Callable[[Series], Verdicts], reason: str) -> Check:
-    titles = {
-        "disposition": (
-            "Tools: retried or not",
-            "A failed tool is tried again as its contract says, and not otherwise.",
-        ),
-        "attempts": (
-            "Tools: number of executions",
-            "A tool call that is tried again gets as many executions as the contract gives.",
-        ),
-        "wait": (
-            "Tools: waits between executions",
-            "Each wait before a further execution lies within the interval of the tool's contract.",
-        ),
-    }
-
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        yield otherwise(reason)
-        for series in series_of_tools(history, model, also(model, f"tools.{name}")):
-            yield from judge(series)
-
-    title, says = titles[name]
-    return Check(id=f"tools.{name}", title=title, says=says, run=run)
+@check(
+    "tools.disposition",
+    title="Tools: retried or not",
+    says="A failed tool is tried again as its contract says, and not otherwise.",
+    unjudged="no tool was executed",
+    role="runtime",
+)
+def disposition(history: History, model: ErrorModel) -> Verdicts:
+    """Judge which executions were followed by another one."""
+    for series in series_of_tools(history, model, also(model, "tools.disposition")):
+        yield from judge_series(series, DISPOSITION)
 
 
-def _deadline(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "tools.attempts",
+    title="Tools: number of executions",
+    says="A tool call that is tried again gets as many executions as the contract gives.",
+    unjudged="no execution that may be tried again failed",
+    role="runtime",
+)
+def attempts(history: History, model: ErrorModel) -> Verdicts:
+    """Judge how many executions a tool call got."""
+    for series in series_of_tools(history, model, also(model, "tools.attempts")):
+        yield from judge_series(series, ATTEMPTS)
+
+
+@check(
+    "tools.wait",
+    title="Tools: waits between executions",
+    says="Each wait before a further execution lies within the interval of the tool's contract.",
+    unjudged="no execution was tried again",
+    role="runtime",
+)
+def waits(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the wait before each further execution."""
+    for series in series_of_tools(history, model, also(model, "tools.wait")):
+        yield from judge_waits(series)
+
+
+@check(
+    "tools.deadline",
+    title="The time limit of a tool",
+    says="An execution is given up exactly when the time in its contract is over, counted"
+    " from its start.",
+    unjudged="no execution reached the time limit of its tool",
+    role="runtime",
+)
+def deadline(history: History, model: ErrorModel) -> Verdicts:
+    """Judge when executions were given up that reached their limit."""
     requirements = also(model, "tools.deadline")
-    yield otherwise("no execution reached the time limit of its tool")
     for execution in history.executions:
         script = history.tool_scripts.get(execution.tool)
         if script is None or is_cancelled(history, execution):
@@ -227,9 +231,16 @@ def _not_at_its_deadline(
     )
 
 
-def _concurrent(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "tools.concurrent",
+    title="Approved tools run in parallel",
+    says="No tool call of an answer waits for the execution of another one.",
+    unjudged="no answer asked for several tools that all ran",
+    role="runtime",
+)
+def concurrent(history: History, model: ErrorModel) -> Verdicts:
+    """Judge that no execution of an answer waited for another one."""
     requirements = also(model, "tools.concurrent")
-    yield otherwise("no answer asked for several tools that all ran")
     for answer in history.answers:
         firsts = [
             next((item for item in call.executions if item.life == call.life), None)
@@ -277,23 +288,3 @@ def _waited(
             if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:
                 return f"the approval of {prompt.tool_call} was asked for", prompt.shown, one
     return None
-
-
-CHECKS = (
-    _redo("disposition", judge_disposition, "no tool was executed"),
-    _redo("attempts", judge_attempts, "no execution that may be tried again failed"),
-    _redo("wait", judge_waits, "no execution was tried again"),
-    Check(
-        id="tools.deadline",
-        title="The time limit of a tool",
-        says="An execution is given up exactly when the time in its contract is over, counted"
-        " from its start.",
-        run=_deadline,
-    ),
-    Check(
-        id="tools.concurrent",
-        title="Approved tools run in parallel",
-        says="No tool call of an answer waits for the execution of another one.",
-        run=_concurrent,
-    ),
-)

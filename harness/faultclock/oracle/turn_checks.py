@@ -28,7 +28,7 @@ from faultclock.oracle import (
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Check
+from faultclock.oracle.check import Check, checks_in
 
 __all__ = ["CHECKS"]
 
@@ -41,7 +41,7 @@ CHECKS: tuple[Check, ...] = tuple(
         *consent.CHECKS,
         *approval_deadlines.CHECKS,
         *tool_effects.CHECKS,
-        *tool_redo.CHECKS,
+        *checks_in(tool_redo),
         *tool_shapes.CHECKS,
         *tool_messages.CHECKS,
         *tool_outcomes.CHECKS,
@@ -49,8 +49,8 @@ CHECKS: tuple[Check, ...] = tuple(
         *extension_set.CHECKS,
         *extension_course.CHECKS,
         *resume.CHECKS,
-        *store_redo.CHECKS,
-        *stages.CHECKS,
+        *checks_in(store_redo),
+        *checks_in(stages),
         *cancels.CHECKS,
         *budgets.CHECKS,
         *chain_rules.CHECKS,

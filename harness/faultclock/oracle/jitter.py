@@ -30,20 +30,11 @@ from dataclasses import dataclass, field
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Jitter
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
-from faultclock.oracle.failure_wait import Waited, waits_of
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.failure_redone import Waited, waits_of
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step
-
-__all__ = ["CHECKS", "SEEDS_FOR_SHAPE", "JitterOverSeeds"]
 
 #: From this many seeds on the shape of the jitter is judged, not only that there is any.
 SEEDS_FOR_SHAPE = 16
@@ -158,8 +149,14 @@ class JitterOverSeeds:
                 )
 
 
-def _within_run(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("fewer than two calls waited before the same retry, with jitter")
+@check(
+    "backoff.jitter",
+    title="Jitter is really drawn",
+    says="Waits with jitter vary: between the calls of one run, and over seeds.",
+    unjudged="fewer than two calls waited before the same retry, with jitter",
+)
+def within_run(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the waits before the same retry of several calls."""
     for samples in _groups(_samples(history, model)):
         calls = {sample.call for sample in samples}
         if len(calls) < 2:
@@ -269,13 +266,3 @@ def _narrow(waits: _Spread) -> tuple[str, str] | None:
         f"waits that use at least half of the width of {waits.first.width}",
         f"{waits.waits} waits lie between {between}",
     )
-
-
-CHECKS = (
-    Check(
-        id="backoff.jitter",
-        title="Jitter is really drawn",
-        says="Waits with jitter vary: between the calls of one run, and over seeds.",
-        run=_within_run,
-    ),
-)

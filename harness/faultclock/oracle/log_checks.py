@@ -10,18 +10,22 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorClass, ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
+from faultclock.oracle.check import Verdicts, Violation, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
-
-__all__ = ["LOG_CHECKS"]
 
 #: What may be tried again, by the policy of the document or by the decision of another program.
 _RETRIED = ("retry", "owner_decides", "regenerate_once")
 
 
-def _declared(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("the log announces no wait before a retry")
+@check(
+    "backoff.declared",
+    title="Announced waits",
+    says="The policy allows each retry that a log announces, and its wait.",
+    unjudged="the log announces no wait before a retry",
+)
+def declared(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each retry that a log announces."""
     for event in history.of("declared.retry"):
         yield from _judge_retry(model, event)
 
@@ -71,8 +75,14 @@ def _judge_wait(
         yield _violation(event, requirements.wait, expected, observed)
 
 
-def _named(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no event names an error by class and code")
+@check(
+    "classification.named",
+    title="Named errors",
+    says="An error that a log names has a class and a code of the error model.",
+    unjudged="no event names an error by class and code",
+)
+def named(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each class and code that a log names."""
     classes = {item.id: item for item in model.classes}
     for event in history.of("declared.error"):
         class_name, code = event.error_class, event.code
@@ -107,20 +117,3 @@ def _violation(
         observed=observed,
         events=(event.seq,),
     )
-
-
-#: In foreign logs they are judged by every model, whether or not a sentence of it names them.
-LOG_CHECKS = (
-    Check(
-        id="backoff.declared",
-        title="Announced waits",
-        says="The policy allows each retry that a log announces, and its wait.",
-        run=_declared,
-    ),
-    Check(
-        id="classification.named",
-        title="Named errors",
-        says="An error that a log names has a class and a code of the error model.",
-        run=_named,
-    ),
-)

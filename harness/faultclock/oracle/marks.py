@@ -14,10 +14,7 @@ from faultclock.oracle.check import also
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, step_legal
-from faultclock.oracle.retries import floor_between, wait_before
-from faultclock.oracle.retry_bounds import LONG_NS
-
-__all__ = ["call_reports", "wait_marks"]
+from faultclock.oracle.retries import LONG_NS, floor_between, wait_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from faultclock.model.trace import SubjectInfo
+from faultclock.oracle.redo import Act, in_time
 from faultclock.oracle.requests import Attempt, Request
-from faultclock.oracle.retry_after import asked_wait
+from faultclock.oracle.retry_hints import asked_wait
 from faultclock.oracle.signals import Classification, classify
 from faultclock.oracle.wall import VIRTUAL, Timing
-
-__all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "step_legal"]
 
 #: Of virtual time, where every instant is exact.
 SLACK_NS = VIRTUAL.slack_ns
@@ -78,7 +76,7 @@ class Step:
 
     attempt: Attempt
     next: Attempt | None
-    act: Literal["retry", "end", "exhausted", "unjudged", "none"]
+    act: Act
     classification: Classification | None = None
     ruling: Ruling | None = None
     failures: int = 0
@@ -118,16 +116,14 @@ def step_legal(step: Step) -> bool:
     attempt = step.attempt
     if step.wait is None or step.next is None or attempt.known_ns is None:
         return step.act in ("retry", "unjudged", "none")
-    legal, timing = step.wait.interval, step.wait.timing
-    earliest_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    slack_ns = timing.slack_ns
+    timing, until_ns = step.wait.timing, step.next.start.at_ns
+    since_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
+    longest_ns = until_ns - since_ns
     if attempt.signal is not None and attempt.signal.kind == "deadline":
         # The wait begins with the subject's own close, which was seen when it was seen.
-        slack_ns += timing.late_ns
-    if earliest_ns + legal.low_ns - slack_ns > step.next.start.at_ns:
-        return False
-    latest_ns = attempt.known_ns + legal.high_ns + timing.slack_ns
-    return not timing.exact or step.next.start.at_ns <= latest_ns
+        longest_ns += timing.late_ns
+    shortest_ns = until_ns - attempt.known_ns if timing.exact else 0
+    return in_time(step.wait.interval, longest_ns, shortest_ns, timing.slack_ns)
 
 
 def _steps(
@@ -157,7 +153,7 @@ def _steps(
         if forbidden:
             yield replace(step, act="end", classification=seen, failures=attempt.number)
             continue
-        ruling = _ruling(model, subject, seen, entries.get(attempt.provider))
+        ruling = ruling_of(model, subject, seen, entries.get(attempt.provider))
         together = model.mixed_failures == "per_call"
         policy = "" if together or ruling is None else ruling.policy.id
         account = (attempt.provider, policy)
@@ -179,9 +175,7 @@ def _steps(
         yield replace(step, wait=replace(wait, timing=timing))
 
 
-def _act(
-    seen: Classification, ruling: Ruling | None, failures: int
-) -> Literal["retry", "end", "exhausted", "unjudged"]:
+def _act(seen: Classification, ruling: Ruling | None, failures: int) -> Act:
     if seen.disposition in _ENDS:
         return "end"
     if seen.disposition != "retry" or ruling is None:
@@ -189,9 +183,14 @@ def _act(
     return "retry" if failures < ruling.policy.attempts_max else "exhausted"
 
 
-def _ruling(
-    model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None
+def ruling_of(
+    model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None = None
 ) -> Ruling | None:
+    """Return the policy of the transport that governs a failure; None where none does.
+
+    Args:
+        entry: the attempts that the chain grants the provider.
+    """
     if seen.pair is None or seen.disposition != "retry":
         return None
     own = model.policy_for(*seen.pair, layer="transport")

@@ -82,7 +82,7 @@ def judgements(tries: Iterable[Tried[TryT]]) -> Iterator[tuple[Judged, TryT]]:
             if item.again:
                 exceeded.add(item.thing)
                 yield "many", item.of
-            elif item.given_up:
+            elif item.given_up and account in retried:
                 yield "used_up", item.of
 
 

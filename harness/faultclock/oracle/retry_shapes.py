@@ -19,20 +19,10 @@ from itertools import pairwise
 from faultclock.model.duration import MILLISECOND_NS, format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.retries import requests_of, retried_as_it_was, wait_before
 from faultclock.oracle.retry_hints import hints_of
-
-__all__ = ["CHECKS", "OVER_SEEDS"]
 
 #: Seeds from which on a shape is judged.
 SEEDS_MIN = 4
@@ -175,45 +165,15 @@ def _alike(one_ns: int, other_ns: int) -> bool:
     return low_ns > 0 and high_ns <= 2 * low_ns
 
 
-def _counted_anew(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "retries.layers")
-    yield otherwise("no client numbered its attempts, and one run shows no other sign")
-    for request in requests_of(history):
-        counts = [_count_of(attempt) for attempt in request.attempts]
-        if len(counts) < 2 or None in counts:
-            continue
-        yield held(*requirements)
-        anew = [
-            attempt
-            for before, count, attempt in zip(
-                counts, counts[1:], request.attempts[1:], strict=False
-            )
-            if before and count == 0
-        ]
-        if anew:
-            yield broken(
-                requirements,
-                call=request.id,
-                expected="one layer retries, so that its number of attempts is the number of"
-                " requests",
-                observed=f"{len(counts)} attempts, and the client began to count anew"
-                f" {len(anew)} times",
-                events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
-                hint="Switch the retries of the lower layer off (often `max_retries=0`).",
-            )
-
-
-def _count_of(attempt: Attempt) -> int | None:
-    headers = {} if attempt.asked is None else attempt.asked.headers or {}
-    text = next((headers[name] for name in _COUNTERS if name in headers), "")
-    return int(text) if str(text).isascii() and str(text).isdigit() else None
-
-
-def _spread(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "retries.spread",
+    title="Clients spread their retries",
+    says="Clients that fail at the same time do not retry at the same time.",
+    unjudged=f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to",
+)
+def spread(history: History, model: ErrorModel) -> Verdicts:
+    """Judge calls that failed at one instant, and retried when no answer asked them to."""
     requirements = also(model, "retries.spread")
-    yield otherwise(
-        f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to"
-    )
     crowds: dict[int, list[tuple[Attempt, Attempt]]] = {}
     for request in requests_of(history):
         if len(request.attempts) < 2:
@@ -255,30 +215,56 @@ def _largest_group(instants_ns: list[int]) -> int:
     )
 
 
-def _over_seeds_only(_history: History, _model: ErrorModel) -> Verdicts:
-    yield otherwise("it is judged over several seeds")
-
-
-CHECKS = (
-    Check(
-        id="retries.spread",
-        title="Clients spread their retries",
-        says="Clients that fail at the same time do not retry at the same time.",
-        run=_spread,
-    ),
-    Check(
-        id="retries.layers",
-        title="Layers of retries do not multiply",
-        says="Only one layer retries: the attempts do not come in rounds that start again.",
-        run=_counted_anew,
-    ),
-    Check(
-        id="retries.grow",
-        title="Waits grow",
-        says="Over several seeds, later waits are longer than the first.",
-        run=_over_seeds_only,
-    ),
+@check(
+    "retries.layers",
+    title="Layers of retries do not multiply",
+    says="Only one layer retries: the attempts do not come in rounds that start again.",
+    unjudged="no client numbered its attempts, and one run shows no other sign",
 )
+def counted_anew(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the numbers that a client gives its attempts."""
+    requirements = also(model, "retries.layers")
+    for request in requests_of(history):
+        counts = [_count_of(attempt) for attempt in request.attempts]
+        if len(counts) < 2 or None in counts:
+            continue
+        yield held(*requirements)
+        anew = [
+            attempt
+            for before, count, attempt in zip(
+                counts, counts[1:], request.attempts[1:], strict=False
+            )
+            if before and count == 0
+        ]
+        if anew:
+            yield broken(
+                requirements,
+                call=request.id,
+                expected="one layer retries, so that its number of attempts is the number of"
+                " requests",
+                observed=f"{len(counts)} attempts, and the client began to count anew"
+                f" {len(anew)} times",
+                events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
+                hint="Switch the retries of the lower layer off (often `max_retries=0`).",
+            )
+
+
+def _count_of(attempt: Attempt) -> int | None:
+    headers = {} if attempt.asked is None else attempt.asked.headers or {}
+    text = next((headers[name] for name in _COUNTERS if name in headers), "")
+    return int(text) if str(text).isascii() and str(text).isdigit() else None
+
+
+@check(
+    "retries.grow",
+    title="Waits grow",
+    says="Over several seeds, later waits are longer than the first.",
+    unjudged="it is judged over several seeds",
+)
+def grow(_history: History, _model: ErrorModel) -> Verdicts:
+    """Judge nothing of one run: chance can make its waits look like anything."""
+    yield from ()
+
 
 #: What is judged over runs that differ in nothing but the seed, by the id of its check.
 OVER_SEEDS = {kind.NAME: kind for kind in (_Growth, _Layers)}

@@ -12,8 +12,9 @@ from dataclasses import replace
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ToolRules
 from faultclock.model.turn_rules import split
+from faultclock.oracle import tool_retries
 from faultclock.oracle.audience import leaks
-from faultclock.oracle.check import Check, Verdicts, held, otherwise
+from faultclock.oracle.check import Check, Verdicts, checks_in, held, otherwise
 from faultclock.oracle.executions import (
     ACTS,
     Execution,
@@ -24,7 +25,6 @@ from faultclock.oracle.executions import (
 )
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_repeats import CHECKS as REPEAT_CHECKS
-from faultclock.oracle.tool_retries import CHECKS as RETRY_CHECKS
 from faultclock.oracle.tool_service import CHECKS as SERVICE_CHECKS
 from faultclock.oracle.tool_stops import CHECKS as STOP_CHECKS
 
@@ -187,7 +187,7 @@ CHECKS: tuple[Check, ...] = tuple(
             run=_output,
         ),
         *SERVICE_CHECKS,
-        *RETRY_CHECKS,
+        *checks_in(tool_retries),
         *REPEAT_CHECKS,
         *STOP_CHECKS,
         Check(

@@ -21,14 +21,13 @@ from faultclock.oracle.redo import (
     FAULTS,
     Act,
     Tried,
+    act_of,
     busy_times,
     idle_ns,
     in_time,
     judgements,
     waited,
 )
-
-_NEVER = ("terminal", "surface_to_model", "degrade", "not_an_error")
 
 
 @check(
@@ -62,14 +61,10 @@ def redone(history: History, model: ErrorModel) -> Verdicts:
 def _act(failure: Failure) -> Act:
     """Return what had to follow; of a failure that may be done again once more, that or nothing."""
     limit, again = _limit(failure), failure.redone_by is not None
-    if failure.disposition in _NEVER:
-        return "end"
-    if limit is None:
-        # It may be done again, and the document does not say how often.
-        return "unjudged"
-    if not again and (failure.tries >= limit or failure.ruling is None):
-        return "end"
-    return "retry" if failure.tries < limit else "exhausted"
+    is_once = failure.disposition == "regenerate_once"
+    act = act_of("retry" if is_once else failure.disposition, limit, failure.tries)
+    # To give up is right where one more regeneration was allowed, and where nothing was left.
+    return "end" if not again and (is_once or act == "exhausted") else act
 
 
 def _limit(failure: Failure) -> int | None:

@@ -16,7 +16,7 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from faultclock.model.trace import SubjectInfo
-from faultclock.oracle.redo import Act, in_time
+from faultclock.oracle.redo import Act, act_of, in_time
 from faultclock.oracle.requests import Attempt, Request
 from faultclock.oracle.retry_hints import asked_wait
 from faultclock.oracle.signals import Classification, classify
@@ -24,9 +24,6 @@ from faultclock.oracle.wall import VIRTUAL, Timing
 
 #: Of virtual time, where every instant is exact.
 SLACK_NS = VIRTUAL.slack_ns
-#: Dispositions after which nothing more may be sent for the call. What an owner decides, or one
-#: regeneration, is not judged by attempts.
-_ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +155,10 @@ def _steps(
         policy = "" if together or ruling is None else ruling.policy.id
         account = (attempt.provider, policy)
         failures[account] += 1
+        limit = None if ruling is None else ruling.policy.attempts_max
         step = replace(
             step,
-            act=_act(seen, ruling, failures[account]),
+            act=act_of(seen.disposition, limit, failures[account]),
             classification=seen,
             ruling=ruling,
             failures=failures[account],
@@ -173,14 +171,6 @@ def _steps(
         wait = _wait(model, step, ruling, known_ns, failures[account] - skipped)
         honored[account] += wait.exact
         yield replace(step, wait=replace(wait, timing=timing))
-
-
-def _act(seen: Classification, ruling: Ruling | None, failures: int) -> Act:
-    if seen.disposition in _ENDS:
-        return "end"
-    if seen.disposition != "retry" or ruling is None:
-        return "unjudged"
-    return "retry" if failures < ruling.policy.attempts_max else "exhausted"
 
 
 def ruling_of(

@@ -8,16 +8,17 @@ its tries what had to follow and what followed; `judgements` and `in_time` judge
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from faultclock.model.duration import format_duration
+from faultclock.model.error_model import Disposition, ErrorModel
 from faultclock.model.retry_policy import Backoff, Interval, RetryPolicy
 from faultclock.model.session_script import StageRetry
 from faultclock.model.tool_script import ToolRetry
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, broken, held
+from faultclock.oracle.check import Check, Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.history import History
 
 TryT = TypeVar("TryT")
@@ -34,6 +35,8 @@ DISPOSITION: tuple[Judged, ...] = ("ended", "again", "retried", "never")
 ATTEMPTS: tuple[Judged, ...] = ("used_up", "many", "short")
 FAULTS: tuple[Judged, ...] = ("again", "never", "many", "short")
 
+#: Dispositions after which nothing is done again. What an owner decides is not judged.
+_ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
 #: What a runtime may have to wait for between two tries, by the facts that begin and end it.
 _BUSY = (
     ("store.asked", "store.answered", ("op",)),
@@ -62,6 +65,20 @@ class Tried(Generic[TryT]):
     given_up: bool
     thing: Hashable = None
     policy: str = ""
+
+
+def act_of(disposition: Disposition | None, limit: int | None, failures: int) -> Act:
+    """Return what has to follow a failure.
+
+    Args:
+        limit: attempts in all; None where no policy says how often.
+        failures: how many count against the policy by now, this one included.
+    """
+    if disposition in _ENDS:
+        return "end"
+    if disposition != "retry" or limit is None:
+        return "unjudged"
+    return "retry" if failures < limit else "exhausted"
 
 
 def judgements(tries: Iterable[Tried[TryT]]) -> Iterator[tuple[Judged, TryT]]:
@@ -227,6 +244,34 @@ def judge_series(series: Series, which: Container[Judged]) -> Verdicts:
             yield _fault(series, judged, number, own, following)
 
 
+def series_check(
+    id_: str,
+    series_of: Callable[[History, ErrorModel, tuple[str, ...]], Iterator[Series]],
+    judge: Callable[[Series], Verdicts],
+    *,
+    title: str,
+    says: str,
+    unjudged: str,
+) -> Check:
+    """Return a check of runtimes that judges each series of a layer by itself."""
+
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        for series in series_of(history, model, also(model, id_)):
+            yield from judge(series)
+
+    return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
+
+
+def judge_disposition(series: Series) -> Verdicts:
+    """Judge that what must be tried again was, and that nothing else was."""
+    return judge_series(series, DISPOSITION)
+
+
+def judge_attempts(series: Series) -> Verdicts:
+    """Judge that there were as many tries as the policy gives."""
+    return judge_series(series, ATTEMPTS)
+
+
 def _tried(series: Series) -> Iterator[Tried[Step]]:
     for number, own, following in series.steps():
         act = series.act(number, own)
@@ -302,4 +347,4 @@ def judge_waits(series: Series) -> Verdicts:
 
 def waited(wait_ns: int) -> str:
     """Return a wait in words."""
-    return f"waited {format_duration(wait_ns)}" if wait_ns >= 0 else "it did not wait"
+    return f"waited {format_duration(wait_ns)}" if wait_ns > 0 else "it did not wait"

@@ -25,10 +25,13 @@ from faultclock.oracle.redo import (
     judge_series,
     judge_waits,
     policy_of,
+    series_check,
 )
 
 
-def series_of_stages(history: History, requirements: tuple[str, ...]) -> Iterator[Series]:
+def series_of_stages(
+    history: History, _model: ErrorModel, requirements: tuple[str, ...]
+) -> Iterator[Series]:
     """Yield the attempts of each visit of a stage."""
     scripts = {stage.id: stage for stage in history.session.stages}
     for visit in history.stage_visits:
@@ -72,7 +75,7 @@ def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
 def attempts(history: History, model: ErrorModel) -> Verdicts:
     """Judge how often a stage was tried, and that each attempt began at its gate."""
     requirements = also(model, "stages.attempts")
-    for series in series_of_stages(history, requirements):
+    for series in series_of_stages(history, model, requirements):
         yield from judge_series(series, (*DISPOSITION, *ATTEMPTS))
     for visit in history.stage_visits:
         call = history.call(visit.call)
@@ -104,17 +107,14 @@ def _judge_pause(
     )
 
 
-@check(
+waits = series_check(
     "stages.wait",
+    series_of_stages,
+    judge_waits,
     title="Stages: waits between attempts",
     says="Each wait before a further attempt of a stage lies within the stage's interval.",
     unjudged="no stage came to a decision that this is about",
-    role="runtime",
 )
-def waits(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the wait before each further attempt."""
-    for series in series_of_stages(history, also(model, "stages.wait")):
-        yield from judge_waits(series)
 
 
 @check(

@@ -18,12 +18,12 @@ from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
 from faultclock.oracle.redo import (
-    ATTEMPTS,
-    DISPOSITION,
     Series,
     Try,
-    judge_series,
+    judge_attempts,
+    judge_disposition,
     judge_waits,
+    series_check,
 )
 
 
@@ -115,15 +115,10 @@ def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
 )
 def disposition(history: History, model: ErrorModel) -> Verdicts:
     """Judge which operations were tried again, and how their call ended."""
-    for series in store_series(history, model, also(model, "store.disposition")):
-        yield from judge_series(series, DISPOSITION)
-    yield from _judge_errors(history, model)
-
-
-def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
-    """Judge that a call whose last try at the store failed ends with that error."""
     requirements = also(model, "store.disposition")
     for series in store_series(history, model, requirements):
+        yield from judge_disposition(series)
+        # A call whose last try at the store failed ends with that error.
         last, call = series.tries[-1], history.call(series.call)
         if last.outcome != "failed" or call is None or series.given_up is None or not call.end:
             continue
@@ -148,27 +143,19 @@ def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-@check(
+attempts = series_check(
     "store.attempts",
+    store_series,
+    judge_attempts,
     title="The store: number of tries",
     says="An operation of the store is tried as often as its policy gives.",
     unjudged="the session store never failed",
-    role="runtime",
 )
-def attempts(history: History, model: ErrorModel) -> Verdicts:
-    """Judge how often an operation was tried."""
-    for series in store_series(history, model, also(model, "store.attempts")):
-        yield from judge_series(series, ATTEMPTS)
-
-
-@check(
+waits = series_check(
     "store.wait",
+    store_series,
+    judge_waits,
     title="The store: waits between tries",
     says="Each wait before a further try at the store lies within the policy's interval.",
     unjudged="the session store never failed",
-    role="runtime",
 )
-def waits(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the wait before each further try."""
-    for series in store_series(history, model, also(model, "store.wait")):
-        yield from judge_waits(series)

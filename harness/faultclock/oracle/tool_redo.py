@@ -17,14 +17,14 @@ from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
-    ATTEMPTS,
-    DISPOSITION,
     Series,
     Try,
     busy_times,
-    judge_series,
+    judge_attempts,
+    judge_disposition,
     judge_waits,
     policy_of,
+    series_check,
 )
 from faultclock.oracle.tool_fates import is_cancelled, value_is_fit
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
@@ -134,43 +134,30 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
     return shown
 
 
-@check(
+disposition = series_check(
     "tools.disposition",
+    series_of_tools,
+    judge_disposition,
     title="Tools: retried or not",
     says="A failed tool is tried again as its contract says, and not otherwise.",
     unjudged="no tool was executed",
-    role="runtime",
 )
-def disposition(history: History, model: ErrorModel) -> Verdicts:
-    """Judge which executions were followed by another one."""
-    for series in series_of_tools(history, model, also(model, "tools.disposition")):
-        yield from judge_series(series, DISPOSITION)
-
-
-@check(
+attempts = series_check(
     "tools.attempts",
+    series_of_tools,
+    judge_attempts,
     title="Tools: number of executions",
     says="A tool call that is tried again gets as many executions as the contract gives.",
     unjudged="no execution that may be tried again failed",
-    role="runtime",
 )
-def attempts(history: History, model: ErrorModel) -> Verdicts:
-    """Judge how many executions a tool call got."""
-    for series in series_of_tools(history, model, also(model, "tools.attempts")):
-        yield from judge_series(series, ATTEMPTS)
-
-
-@check(
+waits = series_check(
     "tools.wait",
+    series_of_tools,
+    judge_waits,
     title="Tools: waits between executions",
     says="Each wait before a further execution lies within the interval of the tool's contract.",
     unjudged="no execution was tried again",
-    role="runtime",
 )
-def waits(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the wait before each further execution."""
-    for series in series_of_tools(history, model, also(model, "tools.wait")):
-        yield from judge_waits(series)
 
 
 @check(

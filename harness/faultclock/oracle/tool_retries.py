@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.executions import Ask, Execution, classify_for_tool, executions, retry_rule
 from faultclock.oracle.history import History
-from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements, waited
+from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +160,6 @@ def waits(history: History, model: ErrorModel) -> Verdicts:
             (requirement,),
             call=failure.execution.call.id,
             expected=f"a wait of {legal}, as the contract declares",
-            observed=f"{waited(max(0, wait_ns))} before retry {failure.number}",
+            observed=f"waited {format_duration(max(0, wait_ns))} before retry {failure.number}",
             events=(*attempt.events, following.start.seq),
         )

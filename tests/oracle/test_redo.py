@@ -16,10 +16,14 @@ from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
     ATTEMPTS,
     DISPOSITION,
+    Act,
     Series,
+    Tried,
     Try,
+    act_of,
     judge_series,
     judge_waits,
+    judgements,
     policy_of,
 )
 
@@ -179,3 +183,48 @@ def test_a_policy_without_backoff_tries_again_at_once() -> None:
     own = policy_of("p", StageRetry(attempts_max=2))
     assert faults(series(own, "busy", "good", waits=(0,))) == {}
     assert faults(series(own, "busy", "good", waits=(S,))) == {"wait": 1}
+
+
+def judged(*tries: tuple[Act, bool, str], given_up: bool = True) -> list[str]:
+    """Return what is said of tries of one thing: what had to follow, whether it did, its policy."""
+    own = (
+        Tried(of=number, act=act, again=again, given_up=given_up, thing="it", policy=name)
+        for number, (act, again, name) in enumerate(tries)
+    )
+    return [said for said, _ in judgements(own)]
+
+
+def test_attempts_are_used_up_only_where_something_was_tried_again() -> None:
+    """A policy of one attempt says nothing of how often a thing that retries is tried."""
+    assert judged(("retry", True, "p"), ("exhausted", False, "p")) == ["retried", "used_up"]
+    assert judged(("exhausted", False, "p")) == []
+
+
+def test_to_give_up_too_soon_is_judged_for_each_policy() -> None:
+    """A retry by one policy says nothing of the failure that another one is for."""
+    assert judged(("retry", True, "p"), ("retry", False, "p")) == ["retried", "short"]
+    assert judged(("retry", True, "p"), ("retry", False, "q")) == ["retried", "never"]
+
+
+def test_too_many_tries_of_one_thing_are_one_fault() -> None:
+    """The number of tries is told with the first one that was too many."""
+    beyond = ("exhausted", True, "p")
+    assert judged(("retry", True, "p"), beyond, beyond, beyond) == ["retried", "many"]
+
+
+def test_nothing_is_said_where_the_end_is_not_known() -> None:
+    """A run that was cut off may have gone on to try again."""
+    for act in ("retry", "exhausted", "end", "unjudged", "none"):
+        assert judged((act, False, "p"), given_up=False) == []
+
+
+def test_what_has_to_follow_is_decided_by_disposition_and_count() -> None:
+    """The last attempt that a policy gives is followed by none; no policy, no judgement."""
+    assert [act_of("retry", 3, failures) for failures in (1, 2, 3, 4)] == [
+        "retry",
+        "retry",
+        "exhausted",
+        "exhausted",
+    ]
+    assert act_of("retry", None, 1) == act_of("owner_decides", 3, 1) == "unjudged"
+    assert act_of("terminal", 3, 1) == act_of("degrade", None, 1) == "end"

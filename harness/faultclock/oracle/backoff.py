@@ -156,12 +156,7 @@ def _not_as_its_class(
 )
 def waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge each wait that the schedule of a policy bounds."""
-    for request, steps in plans_of(history, model):
-        for step in steps:
-            if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
-                yield from _judge_wait(model, request, step, step.wait, step.waited_ns)
-            elif step.act == "retry" and step.next is not None and step.waited_ns is None:
-                yield _unmeasured(request, step)
+    yield from _waits(history, model, exact=False)
 
 
 @check(
@@ -172,10 +167,17 @@ def waits(history: History, model: ErrorModel) -> Verdicts:
 )
 def exact_waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge each wait that an answer has set."""
+    yield from _waits(history, model, exact=True)
+
+
+def _waits(history: History, model: ErrorModel, *, exact: bool) -> Verdicts:
     for request, steps in plans_of(history, model):
         for step in steps:
-            if step.wait is not None and step.wait.exact and step.waited_ns is not None:
-                yield from _judge_wait(model, request, step, step.wait, step.waited_ns)
+            wait, waited_ns = step.wait, step.waited_ns
+            if wait is not None and wait.exact == exact and waited_ns is not None:
+                yield from _judge_wait(model, request, step, wait, waited_ns)
+            elif not exact and step.act == "retry" and step.next and waited_ns is None:
+                yield _unmeasured(request, step)
 
 
 def _unmeasured(request: Request, step: Step) -> Violation:

@@ -172,8 +172,8 @@ class Try:
         return (self.begun.seq, *ended)
 
 
-#: A try, its 1-based number, and the try that followed it.
-Step = tuple[int, Try, Try | None]
+#: The 1-based number of a try, the try, and the one that followed it.
+_Numbered = tuple[int, Try, Try | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ class Series:
         """Tries in all."""
         return 1 if self.policy is None else self.policy.attempts_max
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[_Numbered]:
         """Yield each try with its 1-based number and the try that followed it."""
         followers = (*self.tries, None)[1:]
         for number, (own, following) in enumerate(zip(self.tries, followers, strict=True), 1):
@@ -272,7 +272,7 @@ def judge_attempts(series: Series) -> Verdicts:
     return judge_series(series, ATTEMPTS)
 
 
-def _tried(series: Series) -> Iterator[Tried[Step]]:
+def _tried(series: Series) -> Iterator[Tried[_Numbered]]:
     for number, own, following in series.steps():
         act = series.act(number, own)
         repeats = act == "end" and following is not None and following.repeats_effect

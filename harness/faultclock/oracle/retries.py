@@ -181,9 +181,14 @@ def _asked_before(history: History, attempt: Attempt, following: Attempt, kind: 
     asked = _asked_by(attempt, kind)
     if asked is None or not retried_as_it_was(attempt, following):
         return None
-    if asked.kind == "reset" and not _refused_again(history, attempt, following):
-        return None
-    return asked
+    if asked.kind != "reset":
+        return asked
+    # A reset says when a limit is full again, and something of it may be free before. Only a
+    # provider that keeps real limits shows that nothing was, where it refuses again.
+    keeps_limits = history.trace.header.scenario.provider.limits is not None
+    signals = (attempt.signal, following.signal)
+    refused = all(signal is not None and signal.status == 429 for signal in signals)
+    return asked if keeps_limits and refused else None
 
 
 def _asked_by(attempt: Attempt, kind: str) -> Hint | None:
@@ -195,18 +200,6 @@ def _asked_by(attempt: Attempt, kind: str) -> Hint | None:
         return floor if has_standard and kind == "retry-after" else None
     resets = [hint for hint in hints if hint.kind == "reset"]
     return floor or min(resets, key=lambda hint: hint.wait_ns, default=None)
-
-
-def _refused_again(history: History, attempt: Attempt, following: Attempt) -> bool:
-    """Return whether asking before a reset was in vain.
-
-    A reset says when a limit is full again, and something of it may be free before. Only a provider
-    that keeps real limits shows that nothing was.
-    """
-    if history.trace.header.scenario.provider.limits is None:
-        return False
-    one, other = attempt.signal, following.signal
-    return one is not None and other is not None and one.status == other.status == 429
 
 
 def _short(waited_ns: int) -> str:

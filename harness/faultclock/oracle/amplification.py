@@ -17,7 +17,7 @@ from faultclock.oracle.attempts import Call
 from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import node_attempts, providers_of
-from faultclock.oracle.predict import ruling_of
+from faultclock.oracle.predict import request_ruling
 from faultclock.oracle.requests import Request
 from faultclock.oracle.signals import classify
 
@@ -98,7 +98,7 @@ def _policies_met(history: History, model: ErrorModel, request: Request) -> list
     found: dict[str, RetryPolicy] = {}
     for attempt in request.attempts:
         if attempt.signal is not None:
-            ruling = ruling_of(model, subject, classify(model, attempt.signal))
+            ruling = request_ruling(model, subject, classify(model, attempt.signal))
             if ruling is not None:
                 found[ruling.policy.id] = ruling.policy
     return list(found.values())

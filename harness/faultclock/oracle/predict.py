@@ -150,7 +150,7 @@ def _steps(
         if forbidden:
             yield replace(step, act="end", classification=seen, failures=attempt.number)
             continue
-        ruling = ruling_of(model, subject, seen, entries.get(attempt.provider))
+        ruling = request_ruling(model, subject, seen, entries.get(attempt.provider))
         together = model.mixed_failures == "per_call"
         policy = "" if together or ruling is None else ruling.policy.id
         account = (attempt.provider, policy)
@@ -173,10 +173,10 @@ def _steps(
         yield replace(step, wait=replace(wait, timing=timing))
 
 
-def ruling_of(
+def request_ruling(
     model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None = None
 ) -> Ruling | None:
-    """Return the policy of the transport that governs a failure; None where none does.
+    """Return what governs the failure of a request; None where nothing does.
 
     Args:
         entry: the attempts that the chain grants the provider.
@@ -186,11 +186,22 @@ def ruling_of(
     own = model.policy_for(*seen.pair, layer="transport")
     if own is not None and own.attempts_from == "entry" and entry is not None:
         own = own.model_copy(update={"attempts_max": entry})
+    return ruling_of(model, subject, seen.pair, own)
+
+
+def ruling_of(
+    model: ErrorModel, subject: SubjectInfo, pair: tuple[str, str], own: RetryPolicy | None
+) -> Ruling | None:
+    """Return what governs a failure of class and code `pair`; None where nothing does.
+
+    Args:
+        own: the policy that the model has for it; one that the subject declares may replace it.
+    """
     requirements = None if own is None else own.requirements
-    if model.declared_policies == "allowed":
-        for policy in subject.retry_policies:
-            if policy.covers(*seen.pair):
-                return Ruling(policy=policy, declared=True, requirements=requirements)
+    declared = subject.retry_policies if model.declared_policies == "allowed" else ()
+    policy = next((policy for policy in declared if policy.covers(*pair)), None)
+    if policy is not None:
+        return Ruling(policy=policy, declared=True, requirements=requirements)
     return None if own is None else Ruling(policy=own, declared=False, requirements=requirements)
 
 

@@ -14,12 +14,13 @@ from typing import Generic, Literal, TypeVar
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import Disposition, ErrorModel
+from faultclock.model.events import Span, ends_of, spans
 from faultclock.model.retry_policy import Backoff, Interval, RetryPolicy
 from faultclock.model.session_script import StageRetry
 from faultclock.model.tool_script import ToolRetry
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdicts, Violation, also, broken, check, held
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, once
 
 TryT = TypeVar("TryT")
 
@@ -37,13 +38,8 @@ FAULTS: tuple[Judged, ...] = ("again", "never", "many", "short")
 
 #: Dispositions after which nothing is done again. What an owner decides is not judged.
 _ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
-#: What a runtime may have to wait for between two tries, by the facts that begin and end it.
-_BUSY = (
-    ("store.asked", "store.answered", ("op",)),
-    ("hook.called", "hook.replied", ("hook", "n")),
-    ("telemetry.asked", "telemetry.answered", ("name", "n")),
-    ("queue.asked", "queue.answered", ("item", "n")),
-)
+#: Kinds that begin what a runtime may have to wait for between two tries.
+_BUSY = ("store.asked", "hook.called", "telemetry.asked", "queue.asked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,20 +110,17 @@ def busy_times(history: History, call: str | None) -> tuple[tuple[int, int], ...
     What a runtime does between two tries, such as to save, to export or to call a hook, may or may
     not count as waiting: it is left to the subject.
     """
-    return tuple(sorted(_busy(history, call)))
+    return tuple(
+        (span.began.at_ns, span.ended.at_ns)
+        for span in _busy_spans(history)
+        if span.ended is not None and span.began.call == call
+    )
 
 
-def _busy(history: History, call: str | None) -> Iterator[tuple[int, int]]:
-    for begins, ends, names in _BUSY:
-        open_: dict[tuple[object, ...], int] = {}
-        for event in history.of(begins, ends):
-            key = tuple(getattr(event, name) for name in names)
-            if event.call != call:
-                continue
-            if event.kind == begins:
-                open_[key] = event.at_ns
-            elif key in open_:
-                yield open_.pop(key), event.at_ns
+@once
+def _busy_spans(history: History) -> list[Span[TraceEvent]]:
+    ends = (kind for begins in _BUSY for kind in ends_of(begins))
+    return spans(history.of(*_BUSY, *ends))
 
 
 def idle_ns(busy: Iterable[tuple[int, int]], since_ns: int, until_ns: int) -> int:

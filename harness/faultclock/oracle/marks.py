@@ -13,7 +13,8 @@ from faultclock.oracle.check import also
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, step_legal
-from faultclock.oracle.retries import LONG_NS, floor_between, wait_before
+from faultclock.oracle.redo import wait_before
+from faultclock.oracle.retries import LONG_NS, floor_between
 
 
 def call_reports(history: History, model: ErrorModel) -> Iterator[CallReport]:

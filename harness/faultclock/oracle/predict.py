@@ -16,7 +16,7 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from faultclock.model.trace import SubjectInfo
-from faultclock.oracle.redo import Act, act_of, in_time
+from faultclock.oracle.redo import Act, act_of, in_time, wait_before
 from faultclock.oracle.requests import Attempt, Request
 from faultclock.oracle.retry_hints import asked_wait
 from faultclock.oracle.signals import Classification, classify
@@ -111,15 +111,14 @@ def step_legal(step: Step) -> bool:
     legal to count from. In real time no wait is too long.
     """
     attempt = step.attempt
-    if step.wait is None or step.next is None or attempt.known_ns is None:
+    longest_ns = None if step.next is None else wait_before(attempt, step.next)
+    if step.wait is None or longest_ns is None or step.waited_ns is None:
         return step.act in ("retry", "unjudged", "none")
-    timing, until_ns = step.wait.timing, step.next.start.at_ns
-    since_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    longest_ns = until_ns - since_ns
+    timing = step.wait.timing
     if attempt.signal is not None and attempt.signal.kind == "deadline":
         # The wait begins with the subject's own close, which was seen when it was seen.
         longest_ns += timing.late_ns
-    shortest_ns = until_ns - attempt.known_ns if timing.exact else 0
+    shortest_ns = step.waited_ns if timing.exact else 0
     return in_time(step.wait.interval, longest_ns, shortest_ns, timing.slack_ns)
 
 

@@ -17,6 +17,7 @@ from faultclock.oracle.attempts import Attempt, Call, Request
 from faultclock.oracle.chain import chain_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
+from faultclock.oracle.redo import wait_before
 from faultclock.oracle.retry_hints import Hint, floor_of, hints_of
 from faultclock.oracle.signals import classify
 
@@ -41,15 +42,6 @@ def requests_of(history: History) -> Iterator[Request]:
     """Yield the requests of all calls."""
     for call in history.calls:
         yield from call.requests
-
-
-def wait_before(attempt: Attempt, following: Attempt) -> int | None:
-    """Return how long the subject waited between two attempts, in nanoseconds; None: not known.
-
-    Counted from the first instant at which it could know of the failure, so it is never too short.
-    """
-    since_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    return None if since_ns is None else following.start.at_ns - since_ns
 
 
 def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:

@@ -23,7 +23,8 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.retries import requests_of, retried_as_it_was, wait_before
+from faultclock.oracle.redo import wait_before
+from faultclock.oracle.retries import requests_of, retried_as_it_was
 from faultclock.oracle.retry_hints import hints_of
 
 #: Seeds from which on a shape is judged.

@@ -12,7 +12,7 @@ from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.executions import Ask, Execution, classify_for_tool, executions, retry_rule
 from faultclock.oracle.history import History
-from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements
+from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements, wait_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,18 +143,17 @@ def waits(history: History, model: ErrorModel) -> Verdicts:
         yield otherwise("the subject declares no retry policy in a contract")
     for failure in (item for failures in _asks(history, model) for item in failures):
         attempt, following, policy = failure.attempt, failure.next, failure.policy
-        if failure.act != "retry" or following is None or policy is None:
+        longest_ns = None if following is None else wait_before(attempt, following)
+        if failure.act != "retry" or following is None or longest_ns is None:
+            continue
+        if policy is None or attempt.known_ns is None:
             continue
         if attempt.signal is not None and "retry-after" in attempt.signal.headers:
             # Neither the document nor the contract says which of the two holds.
             continue
-        if attempt.known_ns is None:
-            continue
         yield held(requirement)
-        legal, until_ns = policy.interval(failure.number), following.start.at_ns
-        since_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-        wait_ns = until_ns - attempt.known_ns
-        if in_time(legal, until_ns - since_ns, wait_ns, history.timing.slack_ns):
+        legal, wait_ns = policy.interval(failure.number), following.start.at_ns - attempt.known_ns
+        if in_time(legal, longest_ns, wait_ns, history.timing.slack_ns):
             continue
         yield broken(
             (requirement,),

@@ -93,16 +93,18 @@ def _judge_pause(
     requirements: tuple[str, ...],
 ) -> Verdicts:
     """Judge that nothing is asked between the judgement of an attempt and the next gate."""
-    began = [] if call is None or decided is None else [item.start for item in call.attempts]
-    early = [event for event in began if decided is not None and decided.seq < event.seq < until]
-    if decided is None or not early:
+    if call is None or decided is None:
+        return
+    began = (item.start for item in call.attempts)
+    early = next((event for event in began if decided.seq < event.seq < until), None)
+    if early is None:
         return
     yield broken(
         requirements,
         call=visit.call,
         expected=f"a further attempt of {visit.stage} begins anew, at its gate",
         observed="the model was asked again without it",
-        events=(decided.seq, early[0].seq),
+        events=(decided.seq, early.seq),
         hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
     )
 
@@ -160,20 +162,18 @@ def _not_followed(history: History, visit: StageVisit) -> tuple[str, str, tuple[
         events = (decided.seq,)
         asked = f"the state machine is asked where to go after {visit.stage}"
         return asked, "it was not asked", events
-    said = str(visit.left.answer)
-    follows = visit.follows
+    said, follows = str(visit.left.answer), visit.follows
     entered = None
     if follows is not None and follows.phase == "check_gate":
-        entered = str(follows.stage)
+        entered = follows.stage
     shown = () if follows is None else (follows.seq,)
     kind, _, stage = said.partition(" ")
     if kind == "stage":
-        if entered != stage:
-            return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
-        return None
+        if entered == stage:
+            return None
+        return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
     if entered is not None:
         return f"no stage after {said!r}", f"the stage {entered} came next", shown
-    failed = kind in ("abort-workflow", "retry-later")
-    if failed and call is not None and call.returned:
+    if kind in ("abort-workflow", "retry-later") and call is not None and call.returned:
         return f"the turn ends with an error after {said!r}", "it returned", ()
     return None

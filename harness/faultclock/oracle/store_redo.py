@@ -81,29 +81,20 @@ def _chains(operations: tuple[StoreOperation, ...]) -> list[list[StoreOperation]
 
 
 def _try(model: ErrorModel, operation: StoreOperation) -> Try:
-    answered = operation.answered
-    if answered is None:
-        return Try(begun=operation.asked, ended=None, outcome="open")
-    if operation.ok:
-        return Try(begun=operation.asked, ended=answered, outcome="good")
+    begun, answered = operation.asked, operation.answered
+    if answered is None or operation.ok:
+        return Try(begun=begun, ended=answered, outcome="good" if operation.ok else "open")
     pair = operation.pair or "a failure"
-    return Try(
-        begun=operation.asked,
-        ended=answered,
-        outcome="failed",
-        failure=pair,
-        retryable=model.policy_for(*split(pair)) is not None,
-    )
+    is_retryable = model.policy_for(*split(pair)) is not None
+    return Try(begun=begun, ended=answered, outcome="failed", failure=pair, retryable=is_retryable)
 
 
 def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
     """Return the end of the call, unless something from outside kept it from trying on."""
-    end = call.end
-    if end is None or last.answered is None or end.seq < last.answered.seq:
+    end, answered = call.end, last.answered
+    if end is None or answered is None or end.seq < answered.seq:
         return None
-    if call.stop is not None and call.stop.seq <= end.seq:
-        return None
-    return end
+    return None if call.stop is not None and call.stop.seq <= end.seq else end
 
 
 @check(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
@@ -79,34 +79,23 @@ def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
 def _try(
     history: History, model: ErrorModel, execution: Execution, retryable: tuple[str, ...]
 ) -> Try:
-    end = execution.end
+    begun, end, rules = execution.called, execution.end, model.tool_calls
+    failure = execution.pair or "a failure"
     if end is None or end.seen is False:
-        return Try(begun=execution.called, ended=None, outcome="open")
+        return Try(begun=begun, ended=None, outcome="open")
     if end.kind == "tool.stopped":
         if is_cancelled(history, execution):
-            return Try(begun=execution.called, ended=end, outcome="open")
-        pair = "" if model.tool_calls is None else model.tool_calls.timed_out
-        return _failed(execution, end, pair, retryable)
-    if end.kind == "tool.raised":
-        return _failed(execution, end, f"an exception ({end.type})", retryable)
-    script = history.tool_scripts.get(execution.tool)
-    if execution.is_good:
-        malformed = script is not None and not value_is_fit(script, end.value_sha256)
-        pair = "" if model.tool_calls is None else model.tool_calls.output_malformed
-        if malformed:
-            return _failed(execution, end, pair, retryable)
-        return Try(begun=execution.called, ended=end, outcome="good")
-    return _failed(execution, end, execution.pair or "a failure", retryable)
-
-
-def _failed(execution: Execution, end: TraceEvent, failure: str, retryable: tuple[str, ...]) -> Try:
-    return Try(
-        begun=execution.called,
-        ended=end,
-        outcome="failed",
-        failure=failure,
-        retryable=failure.rpartition("/")[2] in retryable,
-    )
+            return Try(begun=begun, ended=end, outcome="open")
+        failure = "" if rules is None else rules.timed_out
+    elif end.kind == "tool.raised":
+        failure = f"an exception ({end.type})"
+    elif execution.is_good:
+        script = history.tool_scripts.get(execution.tool)
+        if script is None or value_is_fit(script, end.value_sha256):
+            return Try(begun=begun, ended=end, outcome="good")
+        failure = "" if rules is None else rules.output_malformed
+    is_retryable = failure.rpartition("/")[2] in retryable
+    return Try(begun=begun, ended=end, outcome="failed", failure=failure, retryable=is_retryable)
 
 
 def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent | None:
@@ -178,12 +167,9 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
         called, end = execution.called, execution.end
         due_ns = called.at_ns + script.timeout
         stopped = end is not None and end.kind == "tool.stopped"
-        if end is None:
-            life = next((item for item in history.lives if item.number == execution.life), None)
-            until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
-            overdue = until_ns > due_ns + SLACK_NS
-        else:
-            overdue = end.at_ns > due_ns + SLACK_NS
+        life = next((item for item in history.lives if item.number == execution.life), None)
+        until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
+        overdue = (until_ns if end is None else end.at_ns) > due_ns + SLACK_NS
         if not stopped and not overdue:
             continue
         if overdue and not stopped and end is not None and end.seen is False:
@@ -192,30 +178,19 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
             continue
-        yield _not_at_its_deadline(execution, script.timeout, requirements)
-
-
-def _not_at_its_deadline(
-    execution: Execution, timeout_ns: int, requirements: tuple[str, ...]
-) -> Violation:
-    end = execution.end
-    if end is None:
         observed = "it was never given up"
-    else:
-        after = format_duration(end.at_ns - execution.called.at_ns)
-        how = "stopped" if end.kind == "tool.stopped" else "still waited for"
-        observed = f"it was {how} {after} after its start"
-    return Violation(
-        requirement=next(iter(requirements), None),
-        call=execution.call,
-        expected=(
-            f"{execution.tool} ({execution.tool_call}) is given up exactly"
-            f" {format_duration(timeout_ns)} after its execution began"
-        ),
-        observed=observed,
-        events=execution.events,
-        hint="Does the tool's timer start with the proposal, or with the approval?",
-    )
+        if end is not None:
+            how = "stopped" if stopped else "still waited for"
+            observed = f"it was {how} {format_duration(end.at_ns - called.at_ns)} after its start"
+        yield broken(
+            requirements,
+            call=execution.call,
+            expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
+            f" {format_duration(script.timeout)} after its execution began",
+            observed=observed,
+            events=execution.events,
+            hint="Does the tool's timer start with the proposal, or with the approval?",
+        )
 
 
 @check(

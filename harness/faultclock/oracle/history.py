@@ -183,14 +183,6 @@ class History:
         limit = self.session.budgets.wall_time
         return None if limit is None or not call.is_turn else call.start.at_ns + limit
 
-    def store_times(self, call: str | None) -> tuple[tuple[int, int], ...]:
-        """Return from when to when a call waited for the store, in order, in nanoseconds."""
-        return tuple(
-            (item.asked.at_ns, item.answered.at_ns)
-            for item in self.store_operations
-            if item.call == call and item.answered is not None
-        )
-
 
 def aims_at(cancel: TraceEvent, work: Execution | Prompt) -> bool:
     """Return whether a cancel names no target, or the tool or the tool call of some work."""

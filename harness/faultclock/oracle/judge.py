@@ -23,9 +23,9 @@ from faultclock.oracle import (
     handling,
     jitter,
     liveness,
+    log_checks,
     ordering,
     retries,
-    retry_bounds,
     retry_shapes,
     store_role,
     swallow,
@@ -36,7 +36,6 @@ from faultclock.oracle import (
 from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
 from faultclock.oracle.foreign import cannot_judge, with_lines
 from faultclock.oracle.history import History
-from faultclock.oracle.log_checks import LOG_CHECKS
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
 from faultclock.oracle.wall import as_lower_bound, cannot_tell
@@ -53,21 +52,20 @@ __all__ = [
     "judge_seeds",
 ]
 
+#: In foreign logs they are judged by every model, whether or not a sentence of it names them.
+LOG_CHECKS = checks_in(log_checks)
+
 #: The checks that every model has. Ordering and audience checks come from the model's own rules.
 #: Findings are read from the top: what a subject does comes before what it says of itself.
 CHECKS: tuple[Check, ...] = (
-    classification.DISPOSITION,
-    *backoff.CHECKS,
-    *jitter.CHECKS,
-    *amplification.CHECKS,
+    *checks_in(backoff),
+    *checks_in(jitter, amplification),
     *LOG_CHECKS,
     *swallow.CHECKS,
     *answers.CHECKS,
-    *retries.CHECKS,
-    *retry_bounds.CHECKS,
-    *retry_shapes.CHECKS,
+    *checks_in(retries, retry_shapes),
     *handling.CHECKS,
-    classification.DECLARED,
+    *checks_in(classification),
     *wrapping.CHECKS,
     *turn_checks.CHECKS,
     *store_role.CHECKS,
@@ -95,7 +93,7 @@ class _OverSeeds(Protocol):
 
 #: What is judged over runs that differ in nothing but the seed, by the id of its check.
 _OVER_SEEDS: Mapping[str, Callable[[], _OverSeeds]] = {
-    jitter.CHECKS[0].id: jitter.JitterOverSeeds,
+    jitter.within_run.id: jitter.JitterOverSeeds,
     **retry_shapes.OVER_SEEDS,
 }
 #: Checks that judge by every model, with any sentences: whether a run proves anything is no

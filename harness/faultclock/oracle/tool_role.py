@@ -9,6 +9,6 @@ from faultclock.oracle.check import Check, checks_in
 
 CHECKS: tuple[Check, ...] = (
     *checks_in(tool_service),
-    *(replace(item, role="tool", section="tools") for item in tool_retries.CHECKS),
+    *(replace(item, role="tool", section="tools") for item in checks_in(tool_retries)),
     *checks_in(tool_ends),
 )

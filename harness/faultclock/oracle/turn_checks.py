@@ -34,13 +34,9 @@ __all__ = ["CHECKS"]
 CHECKS: tuple[Check, ...] = tuple(
     replace(check, role="runtime")
     for check in (
-        *checks_in(approvals, approval_deadlines, tool_effects),
-        *tool_redo.CHECKS,
+        *checks_in(approvals, approval_deadlines, tool_effects, tool_redo),
         *checks_in(tool_calls, tool_results, turn_course),
-        *checks_in(extension_set, resume),
-        *store_redo.CHECKS,
-        *stages.CHECKS,
-        *checks_in(cancels),
+        *checks_in(extension_set, resume, store_redo, stages, cancels),
         *budgets.CHECKS,
         *chain_rules.CHECKS,
         *breaker.CHECKS,

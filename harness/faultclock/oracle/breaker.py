@@ -19,9 +19,8 @@ from faultclock.oracle.attempts import Call
 from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers_in
 from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History, once
-from faultclock.oracle.plans import plans_of, providers_of
-from faultclock.oracle.providers import access_in, asked_nothing
-from faultclock.oracle.requests import Request
+from faultclock.oracle.plans import providers_of
+from faultclock.oracle.providers import Visit, access_in, asked_nothing, visits_in
 from faultclock.oracle.run_end import end_of, told_pairs
 from faultclock.oracle.silent_turns import failed_before_asking
 
@@ -63,14 +62,12 @@ def breaker_refusals(history: History, model: ErrorModel) -> tuple[BreakerRefusa
     if breakers is None:
         return ()
     found: list[BreakerRefusal] = []
-    for call in history.calls:
-        if asked_nothing(call):
-            found += _never_asked(history, model, breakers, call)
-    for request, _ in plans_of(history, model):
-        owner = history.call(request.id)
-        if owner is not None and owner.is_turn:
-            found += _skipped(history, model, breakers, owner, request)
-            found += _not_retried(history, model, breakers, owner, request)
+    for call in filter(asked_nothing, history.calls):
+        found += _never_asked(history, model, breakers, call)
+    for visit in visits_in(history, model):
+        if visit.call.is_turn:
+            found += _skipped(history, model, breakers, visit)
+            found += _not_retried(history, model, breakers, visit)
     return tuple(sorted(found, key=lambda item: item.seq))
 
 
@@ -114,37 +111,30 @@ def _never_asked(
     for provider in providers_of(history.trace.header.scenario):
         if breakers.gate(provider, call.life, start.seq, start.at_ns) != "shut":
             continue
-        events = (start.seq, *(() if call.end is None else (call.end.seq,)))
         opened = breakers.at(provider, call.life, start.seq).by
-        yield _refusal(
-            breakers, call, provider, start.seq, start.at_ns, told=told, events=(*opened, *events)
-        )
+        events = (*opened, *call.bounds)
+        yield _refusal(breakers, call, provider, start.seq, start.at_ns, told=told, events=events)
         if not moves_on(model):
             return
 
 
 def _skipped(
-    history: History, model: ErrorModel, breakers: Breakers, call: Call, request: Request
+    history: History, model: ErrorModel, breakers: Breakers, visit: Visit
 ) -> Iterator[BreakerRefusal]:
     """Yield the providers of a chain that a request passed over."""
-    order = providers_of(history.trace.header.scenario)
-    before = -1
-    for attempt in request.attempts:
-        place, start = order.index(attempt.provider), attempt.start
-        for provider in order[before + 1 : place]:
-            if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
-                opened = breakers.at(provider, call.life, start.seq).by
-                yield _refusal(
-                    breakers,
-                    call,
-                    provider,
-                    _seq_before(history, start),
-                    start.at_ns,
-                    moved=True,
-                    told=names_refusal(history, model, call),
-                    events=(*opened, start.seq),
-                )
-        before = place
+    call, start = visit.call, visit.start
+    for provider in visit.skipped:
+        if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
+            yield _refusal(
+                breakers,
+                call,
+                provider,
+                _seq_before(history, start),
+                start.at_ns,
+                moved=True,
+                told=names_refusal(history, model, call),
+                events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
+            )
 
 
 def _seq_before(history: History, start: TraceEvent) -> int:
@@ -159,19 +149,16 @@ def _seq_before(history: History, start: TraceEvent) -> int:
 
 
 def _not_retried(
-    history: History, model: ErrorModel, breakers: Breakers, call: Call, request: Request
+    history: History, model: ErrorModel, breakers: Breakers, visit: Visit
 ) -> Iterator[BreakerRefusal]:
     """Yield the refusal of what a request wanted after its last attempt, where it is recorded."""
-    last, end = request.last_failure, request.end
-    if last is None or end is None or not (request.gave_up or request.returned):
+    call, last, end = visit.call, visit.last.attempt, visit.request.end
+    if visit.following is not None or not last.failed or end is None or not visit.is_over:
         return
     shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
     if shut and names_refusal(history, model, call):
-        at_ns = max(last.start.at_ns, last.known_ns or 0)
-        events = (*last.events, end.seq)
-        yield _refusal(
-            breakers, call, last.provider, max(last.events), at_ns, told=True, events=events
-        )
+        at_ns, events = max(last.start.at_ns, last.known_ns or 0), (*last.events, end.seq)
+        yield _refusal(breakers, call, last.provider, visit.seq, at_ns, told=True, events=events)
 
 
 def moves_on(model: ErrorModel) -> bool:
@@ -388,6 +375,6 @@ def _wedged(call: Call, requirements: _Requirements, expected: str) -> Verdicts:
         call=call.id,
         expected=expected,
         observed="a request was refused while the breaker had to let it through",
-        events=(call.start.seq, *(() if call.end is None else (call.end.seq,))),
+        events=call.bounds,
         hint="A probe that was cancelled, or failed without counting, is over as well.",
     )

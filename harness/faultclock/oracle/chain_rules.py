@@ -242,11 +242,7 @@ def parks(
 ) -> Verdicts:
     """Judge what was asked, and which turns ended, while a provider was parked."""
     access = access_in(history, model)
-    before: dict[int, int] = {}
     for visit in visits_in(history, model):
-        place, request = access.order.index(visit.provider), visit.request.attempts[0].start.seq
-        since = -1 if visit.first else before.get(request, -1)
-        before[request] = place
         instant = (visit.call.life, visit.start.seq, visit.start.at_ns)
         if access.parked(visit.provider, *instant) == "shut":
             parked = access.parks_of(visit.provider, visit.call.life, visit.start.seq)[-1]
@@ -260,9 +256,7 @@ def parks(
                 events=(*parked.events, visit.start.seq),
                 hint="Parking holds over all turns of the process.",
             )
-        elif any(
-            access.parked(item, *instant) == "shut" for item in access.order[since + 1 : place]
-        ):
+        elif any(access.parked(item, *instant) == "shut" for item in visit.skipped):
             yield held(*requirements)
     yield from _judge_silence(history, model, requirements)
 
@@ -283,5 +277,5 @@ def _judge_silence(history: History, model: ErrorModel, requirements: _Requireme
                 call=call.id,
                 expected=f"{_name(may[-1])} is asked: a parked provider is skipped",
                 observed=f"{end_of(model, call)}, and none was asked",
-                events=(call.start.seq, *(() if call.end is None else (call.end.seq,))),
+                events=call.bounds,
             )

@@ -33,6 +33,7 @@ class Visit:
 
     Attributes:
         first: whether it is the first of its request.
+        skipped: the providers that the request passed over on its way there.
         following: the first attempt of the same request at the next provider; None for none.
     """
 
@@ -41,6 +42,7 @@ class Visit:
     provider: str
     steps: tuple[Step, ...]
     first: bool
+    skipped: tuple[str, ...]
     following: Attempt | None
 
     @property
@@ -88,18 +90,22 @@ def visits_in(history: History, model: ErrorModel) -> tuple[Visit, ...]:
 
 
 def _visits(history: History, request: Request, steps: tuple[Step, ...]) -> Iterator[Visit]:
-    call = history.call(request.id)
+    call, order = history.call(request.id), providers_of(history.trace.header.scenario)
+    since = 0
     groups = [tuple(own) for _, own in groupby(steps, key=lambda step: step.attempt.provider)]
     for own, after in zip_longest(groups, groups[1:]):
+        provider = own[0].attempt.provider
         if call is not None:
             yield Visit(
                 call=call,
                 request=request,
-                provider=own[0].attempt.provider,
+                provider=provider,
                 steps=own,
                 first=own is groups[0],
+                skipped=order[since : order.index(provider)],
                 following=None if after is None else after[0].attempt,
             )
+        since = order.index(provider) + 1
 
 
 # ---------------------------------------------------------------------------------------- access

@@ -150,6 +150,11 @@ class Call:
         return self.end if self.end is not None else self.exited
 
     @property
+    def bounds(self) -> tuple[int, ...]:
+        """`seq` of its start, and of its end where it has one."""
+        return (self.start.seq,) if self.end is None else (self.start.seq, self.end.seq)
+
+    @property
     def is_turn(self) -> bool:
         """Whether the provider is to be asked in it."""
         return self.do in ("call", "turn")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Request
-from faultclock.oracle.breaker_refusals import breaker_refusals
+from faultclock.oracle.breaker import breaker_refusals
 from faultclock.oracle.chain import chain_of, origin, typed
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History

@@ -28,17 +28,15 @@ from faultclock.oracle import (
     retries,
     retry_shapes,
     store_role,
-    swallow,
     tool_role,
     turn_checks,
     wrapping,
 )
 from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
-from faultclock.oracle.foreign import cannot_judge, with_lines
+from faultclock.oracle.foreign import as_lower_bound, cannot_judge, with_lines
 from faultclock.oracle.history import History
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
-from faultclock.oracle.wall import as_lower_bound, cannot_tell
 
 __all__ = [
     "CHECKS",
@@ -61,12 +59,7 @@ CHECKS: tuple[Check, ...] = (
     *checks_in(backoff),
     *checks_in(jitter, amplification),
     *LOG_CHECKS,
-    *swallow.CHECKS,
-    *answers.CHECKS,
-    *checks_in(retries, retry_shapes),
-    *handling.CHECKS,
-    *checks_in(classification),
-    *wrapping.CHECKS,
+    *checks_in(answers, retries, retry_shapes, handling, classification, wrapping),
     *turn_checks.CHECKS,
     *store_role.CHECKS,
     *tool_role.CHECKS,
@@ -250,13 +243,10 @@ def _findings(
 
 def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
     trace = history.trace
-    log = trace.header.foreign
-    if log is not None:
-        if reason := cannot_judge(check.id, model, log):
-            return Outcome(reason=reason)
-        return with_lines(check.outcome(history, model), trace)
-    if reason := cannot_tell(check.id, model, trace):
+    if reason := cannot_judge(check.id, model, trace):
         return Outcome(reason=reason)
+    if trace.header.foreign is not None:
+        return with_lines(check.outcome(history, model), trace)
     if reason := _why_not(check, trace.header.subject, model):
         return Outcome(reason=reason)
     return outcome_of(check.run(history, model), check.unjudged)

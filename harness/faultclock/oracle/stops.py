@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.facts import Facts
+from faultclock.oracle.requests import Call
 
 #: What a tool or an extension does toward the network.
 NETWORK_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
@@ -48,16 +48,15 @@ def is_dismissal(event: TraceEvent) -> bool:
     return event.answer == "dismissed" and bool(event.accepted)
 
 
-def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:
+def first_stops(trace: Trace, calls: Iterable[Call]) -> dict[str, TraceEvent]:
     """Return the first stop of each call that was stopped before its end."""
     stops = [event for event in trace.events if is_stop(event)]
     found: dict[str, TraceEvent] = {}
-    for id_, start in facts.started.items():
-        end = facts.ended.get(id_)
-        own = [stop for stop in stops if _hits(stop, id_, start, end)]
-        own += _limit(trace, start, end)
+    for call in calls:
+        own = [stop for stop in stops if _hits(stop, call.id, call.start, call.end)]
+        own += _limit(trace, call.start, call.end)
         if own:
-            found[id_] = min(own, key=lambda event: event.seq)
+            found[call.id] = min(own, key=lambda event: event.seq)
     return found
 
 

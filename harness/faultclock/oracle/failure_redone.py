@@ -1,30 +1,49 @@
-"""failures.redone: what is worth a retry is done again, as often as its policy allows.
+"""failures.redone, failures.wait: what is worth a retry is done again, as often and as late as set.
 
-Anything else is not done again at all. The attempts of a request are judged by `backoff`.
+Anything else is not done again at all. The attempts of a request are judged by `backoff`. What a
+runtime does between two attempts, such as to save, to export or to call a hook, may or may not
+count as waiting: it is left to the subject.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.check import Check, Verdicts, Violation, exercising, held, otherwise
-from faultclock.oracle.failure import Failure
-from faultclock.oracle.failure_course import end_call, may_have_ended_it, requirements_of
-from faultclock.oracle.failures import failures_of
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Verdicts, Violation, broken, check, held
+from faultclock.oracle.failure import Failure, requirements_of
+from faultclock.oracle.failures import call_of, failures_of, may_have_ended_it, was_cut
 from faultclock.oracle.history import History
-
-__all__ = ["CHECK"]
+from faultclock.oracle.predict import Ruling
 
 _NEVER = ("terminal", "surface_to_model", "degrade", "not_an_error")
+#: What a runtime may have to wait for between two attempts, by the facts that begin and end it,
+#: and the fields that pair them.
+_BUSY = (
+    ("store.asked", "store.answered", ("op",)),
+    ("hook.called", "hook.replied", ("hook", "n")),
+    ("telemetry.asked", "telemetry.answered", ("name", "n")),
+    ("queue.asked", "queue.answered", ("item", "n")),
+)
 
 
-def _redone(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("nothing failed that could have been done again")
+@check(
+    "failures.redone",
+    title="Retried or not, as the class says",
+    says="A retryable failure is retried as often as allowed. Another failure is not retried.",
+    unjudged="nothing failed that could have been done again",
+    role="runtime",
+)
+def redone(history: History, model: ErrorModel) -> Verdicts:
+    """Judge for each failure whether it was done again, and how often."""
     for failure in failures_of(history, model):
         if failure.wire is not None or failure.target.layer == "run":
             # Whether the model is asked again is judged where its requests are.
             continue
-        if failure.disposition is None or not (failure.acts or failure.node):
+        if not (failure.acts or failure.node):
             continue
         if failure.disposition == "retry":
             yield from _judge_retried(history, model, failure)
@@ -39,65 +58,56 @@ def _judge_retried(history: History, model: ErrorModel, failure: Failure) -> Ver
     if ruling is None:
         # It may be done again, and the document does not say how often.
         return
-    cited = None if ruling.requirements is None else ruling.requirements.attempts
-    limit = ruling.policy.attempts_max
-    more = _named_rules(model, failure)
+    requirements = (
+        None if ruling.requirements is None else ruling.requirements.attempts,
+        *_named_rules(model, failure),
+    )
+    limit, least = ruling.policy.attempts_max, ruling.policy.attempts_min
     if failure.redone_by is not None:
-        yield held(cited, *more)
+        yield held(*requirements)
         if failure.tries >= limit:
             expected = f"{limit} attempts in all after {failure}"
             observed = f"it was done again after attempt {failure.tries}"
-            yield exercising(_violation(failure, cited, expected, observed), *more)
+            yield _violation(failure, requirements, expected, observed)
+        return
+    call = call_of(history, failure)
+    if was_cut(history, model, call):
         return
     if failure.tries >= limit:
         # It was given up when nothing was left, or is about to be.
-        if end_call(history, model, failure) is not None:
-            yield held(cited, *more)
+        yield held(*requirements)
         return
-    call = end_call(history, model, failure)
-    least = ruling.policy.attempts_min
     is_enough = failure.retries > 0 and (least is None or failure.tries >= min(least, limit))
-    if is_enough or call is None or call.end is None or may_have_ended_it(history, model, failure):
+    if is_enough or call.end is None or may_have_ended_it(history, model, failure):
         return
-    yield held(cited, *more)
+    yield held(*requirements)
     expected = f"it is done again: {failure} is {_named(failure)}, {limit} attempts in all"
     observed = f"it was given up after attempt {failure.tries}"
-    yield exercising(_violation(failure, cited, expected, observed, call.end.seq), *more)
+    yield _violation(failure, requirements, expected, observed, call.end.seq)
 
 
 def _judge_regenerated(history: History, model: ErrorModel, failure: Failure) -> Verdicts:
-    requirements = (
-        *_named_rules(model, failure),
-        *requirements_of(model, failure),
-    )
-    if failure.redone_by is None and end_call(history, model, failure) is None:
+    if failure.redone_by is None and was_cut(history, model, call_of(history, failure)):
         return
+    requirements = (*_named_rules(model, failure), *requirements_of(model, failure))
     yield held(*requirements)
     if failure.redone_by is not None and failure.tries > 1:
-        cited = next(iter(requirements), None)
         expected = f"at most one more generation after {failure}, which is {_named(failure)}"
-        observed = f"there were {failure.tries}"
-        yield exercising(_violation(failure, cited, expected, observed), *requirements)
+        yield _violation(failure, requirements, expected, f"there were {failure.tries}")
 
 
 def _judge_never(history: History, model: ErrorModel, failure: Failure) -> Verdicts:
-    requirements = (
-        *_named_rules(model, failure),
-        *requirements_of(model, failure),
-    )
-    if failure.redone_by is None:
-        if end_call(history, model, failure) is not None:
-            yield held(*requirements)
+    if failure.redone_by is None and was_cut(history, model, call_of(history, failure)):
         return
+    requirements = (*_named_rules(model, failure), *requirements_of(model, failure))
     yield held(*requirements)
-    waited = format_duration(failure.redone_by.at_ns - failure.at_ns)
-    expected = f"it is not done again: {failure} is {_named(failure)}"
-    # What was refused had not been done at all: then it is done in spite of the refusal.
-    was_done = any(act.seq < failure.seq for act in failure.acts)
-    did = "it was done again" if was_done else "it was executed all the same,"
-    observed = f"{did} {waited} later"
-    cited = next(iter(requirements), None)
-    yield exercising(_violation(failure, cited, expected, observed), *requirements)
+    if failure.redone_by is not None:
+        waited = format_duration(failure.redone_by.at_ns - failure.at_ns)
+        expected = f"it is not done again: {failure} is {_named(failure)}"
+        # What was refused had not been done at all: then it is done in spite of the refusal.
+        was_done = any(act.seq < failure.seq for act in failure.acts)
+        did = "it was done again" if was_done else "it was executed all the same,"
+        yield _violation(failure, requirements, expected, f"{did} {waited} later")
 
 
 def _named_rules(model: ErrorModel, failure: Failure) -> tuple[str, ...]:
@@ -114,11 +124,15 @@ def _named(failure: Failure) -> str:
 
 
 def _violation(
-    failure: Failure, requirement: str | None, expected: str, observed: str, *more: int
+    failure: Failure,
+    requirements: tuple[str | None, ...],
+    expected: str,
+    observed: str,
+    *more: int,
 ) -> Violation:
     again = () if failure.redone_by is None else (failure.redone_by.seq,)
-    return Violation(
-        requirement=requirement,
+    return broken(
+        requirements,
         call=failure.call,
         expected=expected,
         observed=observed,
@@ -127,9 +141,92 @@ def _violation(
     )
 
 
-CHECK = Check(
-    id="failures.redone",
-    title="Retried or not, as the class says",
-    says="A retryable failure is retried as often as allowed. Another failure is not retried.",
-    run=_redone,
+# ---------------------------------------------------------------------- after which wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waited:
+    """The wait between a failure and the act that did it again.
+
+    Attributes:
+        ruling: of the policy that asks for the wait.
+        waited_ns: all of the time between them.
+        idle_ns: without what the runtime spent on something else.
+    """
+
+    failure: Failure
+    ruling: Ruling
+    again: TraceEvent
+    waited_ns: int
+    idle_ns: int
+
+
+def waits_of(history: History, model: ErrorModel) -> Iterator[Waited]:
+    """Yield the waits that a policy asks for, but for those between requests to a provider."""
+    for failure in failures_of(history, model):
+        ruling, again = failure.ruling, failure.redone_by
+        if failure.wire is not None or ruling is None or again is None:
+            continue
+        if failure.tries >= ruling.policy.attempts_max:
+            # No further attempt was legal, so no wait is.
+            continue
+        waited_ns = again.at_ns - failure.at_ns
+        yield Waited(
+            failure=failure,
+            ruling=ruling,
+            again=again,
+            waited_ns=waited_ns,
+            idle_ns=waited_ns - _busy_ns(history, failure, again.at_ns),
+        )
+
+
+@check(
+    "failures.wait",
+    title="Waits before a retry",
+    says="Each retry comes after the wait that the policy sets.",
+    unjudged="nothing was retried under a policy with a wait",
+    role="runtime",
 )
+def waited(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each wait that a policy asks for."""
+    slack_ns = history.timing.slack_ns
+    for wait in waits_of(history, model):
+        failure, ruling, waited_ns = wait.failure, wait.ruling, wait.waited_ns
+        cited = None if ruling.requirements is None else ruling.requirements.wait
+        legal = ruling.policy.interval(failure.tries)
+        yield held(cited)
+        if waited_ns >= legal.low_ns - slack_ns and wait.idle_ns <= legal.high_ns + slack_ns:
+            continue
+        observed = f"waited {format_duration(waited_ns)}" if waited_ns > 0 else "it did not wait"
+        yield broken(
+            (cited,),
+            call=failure.call,
+            expected=f"a wait of {legal} before retry {failure.tries} after {failure}",
+            observed=observed,
+            events=(*failure.events, wait.again.seq),
+            hint="Compare base, factor and the first retry's number with the policy.",
+        )
+
+
+def _busy_ns(history: History, failure: Failure, until_ns: int) -> int:
+    """Return how much of the wait the runtime spent on something else."""
+    total_ns, covered_ns = 0, failure.at_ns
+    for begun_ns, ended_ns in sorted(_busy(history, failure)):
+        begun_ns, ended_ns = max(begun_ns, covered_ns), min(ended_ns, until_ns)
+        if ended_ns > begun_ns:
+            total_ns += ended_ns - begun_ns
+            covered_ns = ended_ns
+    return total_ns
+
+
+def _busy(history: History, failure: Failure) -> Iterator[tuple[int, int]]:
+    for begins, ends, names in _BUSY:
+        open_: dict[tuple[object, ...], int] = {}
+        for event in history.of(begins, ends):
+            key = tuple(getattr(event, name) for name in names)
+            if event.call != failure.call:
+                continue
+            if event.kind == begins:
+                open_[key] = event.at_ns
+            elif key in open_:
+                yield open_.pop(key), event.at_ns

@@ -1,51 +1,338 @@
-"""All sources of failures: each one reads one group of facts, and none knows another."""
+"""All sources of failures: each one reads one group of facts, and none knows another.
+
+Here are those of requests to the model, of what surrounds a runtime, and of a run as a whole. Tools
+and programs have their own modules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.failure import Failure
+from faultclock.model.error_model import ErrorModel, FailureKind
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.breaker_refusals import breaker_refusals
+from faultclock.oracle.failure import Failure, Layer, Target, failure_of
+from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.failure_sources_programs import output_failures, program_failures
-from faultclock.oracle.failure_sources_requests import answer_failures, request_failures
-from faultclock.oracle.failure_sources_run import (
-    breaker_failures,
-    cancel_failures,
-    join_failures,
-    limit_failures,
-)
-from faultclock.oracle.failure_sources_services import (
-    hook_failures,
-    node_failures,
-    queue_failures,
-    store_failures,
-    telemetry_failures,
-)
 from faultclock.oracle.failure_sources_tools import execution_failures, refused_failures
 from faultclock.oracle.history import History
+from faultclock.oracle.joins import join_violations
+from faultclock.oracle.plans import plans_of
+from faultclock.oracle.stops import is_stop
+from faultclock.oracle.uses import limits_reached
 
-__all__ = ["SOURCES", "seen_failures"]
-
-SOURCES: tuple[Callable[[History, ErrorModel], Iterable[Failure]], ...] = (
-    request_failures,
-    answer_failures,
-    refused_failures,
-    execution_failures,
-    hook_failures,
-    telemetry_failures,
-    queue_failures,
-    store_failures,
-    node_failures,
-    program_failures,
-    output_failures,
-    cancel_failures,
-    limit_failures,
-    join_failures,
-    breaker_failures,
-)
+_WRITES = ("write", "append", "write_slot")
+#: First parts of the kinds of facts that show the work of a turn itself.
+_WORK = ("call.started", "http.", "net.", "tool.", "node.", "program.")
 
 
 def seen_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """Yield every failure that the facts show, in no order, without what the model says of it."""
-    for source in SOURCES:
+    for source in _SOURCES:
         yield from source(history, model)
+
+
+# ---------------------------------------------------------------------- requests to the model
+
+
+def _requests(history: History, model: ErrorModel) -> Iterator[Failure]:
+    """Yield one failure for each attempt that failed, with the class that its signal has."""
+    for request, steps in plans_of(history, model):
+        acts = tuple(step.attempt.start for step in steps)
+        for step in steps:
+            attempt = step.attempt
+            if attempt.signal is None or not attempt.failed:
+                continue
+            yield Failure(
+                kind=attempt.signal.kind,
+                cause=attempt.signal.error_code or attempt.signal.error_type,
+                call=request.id,
+                at_ns=attempt.start.at_ns if attempt.known_ns is None else attempt.known_ns,
+                seq=attempt.knowable_seq or attempt.events[-1],
+                events=attempt.events,
+                target=Target(layer="request", id=f"{request.id}#{request.number}"),
+                acts=acts,
+                node=node_at(history, attempt.start),
+                wire=attempt.signal,
+                classification=step.classification,
+                ruling=step.ruling,
+            )
+
+
+def _answers(history: History, _model: ErrorModel) -> Iterator[Failure]:
+    """Yield the answers whose content was filtered; the wire was good."""
+    for call in history.calls:
+        for index, attempt in enumerate(call.attempts):
+            answered = attempt.answered
+            if answered is None or answered.finish_reason != "content_filter":
+                continue
+            node = node_at(history, attempt.start)
+            # Its answer asks for no tool: the next request for the same is a repetition.
+            acts = (
+                other.start
+                for other in call.attempts[index:]
+                if node_at(history, other.start) == node
+            )
+            yield Failure(
+                kind="content_filtered",
+                call=call.id,
+                at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
+                seq=attempt.events[-1],
+                events=attempt.events,
+                target=Target(layer="request", id=call.id),
+                acts=tuple(acts),
+                node=node,
+            )
+
+
+# ---------------------------------------------------------------------- what surrounds a runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Service:
+    """A service whose uses can fail.
+
+    Attributes:
+        begins, ends: kinds of the events of a use.
+        name: field with the name of what is used.
+        cause: field with the cause of a failure; None for none.
+        id: of the target; None: the name of what is used.
+        also: what else the target is called; None: the name of what is used.
+        repeats: whether a later use of the same is a repetition.
+    """
+
+    begins: str
+    ends: str
+    name: str
+    kind: FailureKind
+    layer: Layer
+    cause: str | None = None
+    id: str | None = None
+    also: tuple[str, ...] | None = ()
+    repeats: bool = False
+
+
+_SERVICES = (
+    _Service(
+        begins="hook.called",
+        ends="hook.replied",
+        name="hook",
+        kind="hook_failed",
+        layer="hook",
+        cause="slot",
+    ),
+    _Service(
+        begins="telemetry.asked",
+        ends="telemetry.answered",
+        name="name",
+        kind="telemetry_failed",
+        layer="telemetry",
+        id="telemetry",
+        also=None,
+    ),
+    _Service(
+        begins="queue.asked",
+        ends="queue.answered",
+        name="item",
+        kind="queue_refused",
+        layer="queue",
+        also=("queue",),
+        repeats=True,
+    ),
+)
+
+
+def _services(history: History, _model: ErrorModel) -> Iterator[Failure]:
+    """Yield the uses of services that failed, or that hang."""
+    for row in _SERVICES:
+        for asked, ended in _bad_uses(history, row.name, row.begins, row.ends):
+            name = str(getattr(asked, row.name))
+            yield failure_of(
+                row.kind,
+                row.layer,
+                row.id or name,
+                asked,
+                ended,
+                cause=None if row.cause is None else str(getattr(asked, row.cause)),
+                names=(name,) if row.also is None else row.also,
+                acts=_same(history, row.name, asked) if row.repeats else (),
+                message=_error(ended, "message"),
+            )
+
+
+def _nodes(history: History, _model: ErrorModel) -> Iterator[Failure]:
+    """Yield the expressions that left their sandbox badly, and the handlers that broke."""
+    for called, ended in _bad_uses(history, "node", "node.called", "node.replied"):
+        if ended.kind != "node.replied":
+            continue
+        sandbox = _error(ended, "kind") == "sandbox"
+        yield failure_of(
+            "sandbox_failed" if sandbox else "handler_failed",
+            "node",
+            str(called.node),
+            called,
+            ended,
+            cause=(_error(ended, "cause") or None) if sandbox else None,
+            acts=_same(history, "node", called),
+            node=node_at(history, called),
+            message=_error(ended, "message"),
+        )
+
+
+def _bad_uses(
+    history: History, name: str, begins: str, ends: str
+) -> Iterator[tuple[TraceEvent, TraceEvent]]:
+    """Yield how each failed use began, and what showed it: its reply, or the fault that hangs."""
+    asked = {(getattr(event, name), event.n): event for event in history.of(begins)}
+    for event in history.of(ends):
+        begun = asked.get((getattr(event, name), event.n))
+        if not event.ok and begun is not None:
+            yield begun, event
+    for event in history.of("fault.fired"):
+        what, _, named = str(event.of).partition(" ")
+        if event.fault_kind == "hangs" and what == begins.partition(".")[0]:
+            for (used, number), begun in asked.items():
+                if number == event.n and named in ("", str(used)):
+                    yield begun, event
+
+
+def _same(history: History, name: str, asked: TraceEvent) -> tuple[TraceEvent, ...]:
+    """Return all uses of the same in the call."""
+    return tuple(
+        event
+        for event in history.of(asked.kind)
+        if (getattr(event, name), event.call) == (getattr(asked, name), asked.call)
+    )
+
+
+def _error(ended: TraceEvent, field: str) -> str:
+    """Return a field of the error that ended a use; empty for none."""
+    return str((ended.error or {}).get(field) or "")
+
+
+def _store(history: History, _model: ErrorModel) -> Iterator[Failure]:
+    """Yield the writes that the session store refused; the cause is its code."""
+    for operation in history.store_operations:
+        answered = operation.answered
+        if answered is None or operation.ok or operation.name not in _WRITES:
+            continue
+        acts = (
+            other.asked
+            for other in history.store_operations
+            if (other.call, other.name, other.owner, other.revision)
+            == (operation.call, operation.name, operation.owner, operation.revision)
+        )
+        yield failure_of(
+            "memory_unavailable",
+            "store",
+            "store",
+            operation.asked,
+            answered,
+            cause=None if answered.code is None else str(answered.code),
+            names=(operation.name, *(() if operation.owner is None else (operation.owner,))),
+            acts=tuple(acts),
+        )
+
+
+# ---------------------------------------------------------------------- a run as a whole
+
+
+def _cancels(history: History, _model: ErrorModel) -> Iterator[Failure]:
+    """Yield one failure for each turn that a cancel hit; the cause is its scope.
+
+    A dialog that the person closes cancels its turn. The cancel of one tool is the tool's.
+    """
+    for event in history.of("cancel.requested", "interaction.answered"):
+        if not is_stop(event):
+            continue
+        scope, hit = "turn", [event.call]
+        if event.kind == "cancel.requested":
+            scope = str(event.scope)
+            hit = list(event.calls) if scope == "call" else _hit(history, event, scope)
+        for call in hit:
+            if call is not None:
+                yield _of_run("cancelled", scope, str(call), event.at_ns, event.seq, (event.seq,))
+
+
+def _hit(history: History, event: TraceEvent, scope: str) -> list[str | None]:
+    running: list[str | None] = [
+        call.id
+        for call in history.calls
+        if call.is_turn
+        and call.start.seq < event.seq
+        and (call.end is None or event.seq < call.end.seq)
+        and (call.crashed is None or event.seq < call.crashed.seq)
+    ]
+    # What waits for its turn is not hit by a cancel of the one that runs.
+    return running if scope == "session" else running[:1]
+
+
+def _limits(history: History, model: ErrorModel) -> Iterator[Failure]:
+    """Yield the limits that turns came to; the cause is the limit's name."""
+    for use in limits_reached(history, model):
+        last = use.last
+        # What the subject says of it, or saves, comes after its work.
+        work = (
+            event.seq
+            for event in reversed(history.trace.events[: last.seq])
+            if event.call == use.call and event.kind.startswith(_WORK)
+        )
+        events = (last.seq,) if use.over is None else (last.seq, use.over.seq)
+        seq = next(work, last.seq)
+        yield _of_run("limit_reached", use.name, use.call, last.at_ns, seq, events)
+
+
+def _joins(history: History, model: ErrorModel) -> Iterator[Failure]:
+    """Yield the groups of subagents whose join does not hold; the cause is the policy."""
+    for group, settled in join_violations(history, model):
+        call, policy = group.answer.in_call.id, group.rule.policy
+        events = (group.asked_seq, *group.events)
+        yield _of_run("join_violated", policy, call, settled.at_ns, settled.seq, events)
+
+
+def _breakers(history: History, model: ErrorModel) -> Iterator[Failure]:
+    """Yield what an open breaker kept back. Where another provider was asked, it was made good."""
+    for refusal in breaker_refusals(history, model):
+        moved = [
+            attempt.start
+            for call in history.calls
+            for attempt in call.attempts
+            if refusal.moved and call.id == refusal.call and attempt.start.seq > refusal.seq
+        ]
+        yield Failure(
+            kind="breaker_open",
+            call=refusal.call,
+            at_ns=refusal.at_ns,
+            seq=refusal.seq,
+            events=refusal.events,
+            target=Target(layer="run", id=refusal.call),
+            names=(refusal.provider,),
+            acts=tuple(moved[:1]),
+        )
+
+
+def _of_run(
+    kind: FailureKind, cause: str, call: str, at_ns: int, seq: int, events: tuple[int, ...]
+) -> Failure:
+    target = Target(layer="run", id=call)
+    return Failure(
+        kind=kind, cause=cause, call=call, at_ns=at_ns, seq=seq, events=events, target=target
+    )
+
+
+_SOURCES: tuple[Callable[[History, ErrorModel], Iterable[Failure]], ...] = (
+    _requests,
+    _answers,
+    refused_failures,
+    execution_failures,
+    _services,
+    _store,
+    _nodes,
+    program_failures,
+    output_failures,
+    _cancels,
+    _limits,
+    _joins,
+    _breakers,
+)

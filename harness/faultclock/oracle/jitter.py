@@ -38,7 +38,7 @@ from faultclock.oracle.check import (
     held,
     otherwise,
 )
-from faultclock.oracle.failure_wait import Waited, waits_of
+from faultclock.oracle.failure_redone import Waited, waits_of
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step

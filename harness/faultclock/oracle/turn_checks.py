@@ -9,13 +9,14 @@ from faultclock.oracle import (
     approvals,
     audit,
     breaker,
-    budgets,
     cancels,
     chain_rules,
     consent,
     extension_course,
     extension_set,
-    failure_checks,
+    failure_outcome,
+    failure_redone,
+    failure_told,
     joins,
     limits,
     resume,
@@ -28,7 +29,7 @@ from faultclock.oracle import (
     tool_shapes,
     turn_course,
 )
-from faultclock.oracle.check import Check
+from faultclock.oracle.check import Check, checks_in
 
 __all__ = ["CHECKS"]
 
@@ -52,12 +53,15 @@ CHECKS: tuple[Check, ...] = tuple(
         *store_redo.CHECKS,
         *stages.CHECKS,
         *cancels.CHECKS,
-        *budgets.CHECKS,
+        limits.budgets_kept,
         *chain_rules.CHECKS,
         *breaker.CHECKS,
-        *joins.CHECKS,
-        *limits.CHECKS,
-        *failure_checks.CHECKS,
-        *audit.CHECKS,
+        *checks_in(joins),
+        limits.limits_ends,
+        *checks_in(failure_redone, failure_outcome),
+        audit.classified,
+        *checks_in(failure_told),
+        audit.attempts,
+        audit.interactions,
     )
 )

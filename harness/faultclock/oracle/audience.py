@@ -20,6 +20,7 @@ from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.words import excerpt
 
+
 @dataclass(frozen=True, slots=True)
 class _Channel:
     """The events by which an audience is spoken to, and the field that it sees of them."""

@@ -89,7 +89,7 @@ def _answers(history: History, _model: ErrorModel) -> Iterator[Failure]:
 # ---------------------------------------------------------------------- what surrounds a runtime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Service:
     """A service whose uses can fail.
 
@@ -98,54 +98,37 @@ class _Service:
         name: field with the name of what is used.
         cause: field with the cause of a failure; None for none.
         id: of the target; None: the name of what is used.
-        also: what else the target is called; None: the name of what is used.
+        names: what else the target is called; None: the name of what is used.
         repeats: whether a later use of the same is a repetition.
     """
 
+    kind: FailureKind
+    layer: Layer
     begins: str
     ends: str
     name: str
-    kind: FailureKind
-    layer: Layer
     cause: str | None = None
     id: str | None = None
-    also: tuple[str, ...] | None = ()
+    names: tuple[str, ...] | None = ()
     repeats: bool = False
 
 
-_SERVICES = (
-    _Service(
-        begins="hook.called",
-        ends="hook.replied",
-        name="hook",
-        kind="hook_failed",
-        layer="hook",
-        cause="slot",
-    ),
-    _Service(
-        begins="telemetry.asked",
-        ends="telemetry.answered",
-        name="name",
-        kind="telemetry_failed",
-        layer="telemetry",
-        id="telemetry",
-        also=None,
-    ),
-    _Service(
-        begins="queue.asked",
-        ends="queue.answered",
-        name="item",
-        kind="queue_refused",
-        layer="queue",
-        also=("queue",),
-        repeats=True,
-    ),
+_HOOK = _Service("hook_failed", "hook", "hook.called", "hook.replied", "hook", cause="slot")
+_TELEMETRY = _Service(
+    *("telemetry_failed", "telemetry", "telemetry.asked", "telemetry.answered", "name"),
+    id="telemetry",
+    names=None,
+)
+_QUEUE = _Service(
+    *("queue_refused", "queue", "queue.asked", "queue.answered", "item"),
+    names=("queue",),
+    repeats=True,
 )
 
 
 def _services(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the uses of services that failed, or that hang."""
-    for row in _SERVICES:
+    for row in (_HOOK, _TELEMETRY, _QUEUE):
         for asked, ended in _bad_uses(history, row.name, row.begins, row.ends):
             name = str(getattr(asked, row.name))
             yield failure_of(
@@ -155,7 +138,7 @@ def _services(history: History, _model: ErrorModel) -> Iterator[Failure]:
                 asked,
                 ended,
                 cause=None if row.cause is None else str(getattr(asked, row.cause)),
-                names=(name,) if row.also is None else row.also,
+                names=(name,) if row.names is None else row.names,
                 acts=_same(history, row.name, asked) if row.repeats else (),
                 message=_error(ended, "message"),
             )

@@ -31,6 +31,8 @@ _CONTENT_MAX, _TEXT_MAX, _WROTE_MAX = 2_000, 4_000, 2_000
 
 #: A message or a file, and in words what it lacks; empty for nothing.
 _Seen = tuple[TraceEvent, tuple[str, ...]]
+#: What was expected, what was observed instead, what of that is cited, and a hint.
+_Lack = tuple[str, str, Sequence[_Seen], str]
 
 
 # ---------------------------------------------------------------------- the model
@@ -189,7 +191,8 @@ def _judge_told(
         for rule in rules:
             if is_about(history, rule, failure):
                 seen = [(event, _faults(rule, failure, event)) for event in messages]
-                yield from _judge_seen(history, model, failure, rule, seen)
+                lack = _no_message(rule, failure, seen)
+                yield from _judge_seen(history, model, failure, rule, seen, lack)
 
 
 def _faults(rule: TellingRule, failure: Failure, event: TraceEvent | None) -> tuple[str, ...]:
@@ -208,6 +211,16 @@ def _faults(rule: TellingRule, failure: Failure, event: TraceEvent | None) -> tu
     if event is None:
         return tuple(found)
     return (*found, *faults_in(rule.fields, event.payload, failure, rule.retryable))
+
+
+def _no_message(rule: TellingRule, failure: Failure, seen: Sequence[_Seen]) -> _Lack:
+    lacking, observed = _faults(rule, failure, None), "no message"
+    if seen:
+        nearest, lacking = min(seen, key=lambda item: len(item[1]))
+        observed = excerpt(_shown(nearest))
+    expected = f"a message to the {rule.audience} about {failure}: {', '.join(lacking)}"
+    hint = "Is it chosen by the class and code of the failure, before the call ends?"
+    return expected, observed, seen[:3], hint
 
 
 def _shown(event: TraceEvent) -> str:
@@ -235,7 +248,8 @@ def kept(history: History, model: ErrorModel) -> Verdicts:
         for failure in final_failures(history, model):
             if is_about(history, rule, failure):
                 seen = list(_saved(history, failure, rule))
-                good = yield from _judge_seen(history, model, failure, rule, seen)
+                lack = _no_file(rule, failure, seen)
+                good = yield from _judge_seen(history, model, failure, rule, seen, lack)
                 found.append((failure, good))
         for one, other in combinations(found, 2):
             yield from _judge_apart(rule, one, other)
@@ -249,6 +263,16 @@ def _saved(history: History, failure: Failure, rule: KeptRule) -> Iterator[_Seen
         if fnmatchcase(str(event.name), rule.file):
             faults = faults_in(rule.fields, event.json, failure, shown=shown)
             yield event, (*faults, *_faults_of_text(history, rule, failure, event.text or ""))
+
+
+def _no_file(rule: KeptRule, failure: Failure, seen: Sequence[_Seen]) -> _Lack:
+    expected, observed = f"a file {rule.file!r} is kept after {failure}", "there is none"
+    if seen:
+        last, faults = seen[-1]
+        expected += f" in which {', '.join(faults)}"
+        observed = f"{last.name} has {excerpt(last.text or '')}"
+    hint = "Save it also where the run gives up, before the turn ends."
+    return expected, observed, seen[-1:], hint
 
 
 def _judge_apart(
@@ -315,8 +339,13 @@ def _judge_seen(
     failure: Failure,
     rule: TellingRule | KeptRule,
     seen: Sequence[_Seen],
+    lack: _Lack,
 ) -> Generator[Verdict, None, tuple[TraceEvent, ...]]:
-    """Judge that a message or a file is as its rule asks, and return those that are."""
+    """Judge that a message or a file is as its rule asks, and return those that are.
+
+    Args:
+        lack: what is missing where none is.
+    """
     good = tuple(event for event, faults in seen if not faults)
     call = call_of(history, failure)
     if good:
@@ -326,25 +355,12 @@ def _judge_seen(
         # It was kept from telling, or still may.
         return ()
     yield held(rule.requirement)
-    if isinstance(rule, KeptRule):
-        cited = seen[-1:]
-        lacks = f" in which {', '.join(cited[0][1])}" if cited else ""
-        expected = f"a file {rule.file!r} is kept after {failure}{lacks}"
-        observed = f"{cited[0][0].name} has {excerpt(cited[0][0].text or '')}" if cited else ""
-        hint = "Save it also where the run gives up, before the turn ends."
-    else:
-        cited = seen[:3]
-        nearest = min(seen, key=lambda item: len(item[1]), default=None)
-        lacking = _faults(rule, failure, None) if nearest is None else nearest[1]
-        expected = f"a message to the {rule.audience} about {failure}: {', '.join(lacking)}"
-        observed = "" if nearest is None else excerpt(_shown(nearest[0]))
-        hint = "Is it chosen by the class and code of the failure, before the call ends?"
-    missing = "there is none" if isinstance(rule, KeptRule) else "no message"
+    expected, observed, cited, hint = lack
     yield broken(
         (rule.requirement,),
         call=failure.call,
         expected=expected,
-        observed=observed or missing,
+        observed=observed,
         events=(*failure.events, *(event.seq for event, _ in cited), call.end.seq),
         hint=hint,
     )

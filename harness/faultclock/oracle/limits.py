@@ -11,7 +11,6 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import LimitRule
 from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
@@ -38,7 +37,7 @@ def budgets_kept(history: History, model: ErrorModel) -> Verdicts:
                 continue
             requirements = also(model, f"budgets.kept.{use.name}")
             yield held(*requirements)
-            fault = _untyped_end(call, use, rules)
+            fault = _untyped_end(model, call, use, rules)
             if use.over is not None:
                 fault = f"no more than {use.limit}", use.used
             if fault is not None:
@@ -54,7 +53,9 @@ def budgets_kept(history: History, model: ErrorModel) -> Verdicts:
     yield from _judge_caps(history, model)
 
 
-def _untyped_end(call: Call, use: Use, rules: BudgetRules) -> tuple[str, str] | None:
+def _untyped_end(
+    model: ErrorModel, call: Call, use: Use, rules: BudgetRules
+) -> tuple[str, str] | None:
     """Return what was expected of a turn that reached a limit, and what was observed instead."""
     cut = call.crashed is not None or (call.stop is not None and call.stop is not call.end)
     if not use.reached or cut:
@@ -62,15 +63,14 @@ def _untyped_end(call: Call, use: Use, rules: BudgetRules) -> tuple[str, str] | 
     wanted: tuple[str, ...] = getattr(rules, use.name)
     expected = f"the turn ends with {' or '.join(wanted) or 'a typed error'}: it has used up"
     expected += f" {use.limit}"
-    if call.end is None:
+    end = end_of(model, call)
+    if end is None:
         return expected, "it never ended"
     if call.returned:
         return expected, "it returned, as if that had been all"
-    named = typed(origin(chain_of(call.end)))
-    if named is None:
+    if end.pair is None:
         return expected, "it ended with an untyped error"
-    pair = "/".join(named)
-    return (expected, f"it ended with {pair}") if wanted and pair not in wanted else None
+    return (expected, f"it ended with {end.pair}") if wanted and end.pair not in wanted else None
 
 
 def _judge_caps(history: History, model: ErrorModel) -> Verdicts:
@@ -79,9 +79,9 @@ def _judge_caps(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "budgets.kept.turn_cap")
     for visit in history.stage_visits:
         cap, call = caps.get(visit.stage), history.call(visit.call)
-        for item in visit.tries if cap is not None and call is not None else ():
-            if cap is None or call is None:
-                continue
+        if cap is None or call is None:
+            continue
+        for item in visit.tries:
             until = len(history.trace.events) if item.decided is None else item.decided.seq
             answers = [
                 attempt

@@ -6,7 +6,7 @@ A limit that is reached by the last thing that the turn needed ends nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from faultclock.model.duration import format_duration
@@ -105,15 +105,8 @@ def _rounds(history: History, call: Call) -> Use | None:
             begun.append(act.event)
             worked = False
     most = workflow.iterations_max
-    return _use(
-        history,
-        call,
-        "turns",
-        limit=f"{most} rounds of the coder",
-        over=begun[most] if len(begun) > most else None,
-        reached=len(begun) == most and _ended_badly(history, call, begun[-1]),
-        used=f"{len(begun)} rounds",
-    )
+    due = len(begun) == most and _ended_badly(history, call, begun[-1])
+    return _count(history, call, "turns", "rounds", begun, most, "of the coder", due)
 
 
 def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
@@ -124,6 +117,42 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
         if event.call == call.id and event.seq > since.seq
     ]
     return bool(ended) and ended[-1].status != 0
+
+
+def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
+    """Yield how a turn stands to each of its limits."""
+    budgets = history.session.budgets
+    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    executions = [item for item in history.executions if item.call == call.id]
+    # A turn that ended with a text needed nothing more.
+    wants_more = bool(answers) and bool(answers[-1].tool_calls)
+    if budgets.steps_max is not None:
+        most, asked = budgets.steps_max, [item.start for item in answers]
+        due = wants_more and len(asked) >= most
+        yield _count(history, call, "steps", "answers", asked, most, "of the provider", due)
+    if budgets.tool_calls_max is not None:
+        most, called = budgets.tool_calls_max, [item.called for item in executions]
+        due = len(called) + _pending(history, call) > most
+        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
+    if budgets.tokens_max is not None:
+        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
+    if budgets.cost_max_usd is not None:
+        price = budgets.usd_per_million_tokens
+        # It is spent by the first token at which the money is no less than the limit.
+        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+        use = _tokens(history, call, limit, wants_more=wants_more)
+        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
+    limit_ns = history.limit_ns(call)
+    if limit_ns is not None:
+        yield _use(
+            history,
+            call,
+            "wall_time",
+            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
+            over=_late(call, executions, limit_ns, rules),
+            reached=call.end is None or call.end.at_ns >= limit_ns,
+            used="it went on after its time was over",
+        )
 
 
 def _use(
@@ -144,54 +173,26 @@ def _use(
     )
 
 
-def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
-    """Yield how a turn stands to each of its limits."""
-    budgets = history.session.budgets
-    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
-    executions = [item for item in history.executions if item.call == call.id]
-    # A turn that ended with a text needed nothing more.
-    wants_more = bool(answers) and bool(answers[-1].tool_calls)
-    if budgets.steps_max is not None:
-        over = answers[budgets.steps_max :]
-        yield _use(
-            history,
-            call,
-            "steps",
-            limit=f"{budgets.steps_max} answers of the provider",
-            over=over[0].start if over else None,
-            reached=wants_more and len(answers) >= budgets.steps_max,
-            used=f"{len(answers)} answers",
-        )
-    if budgets.tool_calls_max is not None:
-        beyond = executions[budgets.tool_calls_max :]
-        yield _use(
-            history,
-            call,
-            "tool_calls",
-            limit=f"{budgets.tool_calls_max} executions of tools",
-            over=beyond[0].called if beyond else None,
-            reached=len(executions) + _pending(history, call) > budgets.tool_calls_max,
-            used=f"{len(executions)} executions",
-        )
-    if budgets.tokens_max is not None:
-        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
-    if budgets.cost_max_usd is not None:
-        price = budgets.usd_per_million_tokens
-        # It is spent by the first token at which the money is no less than the limit.
-        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
-        use = _tokens(history, call, limit, wants_more=wants_more)
-        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
-    limit_ns = history.limit_ns(call)
-    if limit_ns is not None:
-        yield _use(
-            history,
-            call,
-            "wall_time",
-            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
-            over=_late(call, executions, limit_ns, rules),
-            reached=call.end is None or call.end.at_ns >= limit_ns,
-            used="it went on after its time was over",
-        )
+def _count(
+    history: History,
+    call: Call,
+    name: str,
+    noun: str,
+    begun: Sequence[TraceEvent],
+    most: int,
+    whose: str,
+    due: bool,
+) -> Use:
+    """Return how a turn stands to a limit of what it may begin; `due`: it needed more."""
+    return _use(
+        history,
+        call,
+        name,
+        limit=f"{most} {noun} {whose}",
+        over=begun[most] if len(begun) > most else None,
+        reached=due,
+        used=f"{len(begun)} {noun}",
+    )
 
 
 def _pending(history: History, call: Call) -> int:

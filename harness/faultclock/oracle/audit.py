@@ -1,6 +1,6 @@
 """The audit trail: each failure with its class, each failed try with its number, each exchange.
 
-Which of several like failures a record tells of is said by its `target`. A request has no name
+The `target` of a record says which of several like failures it is about. A request has no name
 that a subject could know, nor has a run: there the class and code are enough. What is retried is
 audited so that operators see when tools and stores become flaky.
 """

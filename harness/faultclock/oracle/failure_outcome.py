@@ -264,7 +264,7 @@ def _judge_recoverable(left: _Left) -> Verdicts:
             expected = "the turn ends with a result that says that the session can go on"
             yield left.wrong_step(expected, "the result does not say so", end)
             return
-    # Who raises an error has nothing to say it with: there the next turn shows it.
+    # A raised error has no such field: there the next turn shows it.
     failed = {other.call for other in failures_of(left.history, left.model)}
     for later in left.history.calls:
         if not later.is_turn or later.start.seq < end.seq or later.id in failed:

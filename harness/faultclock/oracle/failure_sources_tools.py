@@ -94,7 +94,7 @@ def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
         return _Seen(kind="tool_denied_by_policy", event=denied)
     executed = any(item.call == tool_call.call for item in tool_call.executions)
     if script.policy == "deny" and executed and not decided:
-        # Who does not ask the policy engine is denied all the same.
+        # A subject that does not ask the policy engine is denied all the same.
         return _Seen(kind="tool_denied_by_policy", event=tool_call.answer)
     return _not_approved(history, tool_call)
 

@@ -19,7 +19,7 @@ from faultclock.oracle.failure import Failure, consequence_of, disposition_of, s
 from faultclock.oracle.failure_nodes import NodeAct, node_acts_of
 from faultclock.oracle.failure_sources import seen_failures
 from faultclock.oracle.history import History, once
-from faultclock.oracle.predict import Ruling
+from faultclock.oracle.predict import Ruling, ruling_of
 from faultclock.oracle.signals import Classification
 
 #: Endings that are the subject's own doing, when a call is what did not end.
@@ -151,26 +151,15 @@ def _meets(history: History, rule: SignalRule, failure: Failure) -> bool:
 def _ruling(
     model: ErrorModel, subject: SubjectInfo, failure: Failure, seen: Classification
 ) -> Ruling | None:
-    if seen.pair is None or seen.disposition != "retry":
+    pair = seen.pair
+    if pair is None or seen.disposition != "retry":
         return None
-    covering = [
-        policy
-        for policy in model.policies
-        if policy.covers(*seen.pair) and policy.layer != "transport"
-    ]
-    layer = failure.target.layer
+    beside = (item for item in model.policies if item.layer != "transport" and item.covers(*pair))
     # One pair may be retried by several; the one in whose layer it failed comes first.
-    own = next((policy for policy in covering if policy.layer == layer), next(iter(covering), None))
-    requirements = None if own is None else own.requirements
-    if model.declared_policies == "allowed":
-        for policy in subject.retry_policies:
-            if policy.covers(*seen.pair):
-                return Ruling(policy=policy, declared=True, requirements=requirements)
-    if own is None:
-        return None
-    if own.attempts_from == "node":
-        own = _of_node(own, failure.node, seen.pair[1])
-    return Ruling(policy=own, declared=False, requirements=requirements)
+    own = model.policy_for(*pair, layer=failure.target.layer) or next(beside, None)
+    if own is not None and own.attempts_from == "node":
+        own = _of_node(own, failure.node, pair[1])
+    return ruling_of(model, subject, pair, own)
 
 
 def _of_node(policy: RetryPolicy, node: NodeScript | None, code: str) -> RetryPolicy:

@@ -122,7 +122,7 @@ def _rule(history: History, model: ErrorModel) -> JoinRule | None:
 def _member(history: History, rule: JoinRule, answer: Answer, asked: ToolCall) -> Member:
     executions = asked.executions
     succeeded = any(item.is_good for item in executions)
-    # Who was never begun has come out badly, once the turn went on without it or is over.
+    # A member that never began has failed once the turn goes on without it, or is over.
     over = answer.next is not None or answer.in_call.end is not None
     ended = all(item.end is not None for item in executions) if executions else over
     return Member(

@@ -22,7 +22,7 @@ from faultclock.oracle.retry_after import asked_wait
 from faultclock.oracle.signals import Classification, classify
 from faultclock.oracle.wall import VIRTUAL, Timing
 
-__all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "step_legal"]
+__all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "ruling_of", "step_legal"]
 
 #: Of virtual time, where every instant is exact.
 SLACK_NS = VIRTUAL.slack_ns
@@ -197,11 +197,22 @@ def _ruling(
     own = model.policy_for(*seen.pair, layer="transport")
     if own is not None and own.attempts_from == "entry" and entry is not None:
         own = own.model_copy(update={"attempts_max": entry})
+    return ruling_of(model, subject, seen.pair, own)
+
+
+def ruling_of(
+    model: ErrorModel, subject: SubjectInfo, pair: tuple[str, str], own: RetryPolicy | None
+) -> Ruling | None:
+    """Return what governs a failure of class and code `pair`; None where nothing does.
+
+    Args:
+        own: the policy that the model has for it; one that the subject declares may replace it.
+    """
     requirements = None if own is None else own.requirements
-    if model.declared_policies == "allowed":
-        for policy in subject.retry_policies:
-            if policy.covers(*seen.pair):
-                return Ruling(policy=policy, declared=True, requirements=requirements)
+    declared = subject.retry_policies if model.declared_policies == "allowed" else ()
+    policy = next((policy for policy in declared if policy.covers(*pair)), None)
+    if policy is not None:
+        return Ruling(policy=policy, declared=True, requirements=requirements)
     return None if own is None else Ruling(policy=own, declared=False, requirements=requirements)
 
 

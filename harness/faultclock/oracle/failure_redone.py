@@ -15,19 +15,12 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held
 from faultclock.oracle.failure import Failure, requirements_of
+from faultclock.oracle.failure_sources import service_uses
 from faultclock.oracle.failures import call_of, failures_of, may_have_ended_it, was_cut
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import Ruling
 
 _NEVER = ("terminal", "surface_to_model", "degrade", "not_an_error")
-#: What a runtime may have to wait for between two attempts, by the facts that begin and end it,
-#: and the fields that pair them.
-_BUSY = (
-    ("store.asked", "store.answered", ("op",)),
-    ("hook.called", "hook.replied", ("hook", "n")),
-    ("telemetry.asked", "telemetry.answered", ("name", "n")),
-    ("queue.asked", "queue.answered", ("item", "n")),
-)
 
 
 @check(
@@ -220,13 +213,7 @@ def _busy_ns(history: History, failure: Failure, until_ns: int) -> int:
 
 
 def _busy(history: History, failure: Failure) -> Iterator[tuple[int, int]]:
-    for begins, ends, names in _BUSY:
-        open_: dict[tuple[object, ...], int] = {}
-        for event in history.of(begins, ends):
-            key = tuple(getattr(event, name) for name in names)
-            if event.call != failure.call:
-                continue
-            if event.kind == begins:
-                open_[key] = event.at_ns
-            elif key in open_:
-                yield open_.pop(key), event.at_ns
+    yield from history.store_times(failure.call)
+    for use in service_uses(history):
+        if use.answered is not None and use.asked.call == failure.call:
+            yield use.asked.at_ns, use.answered.at_ns

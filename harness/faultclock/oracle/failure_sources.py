@@ -16,7 +16,7 @@ from faultclock.oracle.failure import Failure, Layer, Target, failure_of
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.failure_sources_programs import output_failures, program_failures
 from faultclock.oracle.failure_sources_tools import execution_failures, refused_failures
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, once
 from faultclock.oracle.joins import join_violations
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.stops import is_stop
@@ -90,12 +90,12 @@ def _answers(history: History, _model: ErrorModel) -> Iterator[Failure]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Service:
+class Service:
     """A service whose uses can fail.
 
     Attributes:
-        begins, ends: kinds of the events of a use.
-        name: field with the name of what is used.
+        begins, ends: kinds of the events of a use; the number `n` pairs them as well.
+        field: holds the name of what is used.
         cause: field with the cause of a failure; None for none.
         id: of the target; None: the name of what is used.
         names: what else the target is called; None: the name of what is used.
@@ -106,92 +106,97 @@ class _Service:
     layer: Layer
     begins: str
     ends: str
-    name: str
+    field: str
     cause: str | None = None
     id: str | None = None
     names: tuple[str, ...] | None = ()
     repeats: bool = False
 
 
-_HOOK = _Service("hook_failed", "hook", "hook.called", "hook.replied", "hook", cause="slot")
-_TELEMETRY = _Service(
+_HOOK = Service("hook_failed", "hook", "hook.called", "hook.replied", "hook", cause="slot")
+_TELEMETRY = Service(
     *("telemetry_failed", "telemetry", "telemetry.asked", "telemetry.answered", "name"),
     id="telemetry",
     names=None,
 )
-_QUEUE = _Service(
+_QUEUE = Service(
     *("queue_refused", "queue", "queue.asked", "queue.answered", "item"),
     names=("queue",),
     repeats=True,
 )
+_NODE = Service("handler_failed", "node", "node.called", "node.replied", "node", repeats=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceUse:
+    """One use of a service, with its reply if it has one."""
+
+    service: Service
+    name: str
+    asked: TraceEvent
+    answered: TraceEvent | None
+
+
+@once
+def service_uses(history: History) -> tuple[ServiceUse, ...]:
+    """Return all uses of hooks, exporters, the queue and the nodes of the host."""
+    found = []
+    for service in (_HOOK, _TELEMETRY, _QUEUE, _NODE):
+        replies = {
+            (getattr(event, service.field), event.n): event for event in history.of(service.ends)
+        }
+        for asked in history.of(service.begins):
+            name = getattr(asked, service.field)
+            answered = replies.get((name, asked.n))
+            found.append(
+                ServiceUse(service=service, name=str(name), asked=asked, answered=answered)
+            )
+    return tuple(found)
 
 
 def _services(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the uses of services that failed, or that hang."""
-    for row in (_HOOK, _TELEMETRY, _QUEUE):
-        for asked, ended in _bad_uses(history, row.name, row.begins, row.ends):
-            name = str(getattr(asked, row.name))
-            yield failure_of(
-                row.kind,
-                row.layer,
-                row.id or name,
-                asked,
-                ended,
-                cause=None if row.cause is None else str(getattr(asked, row.cause)),
-                names=(name,) if row.names is None else row.names,
-                acts=_same(history, row.name, asked) if row.repeats else (),
-                message=_error(ended, "message"),
-            )
-
-
-def _nodes(history: History, _model: ErrorModel) -> Iterator[Failure]:
-    """Yield the expressions that left their sandbox badly, and the handlers that broke."""
-    for called, ended in _bad_uses(history, "node", "node.called", "node.replied"):
-        if ended.kind != "node.replied":
+    for use in service_uses(history):
+        service, asked = use.service, use.asked
+        shown = use.answered
+        if shown is None and service is not _NODE:
+            shown = next((event for event in history.of("fault.fired") if _hangs(event, use)), None)
+        if shown is None or shown.ok:
             continue
-        sandbox = _error(ended, "kind") == "sandbox"
+        error = shown.error or {}
+        kind = service.kind
+        cause = None if service.cause is None else getattr(asked, service.cause)
+        if service is _NODE and error.get("kind") == "sandbox":
+            kind, cause = "sandbox_failed", error.get("cause")
+        same = (
+            other.asked
+            for other in service_uses(history)
+            if service.repeats
+            and (other.service, other.name, other.asked.call) == (service, use.name, asked.call)
+        )
         yield failure_of(
-            "sandbox_failed" if sandbox else "handler_failed",
-            "node",
-            str(called.node),
-            called,
-            ended,
-            cause=(_error(ended, "cause") or None) if sandbox else None,
-            acts=_same(history, "node", called),
-            node=node_at(history, called),
-            message=_error(ended, "message"),
+            kind,
+            service.layer,
+            service.id or use.name,
+            asked,
+            shown,
+            cause=None if cause is None else str(cause),
+            names=(use.name,) if service.names is None else service.names,
+            acts=tuple(same),
+            node=node_at(history, asked),
+            message=str(error.get("message") or ""),
         )
 
 
-def _bad_uses(
-    history: History, name: str, begins: str, ends: str
-) -> Iterator[tuple[TraceEvent, TraceEvent]]:
-    """Yield how each failed use began, and what showed it: its reply, or the fault that hangs."""
-    asked = {(getattr(event, name), event.n): event for event in history.of(begins)}
-    for event in history.of(ends):
-        begun = asked.get((getattr(event, name), event.n))
-        if not event.ok and begun is not None:
-            yield begun, event
-    for event in history.of("fault.fired"):
-        what, _, named = str(event.of).partition(" ")
-        if event.fault_kind == "hangs" and what == begins.partition(".")[0]:
-            for (used, number), begun in asked.items():
-                if number == event.n and named in ("", str(used)):
-                    yield begun, event
-
-
-def _same(history: History, name: str, asked: TraceEvent) -> tuple[TraceEvent, ...]:
-    """Return all uses of the same in the call."""
-    return tuple(
-        event
-        for event in history.of(asked.kind)
-        if (getattr(event, name), event.call) == (getattr(asked, name), asked.call)
+def _hangs(fault: TraceEvent, use: ServiceUse) -> bool:
+    """Return whether a fault made a use hang."""
+    what, _, named = str(fault.of).partition(" ")
+    return (
+        fault.fault_kind == "hangs"
+        and what == use.asked.kind.partition(".")[0]
+        and named in ("", use.name)
+        and fault.n == use.asked.n
     )
-
-
-def _error(ended: TraceEvent, field: str) -> str:
-    """Return a field of the error that ended a use; empty for none."""
-    return str((ended.error or {}).get(field) or "")
 
 
 def _store(history: History, _model: ErrorModel) -> Iterator[Failure]:
@@ -311,7 +316,6 @@ _SOURCES: tuple[Callable[[History, ErrorModel], Iterable[Failure]], ...] = (
     execution_failures,
     _services,
     _store,
-    _nodes,
     program_failures,
     output_failures,
     _cancels,

@@ -16,7 +16,7 @@ from faultclock.model.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
 from faultclock.oracle.check import Verdicts, check, held, unproven
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, once
 from faultclock.oracle.unserved import unserved
 from faultclock.oracle.unused import contradicted, unused
 
@@ -50,8 +50,13 @@ def whole(history: History, _model: ErrorModel) -> Verdicts:
         yield unproven("a whole trace, with every act attributed to a call", observed, *events)
 
 
-def _gaps(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield what is missing in words, with the `seq` of the events that show it."""
+@once
+def _gaps(history: History) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return what is missing in words, with the `seq` of the events that show it."""
+    return tuple(_found_gaps(history))
+
+
+def _found_gaps(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
     trace, footer = history.trace, history.trace.footer
     if footer.ending in _CUT_SHORT:
         yield f"{_CUT_SHORT[footer.ending]}{_detail(footer)}", ()

@@ -234,15 +234,20 @@ def _findings(
         if isinstance(outcome, Finding):
             findings.append(outcome)
             continue
-        for finding in findings_of(model, check.id, outcome):
-            halved = as_lower_bound(finding, history.trace)
-            is_spoilt = spoiling and check.id not in evidence.SPOILING
-            findings.append(spoilt(halved, spoiling) if is_spoilt else halved)
+        of_check: Iterable[Finding] = findings_of(model, check.id, outcome)
+        if not history.trace.is_virtual:
+            of_check = [as_lower_bound(finding, history.trace) for finding in of_check]
+        if spoiling and check.id not in evidence.SPOILING:
+            of_check = [spoilt(finding, spoiling) for finding in of_check]
+        findings += of_check
     return findings
 
 
 def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
     trace = history.trace
+    if trace.is_virtual:
+        # What is not for the subject has been left out for all its runs; see `Judge`.
+        return outcome_of(check.run(history, model), check.unjudged)
     if reason := cannot_judge(check.id, model, trace):
         return Outcome(reason=reason)
     if trace.header.foreign is not None:

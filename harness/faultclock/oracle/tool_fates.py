@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
@@ -203,19 +204,24 @@ def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool:
     """Return whether `value` satisfies a JSON Schema; one that is none accepts anything."""
-    if not schema:
-        return True
+    validator = _validator(json.dumps(schema, sort_keys=True, default=str)) if schema else None
+    return validator is None or bool(validator.is_valid(value))
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    """Return what judges values by a JSON Schema, written as JSON; None where it is none."""
     # Loaded late: it takes a while, and most runs have no tool at all.
     from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
 
-    plain = dict(schema)
+    plain = json.loads(schema)
     kind = validator_for(plain, default=Draft202012Validator)
     try:
         kind.check_schema(plain)
     except SchemaError:
-        return True
-    return bool(kind(plain).is_valid(value))
+        return None
+    return kind(plain)
 
 
 def value_is_fit(script: ToolScript, value_sha256: object) -> bool:

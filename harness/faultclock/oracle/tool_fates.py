@@ -115,10 +115,13 @@ def came_of(history: History, execution: Execution) -> Fate:
         return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
     if end is None or end.seen is False:
         # The runtime has turned away from it, if its time was up while the call was at work.
-        works = works_until(history, execution.call, due_ns)
-        if not works or any(
-            aimed and at.at_ns <= due_ns for at, aimed in _cancels(history, execution)
-        ):
+        cancelled = any(
+            event.target in (None, execution.tool, execution.tool_call)
+            and execution.called.seq < event.seq
+            and event.at_ns <= due_ns
+            for event in history.of("cancel.requested")
+        )
+        if cancelled or not works_until(history, execution.call, due_ns):
             return Fate(kind="open", execution=execution)
         return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
     return Fate(kind=_reply(history, execution, end, due_ns), execution=execution, at_ns=end.at_ns)
@@ -184,19 +187,15 @@ def is_cancelled(history: History, execution: Execution) -> bool:
         end = execution.end
         if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
             return True
-    for event, aimed in _cancels(history, execution):
-        # What stops at the instant of a cancel stops because of it, whatever it was for.
+    for event in history.of("cancel.requested"):
+        if not execution.called.seq < event.seq < end_seq:
+            continue
+        aimed = event.target in (None, execution.tool, execution.tool_call)
+        # What stops at the instant of a cancel stops because of it, whomever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
-        if event.seq < end_seq and (aimed or at_once):
+        if aimed or at_once:
             return True
     return False
-
-
-def _cancels(history: History, execution: Execution) -> Iterator[tuple[TraceEvent, bool]]:
-    """Yield each cancel after the start of an execution, and whether it was for that one too."""
-    for event in history.of("cancel.requested"):
-        if event.seq > execution.called.seq:
-            yield event, event.target in (None, execution.tool, execution.tool_call)
 
 
 def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:

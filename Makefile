@@ -8,6 +8,8 @@ VENV ?= .venv
 JOBS ?= 2
 SOAK ?= 10000
 HOSTILE ?= 10000
+# Which files of the oracle are mutated, and how: see `python -m tests.mutation --help`.
+MUTATE ?= '*' --limit 500
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -31,7 +33,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff hostile bench lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate hostile bench lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -85,6 +87,9 @@ ledger: $(VENV)/.dev ## play all that we have, and keep what it comes to in repo
 
 ledger-diff: $(VENV)/.dev ## judge those runs again, and name what differs (PLAY=1 makes them again)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.ledger diff --jobs $(JOBS) $(if $(PLAY),--play)
+
+mutate: $(VENV)/.dev ## change the oracle's code a little at a time, and show what nothing sees (MUTATE='retries.py --limit 50')
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.mutation $(MUTATE) --jobs $(JOBS)
 
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)

@@ -31,8 +31,10 @@ from typing import TypeVar
 from faultclock.sim.patches import installed
 from tests.ledger.digests import FILE, Digests, digests_of, write_digests
 from tests.ledger.files import kept, read_rows, read_traces, stored_units, write_rows
-from tests.ledger.plays import Unit, played, units
-from tests.ledger.rows import COLUMNS, Row, rows_of
+from tests.ledger.judging import rows_of
+from tests.ledger.plays import played, units
+from tests.ledger.rows import COLUMNS, Row
+from tests.ledger.units import Unit
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tests.ledger.plays import Unit
 from tests.ledger.rows import COLUMNS, Row, digest_of
+from tests.ledger.units import Unit
 
 __all__ = ["FILE", "Digests", "digests_of", "read_digests", "total_of", "write_digests"]
 

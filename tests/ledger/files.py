@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from faultclock.model.trace import Trace, TraceEvent, TraceFooter, TraceHeader, trace_lines
-from tests.ledger.plays import SOURCES, Played, Unit
 from tests.ledger.rows import Row
+from tests.ledger.units import SOURCES, Played, Unit
 
 __all__ = ["kept", "read_rows", "read_traces", "stored_units", "write_rows"]
 
 _ROWS, _TRACES = ".rows.gz", ".traces.gz"
 #: These files are written once and read often.
 _LEVEL = 1
+_FOOTER = '{"footer":'
 
 
 def _path(folder: Path, unit: Unit, suffix: str) -> Path:
@@ -40,13 +41,27 @@ def kept(folder: Path, unit: Unit, all_played: Iterable[Played]) -> Iterator[Pla
             yield item
 
 
-def read_traces(folder: Path, unit: Unit) -> Iterator[Played]:
-    """Yield what was played when the ledger was made."""
+def read_traces(folder: Path, unit: Unit, names: Collection[str] | None = None) -> Iterator[Played]:
+    """Yield what was played when the ledger was made.
+
+    Args:
+        names: the labels and groups that are wanted; None: all.
+    """
     with gzip.open(_path(folder, unit, _TRACES), "rt", encoding="ascii") as file:
         for line in file:
             label, group, models = json.loads(line)
-            trace = _trace(file)
-            yield Played(label=label, group=group, models=tuple(models), trace=trace)
+            if names is None or not {label, group}.isdisjoint(names):
+                trace = _trace(file)
+                yield Played(label=label, group=group, models=tuple(models), trace=trace)
+            else:
+                _skip(file)
+
+
+def _skip(lines: Iterator[str]) -> None:
+    """Pass over one trace, up to its last line."""
+    for line in lines:
+        if line.startswith(_FOOTER):
+            return
 
 
 def _trace(lines: Iterator[str]) -> Trace:

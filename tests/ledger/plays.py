@@ -7,17 +7,14 @@ depend on any other, so units can be played in any order and in any number of pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
 
-from faultclock.load.error_model import load_error_model, model_ids
+from faultclock.load.error_model import model_ids
 from faultclock.load.foreign_log import read_foreign_log
 from faultclock.load.foreign_map import foreign_map_ids, load_foreign_map
 from faultclock.load.resources import fixtures_root
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Role, Scenario
 from faultclock.model.trace import Trace
 from faultclock.run.fitting import unplayable
@@ -26,13 +23,11 @@ from faultclock.run.suite import SuiteRequest, run_one, run_suite
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import SubjectEntry, catalog, load_subject
 from tests.hostile.idle_subjects import IDLE
+from tests.ledger.units import Played, Source, Unit, model_of
 from tests.run.kills import SHOWN_BY
 from tests.soak.plan import Stock
 
-__all__ = ["SOURCES", "Played", "Source", "Unit", "model_of", "played", "units"]
-
-Source = Literal["wrong", "reference", "client", "explored", "log", "idle"]
-SOURCES: tuple[Source, ...] = get_args(Source)
+__all__ = ["played", "units"]
 
 #: The model that every subject is judged by beside its own.
 _NEUTRAL = "common"
@@ -40,40 +35,6 @@ _NEUTRAL = "common"
 _DRAWS = {"reference": 24, "client": 6, "miniature": 12}
 #: A run that takes longer has hung.
 _WALL_LIMIT_S = 120.0
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Unit:
-    """One piece of work.
-
-    Attributes:
-        name: of a subject, or of a map.
-    """
-
-    source: Source
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """One run, or one log.
-
-    Attributes:
-        label: what was played, other than any other of the unit: scenario, variant and seed.
-        group: what runs share that differ in nothing but the seed; None: it is judged alone.
-        models: ids of those that judge it.
-    """
-
-    label: str
-    group: str | None
-    models: tuple[str, ...]
-    trace: Trace
-
-
-@cache
-def model_of(id_: str) -> ErrorModel:
-    """Return a shipped error model at its default readings, loaded once."""
-    return load_error_model(id_)
 
 
 @cache

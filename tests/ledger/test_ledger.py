@@ -13,8 +13,9 @@ from faultclock.sim.patches import installed
 from tests.ledger.__main__ import differences, make
 from tests.ledger.digests import FILE, digests_of, read_digests, total_of, write_digests
 from tests.ledger.files import read_rows, write_rows
-from tests.ledger.plays import Unit, played, units
-from tests.ledger.rows import rows_of
+from tests.ledger.judging import rows_of
+from tests.ledger.plays import played, units
+from tests.ledger.units import Unit
 
 #: One unit of so many is played in the tests; `make ledger-diff PLAY=1` plays all.
 _SHARES = {"log": 1, "wrong": 40, "explored": 40, "idle": 10}

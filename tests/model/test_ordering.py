@@ -21,6 +21,11 @@ from faultclock.model.ordering import (
 )
 
 A, B = {"kinds": ["a"]}, {"kinds": ["b"]}
+ON_OFF: dict[str, Any] = {
+    "states": ["off", "on"],
+    "start": "off",
+    "moves": [{"from": "off", "event": A, "to": "on"}, {"from": "on", "event": B, "to": "off"}],
+}
 NAMES = {
     "Started": EventPattern(kinds=("declared.event",), where={"name": "Started"}),
     "Ended": EventPattern(kinds=("declared.event",), where={"name": "Ended"}),
@@ -77,7 +82,7 @@ def test_the_language_is_found_where_error_models_are() -> None:
         ("sequence", {"event": A}, "sequence knows no `event`"),
         ("sequence", {}, "sequence needs `steps`"),
         ("sequence", {"steps": [A]}, "one step has no order"),
-        ("existence", {"event": A, "within": "1s"}, "within and no_sooner go with"),
+        ("existence", {"event": A, "within": "1s"}, "existence knows no `within`: it goes"),
         (
             "response",
             {"event": A, "other": B, "within": "1s", "no_sooner": "2s"},
@@ -85,6 +90,23 @@ def test_the_language_is_found_where_error_models_are() -> None:
         ),
         ("absence", {"event": A, "per": []}, "write null"),
         ("absence", {"event": A, "scope": {"lives": "later"}}, "lives: later needs `after`"),
+        ("absence", {"event": A, "same": ["x"]}, "absence knows no `same`"),
+        ("sequence", {"steps": [A, B], "same": {"x": "y"}}, "same is a list of fields"),
+        (
+            "response",
+            {"event": A, "other": B, "same": ["target"], "optional": ["targt"]},
+            "no field 'targt' to be optional: write target",
+        ),
+        ("at_most", {"event": A}, "at_most needs `limit`"),
+        ("at_most", {"event": A, "limit": -1}, "greater than or equal to 0"),
+        ("at_most", {"event": A, "limit": "most"}, "write scope.after"),
+        ("response", {"event": A, "other": B, "limit": 1}, "goes with at_most"),
+        ("automaton", {"states": ["x"], "start": "x"}, "automaton needs `moves`"),
+        ("automaton", {**ON_OFF, "start": "of"}, "no state 'of': write off"),
+        ("automaton", {**ON_OFF, "ends": ["onn"]}, "no state 'onn': write on"),
+        ("automaton", {**ON_OFF, "states": ["off", "on", "x"]}, "leads to the state 'x'"),
+        ("automaton", {**ON_OFF, "event": A}, "automaton knows no `event`"),
+        ("absence", {"event": A, "moves": ON_OFF["moves"]}, "it goes with automaton"),
         ("absence", {"event": {}}, "exactly one of kinds and event"),
         ("absence", {"event": {"kinds": ["a"], "event": "Started"}}, "exactly one of kinds"),
     ],
@@ -95,6 +117,50 @@ def test_a_rule_that_makes_no_sense_is_refused(
     """Each refusal says what is missing, or what is too much."""
     with pytest.raises(ValidationError, match=words):
         rule(pattern, **changes)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ("5", "'5' is not a duration"),
+        (5, "5 is not a duration"),
+        ("scenario.tols.x.timeout", "no 'tols' in scenario.tols.x.timeout: write tools"),
+        ("scenario.tools.{tool}.timeut", "no 'timeut' in .*: write timeout"),
+        ("scenario.session.budgets.steps_max", "steps_max' is no duration"),
+        ("scenario.session.budgets", "budgets' is no duration"),
+        ("network.latency", "'network.round_trip' and nothing else"),
+        ("fields.{tool}", "goes with a path of the scenario"),
+        ({"of": "wait", "defalt": "5s"}, "defalt"),
+        ({"default": "5s"}, "of"),
+    ],
+)
+def test_a_bound_that_leads_nowhere_is_refused(bound: object, words: str) -> None:
+    """A path of the scenario is followed when the rule is read."""
+    with pytest.raises(ValidationError, match=words):
+        rule("response", event=A, other=B, within=bound)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("scenario.session.budgets.wall_time", "wall_time' is no number"),
+        ("network.round_trip", "of the network"),
+        ({"of": "scenario.session.budgets.steps_max", "default": -1}, "greater than or equal to 0"),
+    ],
+)
+def test_a_count_is_no_time(limit: object, words: str) -> None:
+    """A limit counts events."""
+    with pytest.raises(ValidationError, match=words):
+        rule("at_most", event=A, limit=limit)
+
+
+def test_a_bound_keeps_the_form_that_it_was_written_in() -> None:
+    """A duration is a number of nanoseconds; a path is looked up for each event."""
+    tested = rule("response", event=A, other=B, within="5s", no_sooner={"of": "w", "plus": "-1ms"})
+    assert tested.within == 5_000_000_000
+    dumped = tested.model_dump(mode="json")
+    assert dumped["within"] == "5s"
+    assert dumped["no_sooner"] == {"of": "w", "default": None, "plus": "-1ms"}
 
 
 def test_a_name_stands_for_its_pattern_and_can_be_narrowed() -> None:
@@ -144,6 +210,8 @@ def test_every_place_for_events_is_looked_at() -> None:
         assert "did you mean `Started`?" in problem
     steps = rule("sequence", steps=["Started", "Startd"])
     assert unknown_event(steps, NAMES) is not None
+    moves = [ON_OFF["moves"][0], {"from": "on", "event": "Startd", "to": "off"}]
+    assert unknown_event(rule("automaton", **ON_OFF | {"moves": moves}), NAMES) is not None
 
 
 def test_a_file_may_use_its_own_names(tmp_path: Path) -> None:
@@ -171,7 +239,34 @@ def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> 
         ("    event: ToolInvocationStarted", "    event: {kindz: [a]}", "unknown key `kindz`"),
         ("    event: ToolInvocationStarted", "    event: 7", "`event` should be"),
         ("{kinds: [declared.event], where", "{event: Other, where", "not of another name"),
-        ("requirement: R-1\n", "requirement: R-1\n    within: 5s\n", "go with precedence"),
+        ("requirement: R-1\n", "requirement: R-1\n    within: 5s\n", "goes with precedence"),
+        (
+            "existence\n",
+            "response\n    other: {kinds: [tool.called]}\n    within: {off: x}\n",
+            "unknown key `off`",
+        ),
+        (
+            "existence\n",
+            "at_most\n    limit: scenario.session.budgts.x\n",
+            "mine.yaml:13:12: the scenario has no 'budgts' in scenario.session.budgts.x",
+        ),
+        (
+            "existence\n",
+            "response\n    other: {kinds: [tool.called]}\n    within: 5 seconds\n",
+            "mine.yaml:14:13: '5 seconds' is not a duration",
+        ),
+        (
+            "existence\n    event: ToolInvocationStarted\n",
+            "automaton\n    states: [off]\n    start: off\n"
+            "    moves: [{fro: off, event: ToolInvocationStarted}]\n",
+            "did you mean `from`?",
+        ),
+        (
+            "existence\n    event: ToolInvocationStarted\n",
+            "automaton\n    states: [idle, busy]\n    start: idle\n"
+            "    moves: [{from: idle, event: ToolInvocationStarted, to: bsy}]\n",
+            "mine.yaml:15:60: one: there is no state 'bsy'",
+        ),
         ("    event: Tool", "    role: runtime\n    event: Tool", "did you mean `roles`?"),
         ("requirement: R-1\n", "requirement: R-1\n    roles: [runtme]\n", "`runtime`"),
     ],

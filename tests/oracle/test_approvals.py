@@ -48,7 +48,7 @@ def asked(kind: str = "Approve", deadline: str | None = "120s", **scenario: Any)
 def test_each_kind_has_its_own_deadline(
     model: ErrorModel, kind: str, deadline: str | None, observed: list[str]
 ) -> None:
-    """In the model's figures; a device code has whatever its provider says."""
+    """The model has the figures; the provider gives that of a device code."""
     built = asked(kind, deadline).after("1s").answers("r1").runs("c1", tool="rm")
     trace = built.tells("c1", value()).says().ends().build()
     assert failed(model, trace, "approvals.deadline") == observed
@@ -120,7 +120,7 @@ def test_a_request_that_was_cut_off_did_not_end_too_soon(model: ErrorModel, stop
 
 
 def test_a_request_that_never_ends_is_told(model: ErrorModel) -> None:
-    """Nobody waits for ever."""
+    """A turn does not wait for ever."""
     trace = asked().after("500s").build("deadlock", "the answer of a person")
     assert failed(model, trace, "approvals.deadline") == ["it never ended"]
 
@@ -162,7 +162,7 @@ def test_a_mode_decides_without_asking(
 def test_a_state_machine_decides_in_any_mode(
     model: ErrorModel, stage: dict[str, Any], grant: str | None, good: bool
 ) -> None:
-    """By its stage's list, or by a grant; whatever is no approval blocks the call."""
+    """By its stage's list, or by a grant; any other answer blocks the call."""
     session = {"mode": "yolo", "entry_stage": "a", "stages": [{"id": "a", **stage}]}
     built = TurnBuilder(session=session).turn().staged("check_gate", "proceed").wants("c1 rm")
     if grant is not None:
@@ -173,7 +173,7 @@ def test_a_state_machine_decides_in_any_mode(
 
 
 def test_nobody_is_asked_in_a_headless_run(model: ErrorModel) -> None:
-    """There is nobody there."""
+    """No person is there to answer."""
     built = asked(session={"headless": True}).after("1s").answers("r1", "denied")
     trace = built.tells("c1", error(DENIED)).says().ends().build()
     assert failed(model, trace, "approvals.respected") == ["a request was shown"]
@@ -192,7 +192,7 @@ def test_an_approval_may_be_read_to_hold_for_one_call(model: ErrorModel) -> None
 
 
 def test_an_answer_takes_the_request_off_every_screen(model: ErrorModel) -> None:
-    """At once, and not when somebody clicks on it."""
+    """At once, and not when a person clicks on it."""
     for off_after in ("0s", "1s"):
         built = asked().shows("r1", interactor="phone").after("1s").answers("r1")
         built.after(off_after).dismisses("r1", interactor="phone").runs("c1", tool="rm")

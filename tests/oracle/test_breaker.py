@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.failure_rules import BreakerRules
+from faultclock.oracle.breaker import breaker_refusals
 from faultclock.oracle.breaker_fold import BreakerFold, Met, Result
-from faultclock.oracle.breaker_refusals import breaker_refusals
 from faultclock.oracle.history import History
 from tests.oracle.chain_builder import ChainBuilder, turn_name
 from tests.oracle.small_model import CHAIN, found, judged, small_model

@@ -48,15 +48,15 @@ def test_each_scope_ends_with_its_own_code(
     assert failed(model, built.ends(pair)) == observed
 
 
-def test_a_turn_that_goes_on_is_told(model: ErrorModel) -> None:
-    """It returned as if nobody had said anything."""
+def test_a_turn_that_goes_on_is_found(model: ErrorModel) -> None:
+    """It returned as if there had been no cancel."""
     built, execution = running()
     built.after("1s").cancels("turn").replies(execution, "c1")
     built.tells("c1", value()).tells("c2", value()).says()
     assert failed(model, built.ends()) == ["it returned, as if nothing had been said"]
 
 
-def test_a_turn_that_ends_late_is_told(model: ErrorModel) -> None:
+def test_a_turn_that_ends_late_is_found(model: ErrorModel) -> None:
     """Within a second, and the network's latency on top."""
     built, execution = running()
     built.after("1s").cancels("turn").after("3s").stops(execution, "c1")

@@ -8,8 +8,7 @@ import pytest
 
 from faultclock.model.scenario import FallbackProvider
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.attempts import observe
-from faultclock.oracle.hosts import places_of
+from faultclock.oracle.attempts import observe, places_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 

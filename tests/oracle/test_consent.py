@@ -21,7 +21,7 @@ def test_a_yes_lets_the_call_run() -> None:
     assert verdict(built, CHECK) == "PASS"
 
 
-def test_a_call_that_nobody_was_asked_for_is_found() -> None:
+def test_a_call_without_a_request_to_the_person_is_found() -> None:
     """The contract says that it needs an approval."""
     built = TurnBuilder().turn().wants("c1 rm").runs("c1", tool="rm")
     assert found(built, CHECK).observed == "it ran, and the person was not asked"
@@ -38,7 +38,7 @@ def test_a_call_that_was_refused_does_not_run(said: str) -> None:
 
 
 def test_an_answer_after_the_deadline_is_none() -> None:
-    """Whatever the runtime says to it: that it took the answer is no permission."""
+    """That the runtime took the answer is no permission."""
     built = asked(deadline="10s").after("11s").answers("r1").runs("c1", tool="rm")
     finding = found(built, CHECK)
     assert finding.requirement == "COMMON-CONSENT-02"
@@ -62,6 +62,15 @@ def test_an_answer_after_a_cancel_is_none() -> None:
     """The dialog was still there; the work was not."""
     built = asked().after("1s").cancels("turn").after("1s").answers("r1").runs("c1", tool="rm")
     assert found(built, CHECK).observed.endswith("the work had been cancelled")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [(None, "FAIL"), ("rm", "FAIL"), ("c1", "FAIL"), ("ls", "PASS")]
+)
+def test_an_answer_after_the_cancel_of_its_tool_is_none(target: str | None, said: str) -> None:
+    """A cancel of tools that names none is for all of them; that of another tool is not."""
+    built = asked().after("1s").cancels("tool", target).after("1s").answers("r1")
+    assert verdict(built.runs("c1", tool="rm"), CHECK) == said
 
 
 def test_an_answer_to_a_request_that_was_taken_off_is_none() -> None:

@@ -62,7 +62,7 @@ def test_a_call_that_was_never_started_is_missed(model: ErrorModel) -> None:
 
 
 def test_acts_of_no_call_make_the_trace_inconclusive(model: ErrorModel) -> None:
-    """Nobody can say whose attempt it was."""
+    """The call that the attempt belongs to is unknown."""
     built = TraceBuilder().start()
     built.dial(call=None)
     (finding,) = found(model, built.good().returns().build())
@@ -89,7 +89,7 @@ def test_an_optional_fault_may_stay_unmet(model: ErrorModel) -> None:
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_an_adapter_that_never_streams_is_told_so(model: ErrorModel, streams: bool) -> None:
-    """No fault inside a stream can be met by it, whatever else it does right."""
+    """It can meet no fault inside a stream."""
     fault = {"id": "f", "when": {"stream": True}, "then": {"kind": "connect_refused"}}
     built = TraceBuilder(stream=True, provider={"faults": [fault]}).start()
     built.stream = streams
@@ -160,7 +160,7 @@ def test_every_process_is_started_once(model: ErrorModel) -> None:
 
 @pytest.mark.parametrize("of", ["crash", "cancel", "tool ls", "interactor terminal", "store"])
 def test_a_mishap_that_never_came_spoils_the_run(model: ErrorModel, of: str) -> None:
-    """Whatever the scenario relies on, the finding says what it would have met."""
+    """The finding says what would have met the fault."""
     crash = {"id": "killed", "at": "9s"}
     built = TurnBuilder(crashes=[crash]).turn().says().ends()
     built.event("harness", "fault.unmet", fault="killed", optional=False, of=of, call=None)
@@ -192,7 +192,7 @@ def test_a_turn_that_asked_nobody_needs_a_reason(model: ErrorModel) -> None:
 
 
 def test_a_turn_is_excused_by_the_nodes_of_its_own_workflow_alone(model: ErrorModel) -> None:
-    """The second turn does nothing at all, whatever the first one did."""
+    """The second turn does nothing at all."""
     nodes = [{"id": "rate", "do": "expression"}]
     tasks = ({"id": "ask"}, {"id": "again"})
     built = TurnBuilder(workflow={"nodes": nodes}, tasks=tasks).turn()

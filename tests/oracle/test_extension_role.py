@@ -6,9 +6,11 @@ import pytest
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
-from faultclock.oracle.extension_role import CHECKS
+from faultclock.oracle import extension_role
+from faultclock.oracle.check import checks_in
 from tests.oracle.tool_traces import ExtensionTrace, outcome
 
+CHECKS = checks_in(extension_role)
 LOST = "ExtensionHost/LifecycleFailure"
 WRONG = "Validation/ConfigSchemaViolation"
 

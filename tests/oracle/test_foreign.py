@@ -22,7 +22,7 @@ from faultclock.model.ordering import EventPattern, OrderingRule, Pattern
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.foreign import as_seen
 from faultclock.oracle.judge import judge
-from faultclock.oracle.patterns import evaluate
+from faultclock.oracle.rules.patterns import evaluate
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of
 
 GOLDEN = sorted((ROOT.parent / "golden-traces").glob("*.jsonl"))
@@ -303,10 +303,19 @@ def any_rule(chance: random.Random) -> OrderingRule:
     rule: dict[str, Any] = {"id": "r", "says": "s", "requirement": "R-1", "pattern": pattern}
     if pattern == "sequence":
         rule["steps"] = tuple(ref() for _ in range(chance.choice([2, 3])))
+    elif pattern == "automaton":
+        rule |= {"states": ("off", "on"), "start": "off", "ends": chance.choice([(), ("off",)])}
+        rule["moves"] = (
+            {"from": "off", "event": ref(), "to": "on"},
+            {"from": "on", "event": ref(), "to": "off"},
+        )
     else:
         rule["event"] = ref()
     if pattern in ("precedence", "response"):
         rule["other"] = ref()
+        rule |= {"same": chance.choice([(), ("n",)]), "one_to_one": chance.random() < 0.3}
+    if pattern == "at_most":
+        rule["limit"] = chance.choice([0, 1, 2, {"of": "n", "default": 1}])
     if pattern in ("universality", "last"):
         rule["among"] = ref()
     if pattern == "increasing":
@@ -314,8 +323,9 @@ def any_rule(chance: random.Random) -> OrderingRule:
     for guard in ("when", "unless"):
         rule[guard] = ref() if chance.random() < 0.15 else None
     rule["per"] = chance.choice(["call", None])
+    looked_up = isinstance(rule.get("limit"), dict)
     rule["scope"] = {
-        "after": ref() if chance.random() < 0.6 else None,
+        "after": ref() if looked_up or chance.random() < 0.6 else None,
         "before": ref() if chance.random() < 0.4 else None,
         "until_end": chance.random() < 0.5,
     }

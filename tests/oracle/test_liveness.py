@@ -120,7 +120,7 @@ def test_a_call_that_never_ends(
 
 
 def test_a_call_that_is_cut_off_owes_nothing(model: ErrorModel) -> None:
-    """Nobody knows what it would have come to."""
+    """How it would have ended is unknown."""
     trace = Settling().start().wait("5m").leaves(None).build()
     assert verdicts(model, trace) == [Verdict.NOT_APPLICABLE]
 

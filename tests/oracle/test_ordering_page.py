@@ -9,8 +9,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from faultclock.model.ordering import EventPattern, OrderingRule, Pattern, Scope
-from faultclock.oracle.patterns import evaluate
+from faultclock.model.lookup import CountLookup, TimeLookup
+from faultclock.model.ordering import EventPattern, Move, OrderingRule, Pattern, Scope
+from faultclock.model.scenario import Scenario
+from faultclock.oracle.rules.figures import settings_of
+from faultclock.oracle.rules.patterns import evaluate
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import NAMES, events_of
 
@@ -23,6 +26,20 @@ EXAMPLES = re.findall(
 )
 RULES = [yaml.safe_load(text) for text in re.findall(r"^```yml\n(.*?)^```$", PAGE, re.M | re.S)]
 
+#: The scenario that the page speaks of.
+SETTINGS = settings_of(
+    Scenario.model_validate(
+        {
+            "id": "tests/page",
+            "title": "The page",
+            "why": "Its examples look figures up.",
+            "role": "runtime",
+            "tools": [{"name": "ls", "timeout": "5s"}],
+            "session": {"budgets": {"steps_max": 2}},
+        }
+    )
+)
+
 
 def rule(values: dict[str, Any]) -> OrderingRule:
     """Return a rule of the page, complete."""
@@ -34,11 +51,11 @@ def rule(values: dict[str, Any]) -> OrderingRule:
 def test_an_example_does_what_the_page_says(text: str, passes: str, fails: str, proof: str) -> None:
     """The first trace keeps the rule, having been judged; the second breaks it, with that proof."""
     tested = rule(yaml.safe_load(text))
-    kept = evaluate(tested, events_of(passes), NAMES)
+    kept = evaluate(tested, events_of(passes), NAMES, SETTINGS)
     assert (kept.witnesses, kept.judged > 0) == ((), True)
-    (witness,) = evaluate(tested, events_of(fails), NAMES).witnesses
+    (witness,) = evaluate(tested, events_of(fails), NAMES, SETTINGS).witnesses
     assert [event.seq for event in witness.events] == [int(number) for number in proof.split()]
-    assert violated_keys(tested, events_of(fails), NAMES) == [witness.key]
+    assert violated_keys(tested, events_of(fails), NAMES, SETTINGS) == [witness.key]
 
 
 def test_each_pattern_has_its_example() -> None:
@@ -48,9 +65,9 @@ def test_each_pattern_has_its_example() -> None:
 
 
 def test_each_key_of_the_language_is_on_the_page() -> None:
-    """Whoever writes a rule finds every word there."""
-    for model in (OrderingRule, Scope, EventPattern):
-        for name in model.model_fields:
+    """A rule's author finds every word there."""
+    for model in (OrderingRule, Scope, EventPattern, Move, TimeLookup, CountLookup):
+        for name in (field.alias or name for name, field in model.model_fields.items()):
             assert re.search(rf"[`{{ ]{name}[`:]|^{name}:", PAGE, re.MULTILINE), name
 
 

@@ -69,7 +69,7 @@ def test_ids_that_are_missing_change_no_verdict(scenario: str, model: str) -> No
 
 
 def test_the_same_call_twice_is_two_calls() -> None:
-    """Equal arguments are told apart by the order in which the model asked."""
+    """The order in which the model asked separates equal arguments."""
     trace = traced("approvals/one-approval-approves-one-call")
     paired = with_tool_calls(without_ids(trace))
     for kind in ("interaction.shown", "tool.called"):
@@ -84,7 +84,7 @@ def test_a_trace_in_which_no_id_lacks_is_left_alone() -> None:
 
 
 def test_a_call_that_the_model_never_made_gets_no_id() -> None:
-    """An execution that nobody asked for stays one."""
+    """An execution that the model did not ask for gets no id."""
     trace = without_ids(traced("approvals/two-approvals-in-a-row"))
     unasked = tuple(
         replace(event, payload={**event.payload, "tool_calls": []})

@@ -9,15 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.session_script import StageRetry
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import outcome_of
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
+    Act,
     Series,
+    Tried,
     Try,
-    judge_attempts,
-    judge_disposition,
+    act_of,
+    judge_series,
     judge_waits,
+    judgements,
     policy_of,
 )
 
@@ -69,18 +75,20 @@ def policy(attempts_max: int = 3, percent: int = 0) -> RetryPolicy:
     """Return a policy of 1 s, 2 s, 4 s..."""
     jitter = Jitter(kind="proportional", percent=percent) if percent else Jitter()
     backoff = Backoff(kind="exponential", base="1s")
-    return policy_of("p", attempts_max=attempts_max, backoff=backoff, jitter=jitter)
+    own = policy_of("p", StageRetry(attempts_max=attempts_max, backoff=backoff, jitter=jitter))
+    assert own is not None
+    return own
 
 
 def faults(own: Series) -> dict[str, int]:
     """Return how many violations each judgement finds."""
     found = {}
-    for name, judge in (
-        ("disposition", judge_disposition),
-        ("attempts", judge_attempts),
-        ("wait", judge_waits),
+    for name, verdicts in (
+        ("disposition", judge_series(own, DISPOSITION)),
+        ("attempts", judge_series(own, ATTEMPTS)),
+        ("wait", judge_waits(own)),
     ):
-        outcome = outcome_of(judge(own))
+        outcome = outcome_of(verdicts)
         assert all(item.events and item.expected for item in outcome.violations)
         found[name] = len(outcome.violations)
     return {name: count for name, count in found.items() if count}
@@ -157,19 +165,66 @@ def test_a_wait_may_miss_its_ends_by_the_slack_and_no_more(slack_ns: int, early:
     assert faults(past_it) == {"wait": 1}
 
 
-def test_to_write_things_down_is_no_part_of_the_wait() -> None:
-    """A journal entry after the end, and one before the next try, may come on top."""
+def test_what_else_a_runtime_waited_for_may_come_on_top_of_the_wait() -> None:
+    """Such as a journal entry after the end, one before the next try, and a hook in between."""
     own = policy()
     wait_ns = S + 10_000_000
     busy = ((0, 5_000_000), (wait_ns - 5_000_000, wait_ns))
     assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=busy)) == {}
     assert faults(series(own, "busy", "good", waits=(wait_ns,))) == {"wait": 1}
-    in_between = ((100, 5_000_000), (6_000_000, wait_ns - 5))
-    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=in_between)) == {"wait": 1}
+    in_between = ((100, 6_000_100), (6_000_000, 10_000_100))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=in_between)) == {}
+    elsewhere = ((0, 1_000_000), (wait_ns, wait_ns + S))
+    assert faults(series(own, "busy", "good", waits=(wait_ns,), busy=elsewhere)) == {"wait": 1}
 
 
 def test_a_policy_without_backoff_tries_again_at_once() -> None:
     """As a stage does that names no waits."""
-    own = policy_of("p", attempts_max=2, backoff=None, jitter=Jitter())
+    own = policy_of("p", StageRetry(attempts_max=2))
     assert faults(series(own, "busy", "good", waits=(0,))) == {}
     assert faults(series(own, "busy", "good", waits=(S,))) == {"wait": 1}
+
+
+def judged(*tries: tuple[Act, bool, str], given_up: bool = True) -> list[str]:
+    """Return what is said of tries of one thing: what had to follow, whether it did, its policy."""
+    own = (
+        Tried(of=number, act=act, again=again, given_up=given_up, thing="it", policy=name)
+        for number, (act, again, name) in enumerate(tries)
+    )
+    return [said for said, _ in judgements(own)]
+
+
+def test_attempts_are_used_up_only_where_something_was_tried_again() -> None:
+    """A policy of one attempt says nothing of how often a thing that retries is tried."""
+    assert judged(("retry", True, "p"), ("exhausted", False, "p")) == ["retried", "used_up"]
+    assert judged(("exhausted", False, "p")) == []
+
+
+def test_to_give_up_too_soon_is_judged_for_each_policy() -> None:
+    """A retry by one policy says nothing of the failure that another one is for."""
+    assert judged(("retry", True, "p"), ("retry", False, "p")) == ["retried", "short"]
+    assert judged(("retry", True, "p"), ("retry", False, "q")) == ["retried", "never"]
+
+
+def test_too_many_tries_of_one_thing_are_one_fault() -> None:
+    """The number of tries is told with the first one that was too many."""
+    beyond = ("exhausted", True, "p")
+    assert judged(("retry", True, "p"), beyond, beyond, beyond) == ["retried", "many"]
+
+
+def test_nothing_is_said_where_the_end_is_not_known() -> None:
+    """A run that was cut off may have gone on to try again."""
+    for act in ("retry", "exhausted", "end", "unjudged", "none"):
+        assert judged((act, False, "p"), given_up=False) == []
+
+
+def test_what_has_to_follow_is_decided_by_disposition_and_count() -> None:
+    """The last attempt that a policy gives is followed by none; no policy, no judgement."""
+    assert [act_of("retry", 3, failures) for failures in (1, 2, 3, 4)] == [
+        "retry",
+        "retry",
+        "exhausted",
+        "exhausted",
+    ]
+    assert act_of("retry", None, 1) == act_of("owner_decides", 3, 1) == "unjudged"
+    assert act_of("terminal", 3, 1) == act_of("degrade", None, 1) == "end"

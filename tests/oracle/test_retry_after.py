@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model import RetryAfterRule
-from faultclock.oracle.retry_after import asked_wait, parse_retry_after
+from faultclock.oracle.retry_hints import asked_wait, parse_retry_after
 
 DEFAULT = RetryAfterRule()
 START = datetime(2026, 1, 1, tzinfo=UTC)

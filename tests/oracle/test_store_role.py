@@ -274,6 +274,53 @@ def test_files_that_were_changed_are_drift(then: str, failed: set[str], model: E
     assert _failed(model, _edited(then)) == failed
 
 
+def test_a_good_write_ends_what_was_changed_from_outside(model: ErrorModel) -> None:
+    """From then on the files are the store's own: an error is no drift."""
+    assert _failed(model, _edited("!ManifestDrift").ask("write", value="r2").ask("read", "!")) == {
+        "usable"
+    }
+    failing = _edited("!ManifestDrift").ask("write", "!", value="r2").ask("read", "!ManifestDrift")
+    assert _failed(model, failing) == set()
+
+
+def test_what_was_written_after_the_change_is_not_changed(model: ErrorModel) -> None:
+    """A session that did not exist then is judged like any other."""
+    history = _edited("!ManifestDrift").ask("write", value="s1", session="beta")
+    assert _failed(model, history.ask("read", session="beta")) == {"read-your-writes"}
+
+
+def test_one_damage_is_one_finding(model: ErrorModel) -> None:
+    """A process may meet it often; the next process has a finding of its own."""
+    history = _wrote().ask("write", "#", value="r2")
+    history.ask("read", "!ManifestDrift").ask("read", "!ManifestDrift")
+    paired = Paired(history.crash().ask("read", "!ManifestDrift").trace())
+    (check,) = (item for item in CHECKS if item.id == "store.atomicity")
+    assert len(check.outcome(paired, model).violations) == 2
+
+
+def test_nothing_is_known_of_what_a_foreign_store_wrote(model: ErrorModel) -> None:
+    """The one finding is that it was let in."""
+    history = _wrote()
+    history.store = "elsewhere"
+    history.ask("write", value="r2")
+    history.store = "local"
+    assert _failed(model, history.ask("read", "?").ask("read_journal", "a")) == {"foreign"}
+
+
+def test_a_session_that_came_back_older_has_the_journal_of_then(model: ErrorModel) -> None:
+    """The loss is charged once; the next good write begins the journal anew."""
+    history = _wrote().ask("append", value="a").ask("write", value="r2").crash().ask("read", "r1")
+    assert _failed(model, history.ask("read_journal", "a")) == {"durability"}
+    history.ask("write", value="r3").ask("read_journal", "a")
+    assert _failed(model, history) == {"durability", "journal"}
+
+
+def test_a_slot_is_not_taken_for_a_manifest(model: ErrorModel) -> None:
+    """What was written for a slot was never written as a manifest."""
+    history = _wrote().ask("write_slot", value="s1", owner="a").ask("read", "s1")
+    assert _failed(model, history) == {"atomicity"}
+
+
 @pytest.mark.parametrize(
     ("do", "then", "failed"),
     [

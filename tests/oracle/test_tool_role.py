@@ -77,7 +77,7 @@ def test_a_failed_item_needs_its_entry(model: ErrorModel) -> None:
 
 
 def test_an_item_that_was_tried_again_and_found_did_not_fail(model: ErrorModel) -> None:
-    """Attempts at one thing are told by its path."""
+    """Attempts with the same path are attempts at one thing."""
     trace = ToolTrace().begin().item("/1", 503).item("/2").wait("1s").item("/1").replies()
     assert observed(model, "tool.answers", trace) is None
     assert not outcome(model, CHECKS, "tool.partial", trace).judged
@@ -139,7 +139,7 @@ def test_a_refusal_of_arguments_that_fit_is_no_answer(model: ErrorModel) -> None
 
 
 def test_an_end_after_the_deadline_is_too_late(model: ErrorModel) -> None:
-    """Whatever the end is; and no end at all is later still."""
+    """Any end counts; no end at all is later still."""
     assert observed(model, "tool.deadline", ToolTrace().begin().wait("30s").replies(SLOW)) is None
     late = ToolTrace().begin().wait("31s").replies(SLOW)
     assert observed(model, "tool.deadline", late) == "it took 31s"

@@ -10,7 +10,8 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.scenario import Role
-from faultclock.oracle.extension_role import CHECKS as EXTENSION_CHECKS
+from faultclock.oracle import extension_role
+from faultclock.oracle.check import checks_in
 from faultclock.oracle.judge import judge
 from faultclock.oracle.tool_role import CHECKS as TOOL_CHECKS
 from faultclock.run.execute import execute
@@ -21,6 +22,7 @@ from faultclock.subjects.tool_miniatures import TOOL_MINIATURES
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped
 
+EXTENSION_CHECKS = checks_in(extension_role)
 MINIATURES = {**TOOL_MINIATURES, **EXTENSION_MINIATURES}
 REFERENCES = [
     *("reference-tool", "reference-tool-sync"),

@@ -15,7 +15,7 @@ from typing import Literal
 from faultclock.model.inferred import Evidence
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Attempt, Call, observe
-from faultclock.oracle.retry_after import parse_retry_after
+from faultclock.oracle.retry_hints import parse_retry_after
 
 __all__ = ["DRAWS_KEPT", "Seen", "SeenAttempt", "read_run"]
 

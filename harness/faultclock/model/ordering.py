@@ -1,25 +1,28 @@
 """The ordering language: which events, in which stretch of a trace, in which order, how far apart.
 
-Pure data; `oracle.patterns` evaluates it, and `docs/ordering.md` explains it with examples.
+Pure data; `oracle.rules` evaluates it, and `docs/ordering.md` explains it with examples.
 A source document's own names for events live in the error model's `events`; a rule names them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
-from faultclock.model.duration import DurationNs
+from faultclock.model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario import Role
 
 __all__ = [
     "EventPattern",
     "EventRef",
     "Events",
+    "FieldPair",
+    "Move",
     "OrderingRule",
     "Pattern",
     "Scope",
@@ -40,11 +43,33 @@ Pattern = Literal[
     "last",
     "sequence",
     "increasing",
+    "at_most",
+    "automaton",
 ]
 
-#: Patterns that speak of a second set of events, and those that speak of a wider one.
-_WITH_OTHER = frozenset({"precedence", "response"})
-_WITH_AMONG = frozenset({"universality", "last"})
+#: Patterns that pair two sets of events.
+_PAIRING = frozenset({"precedence", "response"})
+#: What each pattern needs beside `event`, which all but two need.
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "precedence": ("event", "other"),
+    "response": ("event", "other"),
+    "universality": ("event", "among"),
+    "last": ("event", "among"),
+    "sequence": ("steps",),
+    "increasing": ("event", "by"),
+    "at_most": ("event", "limit"),
+    "automaton": ("states", "start", "moves"),
+}
+#: What some patterns may have beside that.
+_MAY_HAVE: Mapping[str, tuple[str, ...]] = {
+    "precedence": ("same", "optional", "one_to_one", "within", "no_sooner"),
+    "response": ("same", "optional", "one_to_one", "within", "no_sooner"),
+    "sequence": ("same",),
+    "increasing": ("gap_free",),
+    "at_most": ("same",),
+    "automaton": ("ends",),
+}
+_KEYS = (*_NEEDS.values(), *_MAY_HAVE.values())
 
 
 class EventPattern(Value):
@@ -101,6 +126,36 @@ class Scope(Value):
         return self
 
 
+class Move(Value):
+    """One row of an automaton: in which states an event may come, and what state it leads to."""
+
+    of: str | tuple[str, ...] = Field(alias="from")
+    """The state, or several, in which the event may come."""
+    event: EventRef
+    to: str | None = None
+    """The state after it; None: the one before it."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The states in which the event may come."""
+        return (self.of,) if isinstance(self.of, str) else self.of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldPair:
+    """Two fields, of `event` and of `other`, that have to be equal.
+
+    Attributes:
+        free_event: whether an `event` without the field fits any `other`.
+        free_other: whether an `other` without it fits any `event`.
+    """
+
+    event: str
+    other: str
+    free_event: bool
+    free_other: bool
+
+
 class OrderingRule(Value):
     """A property pattern over the events of a trace, judged per correlation key.
 
@@ -109,7 +164,9 @@ class OrderingRule(Value):
     precedence: before each `event` there was an `other` · response: after each `event`
     there is an `other` · last: of the events that `among` matches, `event` is the last ·
     sequence: no event of one of the `steps` comes after one of a later step ·
-    increasing: the number in the field `by` of each `event` is greater than that of the one before
+    increasing: the number in the field `by` of each `event` is greater than that of the one
+    before · at_most: there are no more than `limit` of `event` · automaton: each event of the
+    `moves` has a move from the state that the ones before it led to
     """
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -123,13 +180,34 @@ class OrderingRule(Value):
     """For `increasing`: the payload field (dotted) that holds a number."""
     gap_free: bool = False
     """For `increasing`: whether each number is the one before plus one."""
+    same: tuple[str, ...] | dict[str, str] = ()
+    """precedence, response: the fields that have the same value in both events; a mapping gives the
+    field of `other` first, then that of `event`. sequence, at_most: each combination of values is
+    judged by itself."""
+    optional: tuple[str, ...] = ()
+    """precedence, response: fields of `same` that an event may lack. It then fits any."""
+    one_to_one: bool = False
+    """precedence, response: whether one `other` is good for one `event` only."""
+    limit: CountBound | None = None
+    """For `at_most`."""
+    states: tuple[str, ...] = ()
+    """For `automaton`: the names of all its states."""
+    start: str | None = None
+    """For `automaton`: the state at the beginning of a stretch."""
+    moves: tuple[Move, ...] = ()
+    """For `automaton`. Where several rows fit an event, the first one counts."""
+    ends: tuple[str, ...] = ()
+    """For `automaton`: the states in which a stretch may end; empty: any."""
+    report: Literal["first", "every"] = "first"
+    """Which violations of a stretch are findings: the first one, or each by itself."""
     scope: Scope = Scope()
     per: str | tuple[str, ...] | None = "call"
     """Payload field that correlates events, or several of which the first that is there counts;
     an event without any of them is passed over. None judges the whole trace as one."""
-    within: DurationNs | None = None
-    """precedence, response: how far apart the two events may be."""
-    no_sooner: DurationNs | None = None
+    within: TimeBound | None = None
+    """precedence, response: how far apart the two events may be. A field is read from the first of
+    the two."""
+    no_sooner: TimeBound | None = None
     """precedence, response: how far apart they have to be at least."""
     roles: tuple[Role, ...] = ()
     """The roles of subjects that it is for; empty: all."""
@@ -157,38 +235,95 @@ class OrderingRule(Value):
         """What the binding must declare."""
         return (self.needs,) if isinstance(self.needs, str) else self.needs
 
+    @property
+    def pairs(self) -> tuple[FieldPair, ...]:
+        """The fields that have to be equal in two events."""
+        same = self.same if isinstance(self.same, dict) else {name: name for name in self.same}
+        return tuple(
+            FieldPair(
+                event=event,
+                other=other,
+                free_event=event in self.optional,
+                free_other=other in self.optional,
+            )
+            for other, event in same.items()
+        )
+
     @model_validator(mode="after")
     def _complete(self) -> OrderingRule:
-        wanted = {
-            "event": self.pattern != "sequence",
-            "other": self.pattern in _WITH_OTHER,
-            "among": self.pattern in _WITH_AMONG,
-            "steps": self.pattern == "sequence",
-        }
-        for name, needed in wanted.items():
-            given = getattr(self, name) not in (None, ())
-            if needed and not given:
+        needed = _NEEDS.get(self.pattern, ("event",))
+        known = {*needed, *_MAY_HAVE.get(self.pattern, ())}
+        for name in dict.fromkeys(key for keys in _KEYS for key in keys):
+            if getattr(self, name) not in (None, (), {}, False) and name not in known:
+                raise ValueError(f"{self.id}: {self.pattern} knows no `{name}`{_homes_of(name)}")
+        for name in needed:
+            if getattr(self, name) in (None, ()):
                 raise ValueError(f"{self.id}: {self.pattern} needs `{name}`")
-            if given and not needed:
-                raise ValueError(f"{self.id}: {self.pattern} knows no `{name}`")
         if len(self.steps) == 1:
             raise ValueError(f"{self.id}: one step has no order")
-        if (self.pattern == "increasing") != (self.by is not None):
-            raise ValueError(f"{self.id}: `by` goes with increasing, and increasing with `by`")
-        if self.gap_free and self.by is None:
-            raise ValueError(f"{self.id}: gap_free goes with increasing")
-        if self.pattern not in _WITH_OTHER and (self.within, self.no_sooner) != (None, None):
-            raise ValueError(f"{self.id}: within and no_sooner go with precedence and response")
-        if None not in (self.within, self.no_sooner) and self.no_sooner > self.within:  # type: ignore[operator]
+        written = isinstance(self.within, int) and isinstance(self.no_sooner, int)
+        if written and self.no_sooner > self.within:  # type: ignore[operator]
             raise ValueError(f"{self.id}: no_sooner is longer than within")
         if self.per is not None and not self.keys:
             raise ValueError(f"{self.id}: per is empty: write null to judge the trace as one")
+        self._check_same()
+        self._check_limit()
+        self._check_states()
         return self
+
+    def _check_same(self) -> None:
+        if self.pattern not in _PAIRING and isinstance(self.same, dict):
+            raise ValueError(
+                f"{self.id}: with {self.pattern}, same is a list of fields: it compares no two sets"
+            )
+        known = [name for pair in self.pairs for name in (pair.event, pair.other)]
+        for name in self.optional:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f": write {near[0]}" if near else ""
+                raise ValueError(f"{self.id}: same has no field '{name}' to be optional{hint}")
+
+    def _check_limit(self) -> None:
+        limit = self.limit
+        looked_up = isinstance(limit, CountLookup) and not is_setting(limit.of)
+        if looked_up and self.scope.after is None:
+            raise ValueError(
+                f"{self.id}: a limit in a field is read from the event that begins the stretch:"
+                " write scope.after"
+            )
+
+    def _check_states(self) -> None:
+        named = [*self.ends, *(() if self.start is None else (self.start,))]
+        for move in self.moves:
+            named += [*move.states, *(() if move.to is None else (move.to,))]
+        for name in named:
+            if name not in self.states:
+                near = get_close_matches(name, self.states, n=1)
+                hint = f": write {near[0]}" if near else ""
+                raise ValueError(f"{self.id}: there is no state '{name}'{hint}")
+        reached = {self.start}
+        while (
+            more := {
+                move.to for move in self.moves if reached & {*move.states} and move.to is not None
+            }
+            - reached
+        ):
+            reached |= more
+        for name in self.states:
+            if name not in reached:
+                raise ValueError(f"{self.id}: no move leads to the state '{name}'")
+
+
+def _homes_of(name: str) -> str:
+    """Return in words which patterns a key of a rule goes with; empty for the key of most."""
+    tables = (_NEEDS, _MAY_HAVE)
+    homes = [pattern for table in tables for pattern, keys in table.items() if name in keys]
+    return "" if name == "event" else f": it goes with {' and '.join(homes)}"
 
 
 def event_refs(rule: OrderingRule) -> Iterator[EventRef]:
     """Yield every set of events that `rule` speaks of, its guards included."""
-    refs = (rule.event, rule.other, rule.among, *rule.steps)
+    refs = (rule.event, rule.other, rule.among, *rule.steps, *(move.event for move in rule.moves))
     for ref in (*refs, rule.scope.after, rule.scope.before, rule.when, rule.unless):
         if ref is not None:
             yield ref

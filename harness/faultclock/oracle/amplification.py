@@ -14,17 +14,22 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import AmplificationRule
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.plans import providers_of
+from faultclock.oracle.plans import node_attempts, providers_of
+from faultclock.oracle.predict import request_ruling
 from faultclock.oracle.requests import Request
 from faultclock.oracle.signals import classify
 
-__all__ = ["CHECKS"]
 
-
-def _requests(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no request failed, so nothing was multiplied")
+@check(
+    "amplification.requests",
+    title="The number of requests stays within the layers",
+    says="One answer takes at most as many requests as the declared layers multiply to.",
+    unjudged="no request failed, so nothing was multiplied",
+)
+def requests(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the number of requests for each answer of which one failed."""
     rule = model.amplification
     if rule is None:
         yield otherwise("the document says nothing of retries in several layers")
@@ -76,7 +81,7 @@ def _factors(history: History, model: ErrorModel, call: Call, request: Request) 
     return {
         "chain": _of_chain(history, entries),
         "request": _of_request(model, [item for item in policies if not _is_entrys(item)]),
-        "node": _of_node(history, request),
+        "node": node_attempts(history.trace.header.scenario, request),
         "stage": _of_stage(history, call, request),
     }
 
@@ -87,20 +92,15 @@ def _is_entrys(policy: RetryPolicy) -> bool:
 
 def _policies_met(history: History, model: ErrorModel, request: Request) -> list[RetryPolicy]:
     """Return the policies of the transport that the failures of `request` come under."""
-    subject, model = history.trace.header.subject, model
+    subject = history.trace.header.subject
     if subject.role == "provider_adapter" and model.adapter_retries == "forbidden":
         return []
     found: dict[str, RetryPolicy] = {}
     for attempt in request.attempts:
-        seen = None if attempt.signal is None else classify(model, attempt.signal)
-        if seen is None or seen.pair is None or seen.disposition != "retry":
-            continue
-        own = model.policy_for(*seen.pair, layer="transport")
-        if model.declared_policies == "allowed":
-            declared = (item for item in subject.retry_policies if item.covers(*seen.pair))
-            own = next(declared, own)
-        if own is not None:
-            found[own.id] = own
+        if attempt.signal is not None:
+            ruling = request_ruling(model, subject, classify(model, attempt.signal))
+            if ruling is not None:
+                found[ruling.policy.id] = ruling.policy
     return list(found.values())
 
 
@@ -121,14 +121,6 @@ def _of_request(model: ErrorModel, policies: Iterable[RetryPolicy]) -> int:
     return 1 + sum(count - 1 for count in counts)
 
 
-def _of_node(history: History, request: Request) -> int:
-    workflow = history.trace.header.scenario.workflow
-    name = next((attempt.node for attempt in request.attempts if attempt.node), None)
-    nodes = () if workflow is None else workflow.nodes
-    node = next((item for item in nodes if item.id == name), None)
-    return 1 if node is None or node.retry is None else node.retry.attempts_max
-
-
 def _of_stage(history: History, call: Call, request: Request) -> int:
     """Return the attempts of the stage in which `request` was made."""
     began = request.attempts[0].start.seq
@@ -143,13 +135,3 @@ def _of_stage(history: History, call: Call, request: Request) -> int:
     stages = history.session.stages
     stage = None if visit is None else next((s for s in stages if s.id == visit.stage), None)
     return 1 if stage is None or stage.retry is None else stage.retry.attempts_max
-
-
-CHECKS = (
-    Check(
-        id="amplification.requests",
-        title="The number of requests stays within the layers",
-        says="One answer takes at most as many requests as the declared layers multiply to.",
-        run=_requests,
-    ),
-)

@@ -8,52 +8,51 @@ from __future__ import annotations
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, also, exercising, held, otherwise
+from faultclock.oracle.approvals import broken_request, cancels_of
+from faultclock.oracle.check import Verdicts, also, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.prompts import prompt_violation
-
-__all__ = ["CHECKS"]
 
 
-def _deadline(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no request was shown to a person")
+@check(
+    "approvals.deadline",
+    role="runtime",
+    title="How long a request to a person stays open",
+    says="A request has the deadline of its kind. Without an answer it ends exactly then.",
+    unjudged="no request was shown to a person",
+)
+def deadline(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what the deadlines are, when they end a request, and which answers are in time."""
     rules = model.interactions
     if rules is None:
         yield otherwise("the error model says nothing of requests to a person")
         return
+    finite = also(model, "approvals.deadline.finite")
     for prompt in history.prompts:
-        row = rules.deadline_for(prompt.kind)
-        finite = also(model, "approvals.deadline.finite")
         yield held(*finite)
         if prompt.deadline_ns is None:
-            yield prompt_violation(
-                next(iter(finite), None),
-                prompt,
-                "a finite deadline, so that the turn cannot wait for ever",
-                "it has none",
-            )
+            expected = "a finite deadline, so that the turn cannot wait for ever"
+            yield broken_request(finite, prompt, expected, "it has none")
             continue
-        wanted_ns = _wanted_ns(history, prompt, None if row is None else row.deadline)
+        row = rules.deadline_for(prompt.kind)
         own = None if row is None else row.requirement
+        wanted_ns = _wanted_ns(history, prompt, None if row is None else row.deadline)
         if wanted_ns is not None:
             yield held(own)
             if abs(prompt.deadline_ns - wanted_ns) > SLACK_NS:
-                said = format_duration(prompt.deadline_ns)
-                yield exercising(
-                    prompt_violation(
-                        own,
-                        prompt,
-                        f"a deadline of {format_duration(wanted_ns)}",
-                        f"it says {said}",
-                    ),
-                    own,
+                said = f"it says {format_duration(prompt.deadline_ns)}"
+                yield broken_request(
+                    (own,), prompt, f"a deadline of {format_duration(wanted_ns)}", said
                 )
                 continue
-        yield from _judge_end(history, model, prompt, prompt.deadline_ns, own)
-        yield from _judge_answers(history, model, prompt, prompt.deadline_ns)
+        due_ns = prompt.shown.at_ns + prompt.deadline_ns
+        yield from _judge_end(
+            history, prompt, due_ns, (own, *also(model, "approvals.deadline.ends"))
+        )
+        yield from _judge_answers(
+            history, prompt, due_ns, also(model, "approvals.deadline.answers")
+        )
 
 
 def _wanted_ns(history: History, prompt: Prompt, default_ns: int | None) -> int | None:
@@ -67,99 +66,57 @@ def _wanted_ns(history: History, prompt: Prompt, default_ns: int | None) -> int 
 
 
 def _judge_end(
-    history: History, model: ErrorModel, prompt: Prompt, deadline_ns: int, own: str | None
+    history: History, prompt: Prompt, due_ns: int, requirements: tuple[str | None, ...]
 ) -> Verdicts:
-    """Judge when a request without an answer in time ended."""
-    due_ns = prompt.shown.at_ns + deadline_ns
+    """Judge when a request without an answer in time ended. Its time runs from its being shown."""
     if prompt.said is not None or _was_stopped(history, prompt, due_ns):
         return
     life = next((item for item in history.lives if item.number == prompt.life), None)
     until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
-    if prompt.settled is None and until_ns <= due_ns + SLACK_NS:
+    settled = prompt.settled
+    if settled is None and until_ns <= due_ns + SLACK_NS:
         return
-    requirements = (own, *also(model, "approvals.deadline.ends"))
     yield held(*requirements)
-    if prompt.settled is not None and abs(prompt.settled.at_ns - due_ns) <= SLACK_NS:
-        return
-    observed = "it never ended"
-    if prompt.settled is not None:
-        after = format_duration(prompt.settled.at_ns - prompt.shown.at_ns)
-        observed = f"it ended {after} after it was shown"
-    expected = f"without an answer it ends exactly {format_duration(deadline_ns)} after it is shown"
-    yield exercising(
-        prompt_violation(
-            own or next(iter(requirements), None),
+    if settled is None or abs(settled.at_ns - due_ns) > SLACK_NS:
+        after = "" if settled is None else format_duration(settled.at_ns - prompt.shown.at_ns)
+        lasts = format_duration(due_ns - prompt.shown.at_ns)
+        yield broken_request(
+            requirements,
             prompt,
-            expected,
-            observed,
+            f"without an answer it ends exactly {lasts} after it is shown",
+            f"it ended {after} after it was shown" if after else "it never ended",
             hint="Is the time counted from the proposal, or does a later event start it anew?",
-        ),
-        *requirements,
-    )
+        )
 
 
 def _was_stopped(history: History, prompt: Prompt, due_ns: int) -> bool:
+    """Return whether the turn of a request, or its tool, was stopped before its time was up."""
     call = history.call(prompt.call)
     if call is None:
         return False
-    stop, limit_ns = call.stop, history.limit_ns(call)
-    if limit_ns is not None and limit_ns <= due_ns:
-        return True
-    stopped = stop is not None and prompt.shown.seq < stop.seq and stop.at_ns <= due_ns
-    return stopped or _tool_cancelled(history, prompt, due_ns)
-
-
-def _tool_cancelled(history: History, prompt: Prompt, due_ns: int) -> bool:
-    return any(
-        event.target in (None, prompt.tool, prompt.tool_call)
-        and prompt.shown.seq < event.seq
-        and event.at_ns <= due_ns
-        for event in history.of("cancel.requested")
-        if event.scope == "tool"
+    stops = [event for event in cancels_of(history, prompt) if event.scope == "tool"]
+    stops += [call.stop] if call.stop is not None else []
+    limit_ns = history.limit_ns(call)
+    return (limit_ns is not None and limit_ns <= due_ns) or any(
+        prompt.shown.seq < stop.seq and stop.at_ns <= due_ns for stop in stops
     )
 
 
 def _judge_answers(
-    history: History, model: ErrorModel, prompt: Prompt, deadline_ns: int
+    history: History, prompt: Prompt, due_ns: int, requirements: tuple[str, ...]
 ) -> Verdicts:
     """Judge that an answer before the deadline counts, and one after it does not."""
-    requirements = also(model, "approvals.deadline.answers")
-    due_ns = prompt.shown.at_ns + deadline_ns
+    call = history.call(prompt.call)
+    stop = None if call is None else call.stop
+    ends = [item.seq for item in (prompt.accepted, *prompt.dismissals, stop) if item]
     for event in prompt.answers:
-        if event.at_ns == due_ns:
-            continue
-        in_time = event.at_ns < due_ns
-        accepted = bool(event.accepted)
-        settled_before = any(
-            item.seq < event.seq for item in (prompt.accepted, *prompt.dismissals) if item
-        )
-        if settled_before or _stopped_before(history, prompt, event):
-            # Something else settled it first: what comes after that is for the ordering rules.
+        # What comes after another end is for the ordering rules, and the very instant is a draw.
+        if event.at_ns == due_ns or any(seq < event.seq for seq in ends):
             continue
         yield held(*requirements)
-        if accepted is in_time:
-            continue
-        after = format_duration(event.at_ns - prompt.shown.at_ns)
-        limit = format_duration(deadline_ns)
-        yield prompt_violation(
-            next(iter(requirements), None),
-            prompt,
-            f"an answer counts up to {limit} after the request is shown, and not later",
-            f"one after {after} was {'accepted' if accepted else 'refused'}",
-            event,
-        )
-
-
-def _stopped_before(history: History, prompt: Prompt, event: TraceEvent) -> bool:
-    call = history.call(prompt.call)
-    return call is not None and call.stop is not None and call.stop.seq < event.seq
-
-
-CHECKS = (
-    Check(
-        id="approvals.deadline",
-        title="How long a request to a person stays open",
-        says="A request has the deadline of its kind. Without an answer it ends exactly then.",
-        run=_deadline,
-    ),
-)
+        if event.accepted is not (event.at_ns < due_ns):
+            lasts = format_duration(due_ns - prompt.shown.at_ns)
+            after = format_duration(event.at_ns - prompt.shown.at_ns)
+            expected = f"an answer counts up to {lasts} after the request is shown, and not later"
+            observed = f"one after {after} was {'accepted' if event.accepted else 'refused'}"
+            yield broken_request(requirements, prompt, expected, observed, event)

@@ -1,48 +1,77 @@
-"""Approvals: in which order they are asked for, whose answer counts, and what may run then.
+"""Approvals: how a person is asked, which answer counts, and what may run then.
 
 approvals.respected   a permission is for the call that it was given for, and that call does run
 approvals.once        a later answer is refused by name, and other dialogs are taken off
 approvals.order       the approvals of one answer are asked for in its order
+approvals.consent     a gated tool runs on a yes of the person for that call, and on nothing else
 
 That nothing runs before its approval or after a denial, and that no second answer is accepted, is
-what the model's ordering rules say.
+what the model's ordering rules say. Consent is judged by what the world saw alone, so that it holds
+for a runtime that declares nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    exercising,
-    held,
-    otherwise,
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
+from faultclock.oracle.history import History, aims_at
+from faultclock.oracle.permissions import (
+    Approval,
+    approvals_in,
+    decider_of,
+    is_about,
+    mode_of,
+    permission_of,
 )
-from faultclock.oracle.history import History
-from faultclock.oracle.permissions import mode_of, permission_of, refusal_of
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.prompts import prompt_violation
 from faultclock.oracle.stops import killed_by
-from faultclock.oracle.tool_fates import arguments_of, fits
-from faultclock.oracle.turn_facts import ToolCall
+from faultclock.oracle.turn_facts import Execution
 
-__all__ = ["CHECKS"]
+
+def broken_request(
+    requirements: Sequence[str | None],
+    prompt: Prompt,
+    expected: str,
+    observed: str,
+    *events: TraceEvent,
+    hint: str = "",
+) -> Violation:
+    """Return a violation that names the request and shows when it was open."""
+    about = "" if prompt.tool_call is None else f" about {prompt.tool_call}"
+    proof = (prompt.shown, *((prompt.settled,) if prompt.settled else ()), *events)
+    return broken(
+        requirements,
+        call=prompt.call,
+        expected=f"{prompt.kind} {prompt.id}{about}: {expected}",
+        observed=observed,
+        events=tuple(sorted(event.seq for event in proof)),
+        hint=hint,
+    )
+
+
+def _gated_executions(history: History) -> list[Execution]:
+    gated = {name for name, script in history.tool_scripts.items() if script.gated}
+    return [execution for execution in history.executions if execution.tool in gated]
+
 
 # ---------------------------------------------------------------------- respected
 
 
-def _respected(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no tool call needed an approval")
-    for execution in history.executions:
-        script = history.tool_scripts.get(execution.tool)
-        if script is None or not script.gated:
-            continue
+@check(
+    "approvals.respected",
+    role="runtime",
+    title="What was approved runs, and nothing else",
+    says="A gated tool runs only with an approval of its own, and an approved call does run.",
+    unjudged="no tool call needed an approval",
+)
+def respected(history: History, model: ErrorModel) -> Verdicts:
+    """Judge that what was allowed runs, and nothing else."""
+    for execution in _gated_executions(history):
         permission = permission_of(history, model, execution)
         if permission is None:
             continue
@@ -50,98 +79,66 @@ def _respected(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if permission.given:
             continue
+        name = f"{execution.tool} ({execution.tool_call})"
         yield broken(
             requirements,
             call=execution.call,
-            expected=f"{execution.tool} ({execution.tool_call}) runs only when {permission.needs}",
+            expected=f"{name} runs only when {permission.needs}",
             observed=f"it ran, and {permission.why_not}",
             events=(*permission.events, execution.called.seq),
             hint="An approval holds for the call that was shown, not for its tool.",
         )
-    for call in history.tool_calls:
-        yield from _judge_refused(history, model, call)
-        yield from _judge_approved(history, model, call)
-    yield from _judge_headless(history, model)
+    for approval in approvals_in(history):
+        if approval.refused_by is not None and not approval.ran:
+            yield held(*also(model, f"approvals.respected.{approval.refused_by}"))
+        if approval.given is not None and _is_due(history, approval):
+            yield from _judge_approved(model, approval, approval.given)
+    if history.session.headless:
+        yield from _judge_headless(history, also(model, "approvals.respected.headless"))
 
 
-def _judge_refused(history: History, model: ErrorModel, call: ToolCall) -> Verdicts:
-    """Count a call that was refused and did not run."""
-    script = history.tool_scripts.get(call.name)
-    ran = any(item.life == call.life for item in call.executions)
-    source = None if script is None or not script.gated or ran else refusal_of(history, call)
-    if source is not None:
-        yield held(*also(model, f"approvals.respected.{source}"))
-
-
-def _judge_approved(history: History, model: ErrorModel, call: ToolCall) -> Verdicts:
-    """Judge that a call that a person approved does run."""
-    script = history.tool_scripts.get(call.name)
-    given = arguments_of(call)
-    prompt = next(
-        (
-            item
-            for item in history.prompts
-            if item.tool_call == call.id
-            and item.life == call.life
-            and item.said == "approved"
-            # An answer that came after the request was over approves nothing.
-            and item.settled is item.accepted
-        ),
-        None,
+def _is_due(history: History, approval: Approval) -> bool:
+    """Return whether nothing may keep an approved call from being executed."""
+    call = history.call(approval.call.call)
+    if not approval.fits or call is None or call.end is None or call.stop is not None:
+        return False
+    if history.session.stages or history.session.budgets.tool_calls_max is not None:
+        return False
+    if any(event.scope == "tool" for event in history.of("cancel.requested")):
+        return False
+    answer = next(item for item in history.answers if approval.call in item.tool_calls)
+    siblings = {item.id for item in answer.tool_calls}
+    return not any(
+        item.said == "dismissed" for item in history.prompts if item.tool_call in siblings
     )
-    if script is None or prompt is None or given is None or not fits(script.input_schema, given):
-        return
-    in_call = history.call(call.call)
-    if in_call is None or in_call.end is None or in_call.stop is not None:
-        return
-    budget = history.session.budgets.tool_calls_max
-    if budget is not None or any(event.scope == "tool" for event in history.of("cancel.requested")):
-        return
-    answer = next(item for item in history.answers if call in item.tool_calls)
-    others = [
-        item for item in history.prompts if item.tool_call in {c.id for c in answer.tool_calls}
-    ]
-    if any(item.said == "dismissed" for item in others) or history.session.stages:
-        return
+
+
+def _judge_approved(model: ErrorModel, approval: Approval, prompt: Prompt) -> Verdicts:
+    """Judge that a call that a person approved does run."""
     requirements = also(model, "approvals.respected.person")
     yield held(*requirements)
-    if any(item.life == call.life for item in call.executions):
-        return
-    yield broken(
-        requirements,
-        call=call.call,
-        expected=f"{call} runs: it was approved",
-        observed="it never ran",
-        events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
-        hint="Is the answer of one request taken for that of another?",
-    )
-
-
-def _judge_headless(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "approvals.respected.headless")
-    if not history.session.headless:
-        return
-    if not history.prompts:
-        yield from _judge_halt(history, requirements)
-    for prompt in history.prompts:
-        yield held(*requirements)
-        yield exercising(
-            prompt_violation(
-                next(iter(requirements), None),
-                prompt,
-                "no request: the run is headless",
-                "a request was shown",
-            ),
-            *requirements,
+    if not approval.ran:
+        yield broken(
+            requirements,
+            call=approval.call.call,
+            expected=f"{approval.call} runs: it was approved",
+            observed="it never ran",
+            events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
+            hint="Is the answer of one request taken for that of another?",
         )
 
 
-def _judge_halt(history: History, requirements: tuple[str, ...]) -> Verdicts:
-    """Judge that a turn that needs a person who is not there asks the model no more."""
-    for answer in (
-        history.answers if mode_of(history) == "ask" and not history.session.stages else ()
-    ):
-        needing = [call for call in answer.tool_calls if _needs_a_person(history, call)]
+def _judge_headless(history: History, requirements: tuple[str, ...]) -> Verdicts:
+    """Judge that no person is asked, and that a turn that needs one asks the model no more."""
+    for prompt in history.prompts:
+        yield held(*requirements)
+        expected = "no request: the run is headless"
+        yield broken_request(requirements, prompt, expected, "a request was shown")
+    if history.prompts or decider_of(history) != "headless":
+        return
+    waiting = [item.call for item in approvals_in(history) if item.fits]
+    for answer in history.answers:
+        needing = [call for call in answer.tool_calls if call in waiting]
         if not needing:
             continue
         yield held(*requirements)
@@ -157,18 +154,19 @@ def _judge_halt(history: History, requirements: tuple[str, ...]) -> Verdicts:
         )
 
 
-def _needs_a_person(history: History, call: ToolCall) -> bool:
-    script, given = history.tool_scripts.get(call.name), arguments_of(call)
-    known = script is not None and script.gated and given is not None
-    return script is not None and known and fits(script.input_schema, given)
-
-
 # ---------------------------------------------------------------------- once, order
 
 
-def _once(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "approvals.once",
+    role="runtime",
+    title="The first answer counts",
+    says="A later answer is refused with a typed error, and every other dialog closes at once.",
+    unjudged="no request was answered twice, or shown to several interactors",
+)
+def first_answer(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what becomes of later answers, and of the dialogs elsewhere."""
     requirements = also(model, "approvals.once")
-    yield otherwise("no request was answered twice, or shown to several interactors")
     wanted = None if model.interactions is None else model.interactions.late
     for prompt in history.prompts:
         first = prompt.accepted
@@ -180,15 +178,11 @@ def _once(history: History, model: ErrorModel) -> Verdicts:
                 continue
             yield held(*requirements)
             said = f"{event.error_class}/{event.code}"
-            if wanted in (None, said):
-                continue
-            yield prompt_violation(
-                next(iter(requirements), None),
-                prompt,
-                f"an answer after the first one is refused with {wanted}",
-                f"it was refused with {said}",
-                event,
-            )
+            if wanted not in (None, said):
+                expected = f"an answer after the first one is refused with {wanted}"
+                yield broken_request(
+                    requirements, prompt, expected, f"it was refused with {said}", event
+                )
         # A process that was killed in that instant takes no dialog off any more.
         if not killed_by(history.trace, prompt.life, first.at_ns + SLACK_NS):
             yield from _judge_others(prompt, first, requirements)
@@ -196,71 +190,152 @@ def _once(history: History, model: ErrorModel) -> Verdicts:
 
 def _judge_others(prompt: Prompt, first: TraceEvent, requirements: tuple[str, ...]) -> Verdicts:
     """Judge that the other interactors take the request off once it is answered."""
+    until_ns = first.at_ns + SLACK_NS
     for shown in prompt.shown_all:
         where = shown.interactor
         if where == first.interactor or shown.seq > first.seq:
             continue
-        if any(
-            item.interactor == where and item.at_ns <= first.at_ns + SLACK_NS
-            for item in prompt.answers
-        ):
+        if any(item.interactor == where and item.at_ns <= until_ns for item in prompt.answers):
             # It answered at the same time: there was nothing left on its screen.
             continue
         yield held(*requirements)
         off = next((item for item in prompt.dismissals if item.interactor == where), None)
-        if off is not None and off.at_ns <= first.at_ns + SLACK_NS:
-            continue
-        yield prompt_violation(
-            next(iter(requirements), None),
-            prompt,
-            f"{where} takes the request off as soon as it is answered elsewhere",
-            "it stayed there" if off is None else "it was taken off later",
-            first,
-        )
+        if off is None or off.at_ns > until_ns:
+            expected = f"{where} takes the request off as soon as it is answered elsewhere"
+            observed = "it stayed there" if off is None else "it was taken off later"
+            yield broken_request(requirements, prompt, expected, observed, first)
 
 
-def _order(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "approvals.order",
+    role="runtime",
+    title="Approvals in order",
+    says="The approvals of one answer are asked for in the order of its tool calls.",
+    unjudged="no answer asked for several tools that a person had to approve",
+)
+def order(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the order of the requests."""
     requirements = also(model, "approvals.order")
-    yield otherwise("no answer asked for several tools that a person had to approve")
     for answer in history.answers:
         places = {call.id: call.place for call in answer.tool_calls}
         asked = [
-            item
-            for item in history.prompts
-            if item.tool_call in places and item.life == answer.in_call.life
+            (places[prompt.tool_call], prompt)
+            for prompt in history.prompts
+            if prompt.tool_call in places and prompt.life == answer.in_call.life
         ]
         if len(asked) < 2:
             continue
         yield held(*requirements)
-        for before, after in pairwise(asked):
-            if places[after.tool_call or ""] < places[before.tool_call or ""]:
-                yield prompt_violation(
-                    next(iter(requirements), None),
-                    after,
-                    "approvals are asked for in the order of the model's tool calls",
-                    f"{after.tool_call} was asked for after {before.tool_call}",
-                    before.shown,
-                )
+        for (place, before), (next_place, after) in pairwise(asked):
+            if next_place < place:
+                expected = "approvals are asked for in the order of the model's tool calls"
+                observed = f"{after.tool_call} was asked for after {before.tool_call}"
+                yield broken_request(requirements, after, expected, observed, before.shown)
                 break
 
 
-CHECKS = (
-    Check(
-        id="approvals.respected",
-        title="What was approved runs, and nothing else",
-        says="A gated tool runs only with an approval of its own, and an approved call does run.",
-        run=_respected,
-    ),
-    Check(
-        id="approvals.once",
-        title="The first answer counts",
-        says="A later answer is refused with a typed error, and every other dialog closes at once.",
-        run=_once,
-    ),
-    Check(
-        id="approvals.order",
-        title="Approvals in order",
-        says="The approvals of one answer are asked for in the order of its tool calls.",
-        run=_order,
-    ),
+# ---------------------------------------------------------------------- consent
+
+
+@check(
+    "approvals.consent",
+    role="runtime",
+    title="An approval for each gated call",
+    says="A gated tool runs only if the first answer to that call was a yes, and came in time.",
+    unjudged="no tool call needed the approval of a person",
 )
+def consent(history: History, model: ErrorModel) -> Verdicts:
+    """Judge that gated tools run on a yes of the person.
+
+    It counts when it is the first answer to its request, comes while that is open, and before a
+    cancel. It is for one call: the same tool with the same arguments, even if asked for again.
+    """
+    if history.session.stages or (history.session.mode, mode_of(history)) != ("ask", "ask"):
+        yield otherwise("no person decides in this session")
+        return
+    given = also(model, "approvals.consent.given")
+    void = also(model, "approvals.consent.void")
+    reasons = {
+        event.seq: _why_void(history, prompt, event)
+        for prompt in history.prompts
+        for event in prompt.answers
+    }
+    for prompt in history.prompts:
+        # What was refused, or not answered, and did not run either, shows that it is heeded.
+        if prompt.tool_call is not None:
+            yield held(*given)
+            if any(reasons[event.seq] for event in prompt.answers):
+                yield held(*void)
+    for execution in _gated_executions(history):
+        yield held(*given)
+        if not any(
+            event.answer == "approved"
+            and not reasons[event.seq]
+            and event.at_ns <= execution.called.at_ns
+            for prompt in history.prompts
+            if is_about(history, prompt, execution, same=True)
+            for event in prompt.answers
+        ):
+            yield _without_consent(history, execution, given, void, reasons)
+
+
+def _why_void(history: History, prompt: Prompt, answer: TraceEvent) -> str:
+    """Return in words why an answer does not count; empty where it does."""
+    # A runtime may show a request of the same name again, after it was over.
+    shown = [event for event in prompt.shown_all if event.seq < answer.seq]
+    asked = shown[-1] if shown else prompt.shown
+    if any(event.seq > asked.seq and event.at_ns < answer.at_ns for event in prompt.answers):
+        return "it was the second answer"
+    if any(
+        asked.seq < event.seq < answer.seq and event.interactor == answer.interactor
+        for event in prompt.dismissals
+    ):
+        return "the request had been taken off the screen"
+    if asked.deadline_ns is not None and answer.at_ns > asked.at_ns + asked.deadline_ns:
+        return "it came after the deadline"
+    if any(asked.seq < event.seq < answer.seq for event in cancels_of(history, prompt)):
+        return "the work had been cancelled"
+    call = history.call(asked.call)
+    over = None if call is None else call.over
+    return "the turn had ended" if over is not None and over.seq < answer.seq else ""
+
+
+def cancels_of(history: History, prompt: Prompt) -> list[TraceEvent]:
+    """Return the cancels of the turn that a request is for, or of the tool that it is about."""
+    return [
+        event
+        for event in history.of("cancel.requested")
+        if event.scope in ("turn", "session")
+        or (aims_at(event, prompt) and (event.scope == "tool" or event.target is not None))
+    ]
+
+
+def _without_consent(
+    history: History,
+    execution: Execution,
+    given: tuple[str, ...],
+    void: tuple[str, ...],
+    reasons: dict[int, str],
+) -> Violation:
+    own = [prompt for prompt in history.prompts if prompt.tool_call == execution.tool_call]
+    answers = [event for prompt in own for event in prompt.answers]
+    late = [e for e in answers if e.answer == "approved" and reasons[e.seq]]
+    observed = "the person was not asked"
+    if late:
+        observed = f"the person said yes, and {reasons[late[0].seq]}"
+    elif answers:
+        observed = f"the person's answer was: {answers[0].answer}"
+    elif own:
+        observed = "the person had not answered"
+    return broken(
+        void if late else given,
+        call=execution.call,
+        expected=f"{execution.tool} ({execution.tool_call}) runs after a yes to this call",
+        observed=f"it ran, and {observed}",
+        events=(
+            *(prompt.shown.seq for prompt in own[:1]),
+            *(event.seq for event in answers),
+            execution.called.seq,
+        ),
+        hint="Keep each answer with the request that it is for, and close the request with it.",
+    )

@@ -15,71 +15,20 @@ for one answer are a Request (see `requests`), and are numbered within it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
+from faultclock.model.events import spans
+from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.chain import ended_well
-from faultclock.oracle.ending import Ending, content_arrived, ending_of
-from faultclock.oracle.facts import Draft, Facts, read_facts
-from faultclock.oracle.hosts import Places, places_of, with_nodes
-from faultclock.oracle.requests import Attempt, Request, in_requests
+from faultclock.oracle.requests import Attempt, Call, Course, Request, in_requests
 from faultclock.oracle.stops import first_stops, stopped_ns
 from faultclock.oracle.wall import timing_of
+from faultclock.oracle.wire import Draft, Ending, Endings, Wire
 
 __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One call of the subject: its start, its attempts in order, and its end if it has one.
-
-    Attributes:
-        do: what was asked for; `turn` for a runtime, `start`, `close`, `ask`... likewise.
-        life: 1-based process of the subject in which it ran.
-        crashed: the crash that cut it off; then it has no end.
-        left: where its outcome is unknown: its process ended, or it was not watched on.
-        stop: the first event that stopped its work from outside; None for none.
-        requests: its attempts, by the answer that they are for.
-    """
-
-    id: str
-    task: str
-    start: TraceEvent
-    end: TraceEvent | None
-    attempts: tuple[Attempt, ...]
-    do: str = "call"
-    life: int = 1
-    crashed: TraceEvent | None = None
-    left: TraceEvent | None = None
-    stop: TraceEvent | None = None
-    requests: tuple[Request, ...] = ()
-
-    @property
-    def over(self) -> TraceEvent | None:
-        """What shows that it was over, however it came out; None where nothing does."""
-        return self.end if self.end is not None else _exit(self.left)
-
-    @property
-    def is_turn(self) -> bool:
-        """Whether the provider is to be asked in it."""
-        return self.do in ("call", "turn")
-
-    @property
-    def returned(self) -> bool:
-        """Whether it ended with a reply."""
-        return self.end is not None and ended_well(self.end)
-
-    @property
-    def raised(self) -> bool:
-        """Whether it ended with an error."""
-        return self.end is not None and not ended_well(self.end)
-
-    @property
-    def last_failure(self) -> Attempt | None:
-        """The attempt that the call failed with: its last one, unless that one was good."""
-        last = self.attempts[-1] if self.attempts else None
-        return last if last is not None and last.failed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,120 +47,174 @@ class Observation:
 
 def observe(trace: Trace) -> Observation:
     """Return the calls of `trace` with their attempts."""
-    facts = read_facts(trace)
+    calls = {call.id: call for call in _calls(trace)}
+    wire = Wire(trace, {id_: call.start for id_, call in calls.items()})
     drafts: dict[str, list[Draft]] = {}
-    for draft in sorted(facts.drafts, key=lambda draft: draft.start.seq):
-        end = facts.ended.get(draft.call)
+    for draft in sorted(wire.drafts, key=lambda draft: draft.start.seq):
+        end = calls[draft.call].end
         # What begins after the call is over is no attempt of it: an ordering rule speaks of that.
-        if not _never_used(draft) and (end is None or draft.start.seq < end.seq):
+        if not draft.never_used and (end is None or draft.start.seq < end.seq):
             drafts.setdefault(draft.call, []).append(draft)
-    stops = first_stops(trace, facts)
+    staged = _by_call(trace.of_kind("stage.asked"))
+    worked = _by_call(trace.of_kind("tool.called", "policy.decided", "interaction.shown"))
+    endings = Endings(
+        latency_ns=trace.header.scenario.provider.latency,
+        reaction_ns=timing_of(trace).reaction_ns,
+    )
     places = places_of(trace.header.scenario)
-    calls = tuple(
-        _call(trace, facts, start, drafts.get(id_, []), places, stops.get(id_))
-        for id_, start in facts.started.items()
-    )
+    found = []
+    for id_, call in calls.items():
+        attempts = _attempts(drafts.get(id_, []), places, endings, over=call.over is not None)
+        stop_ns = None if call.stop is None else stopped_ns(trace, call.start, call.stop)
+        requests = in_requests(
+            replace(call, attempts=attempts),
+            Course(staged=staged.get(id_, ()), worked=worked.get(id_, ()), stop_ns=stop_ns),
+            several=trace.header.scenario.role == "runtime",
+        )
+        numbered = tuple(attempt for request in requests for attempt in request.attempts)
+        found.append(replace(call, attempts=numbered, requests=requests))
     return Observation(
-        calls=calls,
-        problems=tuple(dict.fromkeys(facts.problems)),
-        problem_events=tuple(facts.problem_events),
+        calls=tuple(found),
+        problems=tuple(dict.fromkeys(said for said, _ in wire.problems)),
+        problem_events=tuple(event.seq for _, event in wire.problems),
     )
 
 
-def _call(
-    trace: Trace,
-    facts: Facts,
-    start: TraceEvent,
-    drafts: list[Draft],
-    places: Places,
-    stop: TraceEvent | None,
-) -> Call:
-    id_ = str(start.call)
-    end, crashed, left = facts.ended.get(id_), facts.crashed.get(id_), facts.left.get(id_)
-    # A crash gives nothing up: what was open stays open.
-    latency_ns = trace.header.scenario.provider.latency
-    over = end is not None or _exit(left) is not None
-    reaction_ns = timing_of(trace).reaction_ns
-    found = tuple(_attempts(drafts, latency_ns, places, reaction_ns, over=over))
-    attempts = with_nodes(found)
-    requests = in_requests(
-        id_,
-        attempts,
-        end=end,
-        stop=stop,
-        stop_ns=None if stop is None else stopped_ns(trace, start, stop),
-        exited=_exit(left),
-        unwatched=left is not None,
-        staged=facts.staged.get(id_, ()),
-        worked=facts.worked.get(id_, ()),
-        several=trace.header.scenario.role == "runtime",
-    )
-    return Call(
-        id=id_,
-        task=str(start.payload.get("task", id_)),
-        start=start,
-        end=end,
-        attempts=tuple(attempt for request in requests for attempt in request.attempts),
-        do=str(start.do),
-        life=start.life,
-        crashed=crashed,
-        left=left,
-        stop=stop,
-        requests=requests,
-    )
+def _calls(trace: Trace) -> Iterable[Call]:
+    """Return the calls of a trace in order, without their attempts."""
+    found: dict[str, Call] = {}
+    for span in spans(trace.events, "call.started"):
+        # The first end counts, of those that the subject came to itself.
+        ends: dict[str, TraceEvent] = {}
+        for event in (span.ended, *span.parts):
+            if event is not None:
+                own = event.kind in ("call.returned", "call.raised")
+                ends.setdefault("own" if own else event.kind, event)
+        start, id_ = span.began, str(span.began.call)
+        call = Call(
+            id=id_,
+            task=id_ if start.task is None else start.task,
+            start=start,
+            end=ends.get("own"),
+            attempts=(),
+            do=start.do,
+            life=start.life,
+            crashed=ends.get("call.crashed"),
+            left=ends.get("call.left"),
+        )
+        found.setdefault(id_, call)
+    stops = first_stops(trace, found.values())
+    return [replace(call, stop=stops.get(id_)) for id_, call in found.items()]
 
 
-def _exit(left: TraceEvent | None) -> TraceEvent | None:
-    """Return `left` where the process of the call ended by itself: then it had stopped trying."""
-    return left if left is not None and left.exit_code is not None else None
+def _by_call(events: Iterable[TraceEvent]) -> Mapping[str, list[TraceEvent]]:
+    found: dict[str, list[TraceEvent]] = {}
+    for event in events:
+        found.setdefault(str(event.call), []).append(event)
+    return found
 
 
-def _never_used(draft: Draft) -> bool:
-    # A spare connection that was opened, never asked anything, and closed is no attempt.
-    off = draft.broken_off
-    idle = draft.connected is not None and not draft.sent
-    return idle and (off is None or off.kind in ("net.closed", "net.eof"))
+# ------------------------------------------------------------------------------------ attempts
 
 
 def _attempts(
-    drafts: list[Draft], latency_ns: int, places: Places, reaction_ns: int, *, over: bool
-) -> Iterator[Attempt]:
-    for index, draft in enumerate(drafts):
+    drafts: Sequence[Draft], places: Places, endings: Endings, *, over: bool
+) -> tuple[Attempt, ...]:
+    found: list[Attempt] = []
+    for number, (draft, following) in enumerate(zip_longest(drafts, drafts[1:]), 1):
         # What neither ended nor was closed was given up, when the subject went on without it.
-        given_up = over or index + 1 < len(drafts)
-        ending = ending_of(draft, latency_ns, given_up=given_up, reaction_ns=reaction_ns)
-        attempt = _attempt(draft, index + 1, ending)
-        yield replace(
-            attempt,
-            provider=places.provider(draft.host, draft.request),
-            node=places.node(draft.request),
-            content=attempt.failed and content_arrived(draft, latency_ns),
-            ends=_ends(draft) if attempt.outcome == "ok" else None,
-        )
+        ending = endings.of(draft, given_up=over or following is not None)
+        attempt = _attempt(draft, number, ending, places)
+        if ending.outcome == "failed":
+            attempt = replace(attempt, content=endings.content_arrived(draft))
+        found.append(attempt)
+    return _with_nodes(found)
 
 
-def _ends(draft: Draft) -> str | None:
-    ended = {} if draft.exchange_ended is None else draft.exchange_ended.payload
-    ends = ended.get("ends")
-    return None if ends is None else str(ends)
-
-
-def _attempt(draft: Draft, number: int, ending: Ending) -> Attempt:
+def _attempt(draft: Draft, number: int, ending: Ending, places: Places) -> Attempt:
     evidence = (draft.start, draft.request, draft.response, draft.stream_error, ending.known)
-    payload = {} if draft.exchange_ended is None else draft.exchange_ended.payload
-    whole = ending.outcome == "ok"
+    ended, knowable, known = draft.exchange_ended, ending.knowable, ending.known
+    good = ended if ending.outcome == "ok" else None
     return Attempt(
         call=draft.call,
         number=number,
         start=draft.start,
         outcome=ending.outcome,
         signal=ending.signal,
-        knowable_ns=None if ending.knowable is None else ending.knowable.at_ns,
-        knowable_seq=None if ending.knowable is None else ending.knowable.seq,
-        known_ns=None if ending.known is None else ending.known.at_ns,
-        text_sha256=payload.get("text_sha256") if whole else None,
-        tool_calls=payload.get("finish_reason") == "tool_calls",
+        knowable_ns=None if knowable is None else knowable.at_ns,
+        knowable_seq=None if knowable is None else knowable.seq,
+        known_ns=None if known is None else known.at_ns,
+        text_sha256=None if good is None else good.text_sha256,
+        tool_calls=ended is not None and ended.finish_reason == "tool_calls",
+        provider=places.provider(draft.host, draft.request),
+        node=places.node(draft.request),
+        ends=None if good is None else good.ends,
         asked=draft.request,
-        answered=draft.exchange_ended if whole else None,
+        answered=good,
         events=tuple(sorted({fact.seq for fact in evidence if fact is not None})),
     )
+
+
+# ------------------------------------------------------- where an attempt went, what it was for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """What a scenario says of providers and nodes.
+
+    A node's prompt is a message of its own in each request that is made for the node, so the trace
+    shows whose request it is, without a word of the subject. Two nodes with one prompt are one.
+
+    Attributes:
+        providers: host to the id of a fallback; any other host is the first provider's.
+        nodes: digest of a prompt to the node that has it.
+    """
+
+    providers: Mapping[str, str]
+    nodes: Mapping[str, str]
+
+    def provider(self, host: str, request: TraceEvent | None) -> str:
+        """Return who answers at `host`: empty for the first provider.
+
+        A log that was kept elsewhere may have no hosts, and say in the request who was asked.
+        """
+        if not host and request is not None:
+            named = request.provider or ""
+            return named if named in self.providers.values() else ""
+        return self.providers.get(host, "")
+
+    def node(self, request: TraceEvent | None) -> str:
+        """Return the node that `request` is for; empty where it is unknown."""
+        if request is None or not self.nodes:
+            return ""
+        digests = (item.get("content_sha256") for item in reversed(request.messages or ()))
+        return next((self.nodes[digest] for digest in digests if digest in self.nodes), "")
+
+
+def places_of(scenario: Scenario) -> Places:
+    """Return the providers and the nodes of `scenario`."""
+    nodes: dict[str, str] = {}
+    for node in () if scenario.workflow is None else scenario.workflow.nodes:
+        if node.do == "agent":
+            nodes.setdefault(hashlib.sha256(node.prompt.encode()).hexdigest(), node.id)
+    return Places(
+        providers={provider.host_name: provider.id for provider in scenario.fallbacks},
+        nodes=nodes,
+    )
+
+
+def _with_nodes(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """Return the attempts, each with a node where its neighbours show it.
+
+    What never reached a provider says nothing itself: after a failure it is for the same node as
+    that, and otherwise for the node of the attempt after it.
+    """
+    found: list[Attempt] = []
+    for index, attempt in enumerate(attempts):
+        node = attempt.node
+        if not node and attempt.asked is None:
+            before = found[-1] if found and found[-1].failed else None
+            later = (item.node for item in attempts[index + 1 :] if item.node)
+            node = before.node if before is not None else next(later, "")
+        found.append(attempt if node == attempt.node else replace(attempt, node=node))
+    return tuple(found)

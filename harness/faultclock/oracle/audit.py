@@ -71,10 +71,9 @@ def _attempts(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _failures(history: History, model: ErrorModel) -> Iterator[_Failure]:
-    for series in (*series_of_tools(history, model, ()), *store_series(history, model, ())):
-        yield from _failures_of(history, series)
-    for series in series_of_stages(history, ()):
-        yield from _failures_of(history, series)
+    for series_of in (series_of_tools, store_series, series_of_stages):
+        for series in series_of(history, model, ()):
+            yield from _failures_of(history, series)
 
 
 def _failures_of(history: History, series: Series) -> Iterator[_Failure]:

@@ -1,4 +1,4 @@
-"""Backoff: each wait inside its interval, Retry-After to the letter, and the number of attempts.
+"""Backoff: what is asked again of a provider, each wait, Retry-After to the letter, and how often.
 
 A wait runs from the instant at which the subject could know of the failure to its next act toward
 the provider, so latency never blurs it. The only slack is one microsecond, for float seconds; in
@@ -7,98 +7,226 @@ real time it is that of `wall`, and no wait is too long.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.attempts import Attempt, Request
+from faultclock.oracle.attempts import Request
 from faultclock.oracle.check import (
-    Check,
     Verdicts,
     Violation,
     also,
     broken,
+    check,
+    class_requirement,
+    exercising,
     held,
-    otherwise,
 )
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, Wait, step_legal
+from faultclock.oracle.redo import ATTEMPTS, DISPOSITION, Judged, Tried, judgements
 from faultclock.oracle.wall import VIRTUAL
 
-__all__ = ["CHECKS"]
+
+def judged_steps(
+    history: History, model: ErrorModel, given_up: Callable[[Request], bool]
+) -> Iterator[tuple[Request, Judged, Step]]:
+    """Yield what is to be said of each attempt of each request.
+
+    Args:
+        given_up: whether a request is known to have been given up where it was not passed on.
+    """
+    for request, steps in plans_of(history, model):
+        over = given_up(request)
+        tries = (
+            Tried(
+                of=step,
+                act=step.act,
+                again=step.next is not None,
+                given_up=over or step.failover is not None,
+                thing=step.attempt.provider,
+                policy="" if step.ruling is None else step.ruling.policy.id,
+            )
+            for step in steps
+        )
+        for judged, step in judgements(tries):
+            yield request, judged, step
 
 
-def _wait(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no retry was due after a scheduled wait")
+@check(
+    "classification.disposition",
+    title="Retried or ended, as the class says",
+    says="A retryable failure is retried, and a terminal one is not.",
+    unjudged="no attempt failed in a way that the document speaks of",
+)
+def disposition(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what followed each attempt."""
+
+    def given_up(request: Request) -> bool:
+        # A call that waits, or that returned, is judged by other checks. What is ignored on
+        # purpose is judged by none of them, and had to be retried first all the same.
+        return request.gave_up or (request.returned and request.id in history.suppressed)
+
     for request, steps in plans_of(history, model):
         for step in steps:
-            if step.wait is not None and not step.wait.exact and step.waited_ns is not None:
-                yield from _judge_wait(model, request, step)
-            elif step.act == "retry" and step.next is not None and step.waited_ns is None:
-                yield _unmeasured(request, step, step.next)
+            followed = step.next is not None or step.failover is not None or request.raised
+            if step.act == "none" and step.attempt.outcome == "ok" and followed:
+                yield _after_success(model, request, step)
+    for request, judged, step in judged_steps(history, model, given_up):
+        if judged not in DISPOSITION or step.classification is None:
+            continue
+        requirements = _of_class(history, model, step)
+        if judged in ("retried", "ended"):
+            yield held(*requirements)
+        else:
+            yield _not_as_its_class(request, step, requirements)
 
 
-def _unmeasured(request: Request, step: Step, following: Attempt) -> Violation:
+def _of_class(history: History, model: ErrorModel, step: Step) -> tuple[str | None, ...]:
+    """Return the requirements of what had to follow a failure; the first one is cited."""
+    seen = step.classification
+    own = None if seen is None else seen.requirement
+    extra = also(model, "disposition.terminal")
+    if step.act == "retry":
+        extra = also(model, "disposition.retry")
+    if seen is not None and seen.pair:
+        own = class_requirement(model, seen.pair[0])
+        extra = extra if step.act == "retry" else ()
+    adapter = history.trace.header.subject.role == "provider_adapter"
+    if adapter and model.adapter_retries == "forbidden":
+        extra = also(model, "disposition.adapter")
+        own = next(iter(extra), own)
+    return (own, *extra, *also(model, "classification.message"))
+
+
+def _after_success(model: ErrorModel, request: Request, step: Step) -> Violation:
+    following = step.next or step.failover
+    if following is not None:
+        observed, events = f"attempt {step.attempt.number + 1} was made", following.events
+    else:
+        observed, events = "the call ended with an error", _ending(request)
+    return Violation(
+        requirement=next(iter(also(model, "classification.message")), None),
+        call=request.id,
+        expected=f"the reply of attempt {step.attempt.number}, which was good",
+        observed=observed,
+        events=(*step.attempt.events, *events),
+        hint="A good answer was taken for an error, two requests were made at once, or several"
+        " calls went to the base URL of one.",
+    )
+
+
+def _ending(request: Request) -> tuple[int, ...]:
+    return () if request.end is None else (request.end.seq,)
+
+
+def _not_as_its_class(
+    request: Request, step: Step, requirements: tuple[str | None, ...]
+) -> Violation:
+    attempt, seen = step.attempt, step.classification
+    if step.next is not None:
+        named = seen if seen is not None and seen.pair else "a failure without a class"
+        expected = f"no retry: {attempt.signal} is {named}, which ends the call"
+        observed = f"attempt {attempt.number + 1} was made"
+        events = step.next.events
+        hint = "Often a retry on every error, or a match on words of the message."
+    else:
+        ruling = step.ruling
+        within = "" if ruling is None else f", up to {ruling.policy.attempts_max} attempts"
+        expected = f"a retry: {attempt.signal} is {seen}{within}"
+        observed = f"the call gave up after attempt {attempt.number}, without a retry"
+        events = _ending(request)
+        hint = "Often a failure that is taken for a permanent one, or a client without retries."
+    return broken(
+        requirements,
+        call=request.id,
+        expected=expected,
+        observed=observed,
+        events=(*attempt.events, *events),
+        hint=hint,
+    )
+
+
+@check(
+    "backoff.wait",
+    title="Scheduled waits",
+    says="Each wait without a Retry-After lies within the legal interval of its retry.",
+    unjudged="no retry was due after a scheduled wait",
+)
+def waits(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each wait that the schedule of a policy bounds."""
+    yield from _waits(history, model, exact=False)
+
+
+@check(
+    "backoff.retry-after",
+    title="Retry-After, exactly",
+    says="When the policy honors Retry-After, the wait is exactly as long as it says.",
+    unjudged="no retry was due after a Retry-After that could be honored",
+)
+def exact_waits(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each wait that an answer has set."""
+    yield from _waits(history, model, exact=True)
+
+
+def _waits(history: History, model: ErrorModel, *, exact: bool) -> Verdicts:
+    for request, steps in plans_of(history, model):
+        for step in steps:
+            wait, waited_ns = step.wait, step.waited_ns
+            if wait is not None and wait.exact == exact and waited_ns is not None:
+                yield from _judge_wait(model, request, step, wait, waited_ns)
+            elif not exact and step.act == "retry" and step.next and waited_ns is None:
+                yield _unmeasured(request, step)
+
+
+def _unmeasured(request: Request, step: Step) -> Violation:
     own = None if step.ruling is None else step.ruling.requirements
     number = step.attempt.number
+    following = () if step.next is None else step.next.events
     return Violation(
         requirement=None if own is None else own.wait,
         call=request.id,
         expected=f"attempt {number} is answered or its connection closed before the next begins",
-        observed=(
-            f"attempt {number} was left open, so the wait between its end and attempt"
-            f" {following.number} cannot be measured"
-        ),
-        events=(*step.attempt.events, *following.events),
+        observed=f"attempt {number} was left open, so the wait between its end and attempt"
+        f" {number + 1} cannot be measured",
+        events=(*step.attempt.events, *following),
         hint="Close the connection when a deadline passes; two requests at once are not a retry.",
         inconclusive=True,
     )
 
 
-def _retry_after(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no retry was due after a Retry-After that could be honored")
-    for request, steps in plans_of(history, model):
-        for step in steps:
-            if step.wait is not None and step.wait.exact and step.waited_ns is not None:
-                yield from _judge_wait(model, request, step)
-
-
-def _judge_wait(model: ErrorModel, request: Request, step: Step) -> Verdicts:
-    wait, ruling, following = step.wait, step.ruling, step.next
-    if wait is None or ruling is None or following is None or step.waited_ns is None:
-        return
-    own = ruling.requirements
+def _judge_wait(
+    model: ErrorModel, request: Request, step: Step, wait: Wait, waited_ns: int
+) -> Verdicts:
+    own = None if step.ruling is None else step.ruling.requirements
     requirement = None if own is None else (own.retry_after if wait.exact else own.wait)
     exercised = _exercised(model, step, requirement, "" if wait.exact else "backoff.wait")
     yield held(*exercised)
     if step_legal(step):
         return
+    following = () if step.next is None else step.next.events
     yield broken(
         (requirement or next(iter(also(model, "backoff.declared")), None), *exercised),
         call=request.id,
-        expected=_expected(step),
-        observed=_observed(step, step.waited_ns, wait.retry_number),
-        events=(*step.attempt.events, *following.events),
-        hint=_hint(step.waited_ns, step),
+        expected=_expected(wait),
+        observed=_observed(step, waited_ns, wait.retry_number),
+        events=(*step.attempt.events, *following),
+        hint=_hint(waited_ns, step, wait),
     )
 
 
-def _expected(step: Step) -> str:
-    wait = step.wait
-    if wait is None:
-        return ""
+def _expected(wait: Wait) -> str:
     if not wait.timing.exact:
         least = format_duration(wait.interval.low_ns)
         return f"a wait of at least {least} ({wait.basis}), in real time"
+    slack_ns = wait.timing.slack_ns
+    # What the binding grants the timers of its host.
+    steps = "" if slack_ns == VIRTUAL.slack_ns else f", within {format_duration(slack_ns)}"
     if wait.interval.low_ns == wait.interval.high_ns:
         exactly = f"exactly {format_duration(wait.nominal_ns)}" if wait.nominal_ns else "at once"
-        return f"{exactly} ({wait.basis}){_in_steps(wait)}"
-    return f"a wait of {wait.interval} ({wait.basis}){_in_steps(wait)}"
-
-
-def _in_steps(wait: Wait) -> str:
-    """Say what the binding grants the timers of its host; nothing where it grants nothing."""
-    slack_ns = wait.timing.slack_ns
-    return "" if slack_ns == VIRTUAL.slack_ns else f", within {format_duration(slack_ns)}"
+        return f"{exactly} ({wait.basis}){steps}"
+    return f"a wait of {wait.interval} ({wait.basis}){steps}"
 
 
 def _observed(step: Step, waited_ns: int, retry_number: int) -> str:
@@ -114,11 +242,9 @@ def _is_mixed(step: Step) -> bool:
     return step.failures != step.attempt.number
 
 
-def _hint(waited_ns: int, step: Step) -> str:
-    if step.wait is None:
-        return ""
-    if step.wait.exact:
-        if waited_ns < step.wait.nominal_ns:
+def _hint(waited_ns: int, step: Step, wait: Wait) -> str:
+    if wait.exact:
+        if waited_ns < wait.nominal_ns:
             return "A cap, a schedule of its own, or a form of the header that it cannot read."
         return "Was the header read, in this form? Nothing may be added to it, not even jitter."
     if waited_ns == 0:
@@ -128,67 +254,49 @@ def _hint(waited_ns: int, step: Step) -> str:
     return "Compare base, factor and first retry number with the schedule, then the jitter."
 
 
-def _attempts(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no call that retried came to the end of its attempts")
-    for request, steps in plans_of(history, model):
-        over: set[str] = set()
-        retried: set[tuple[str, str]] = set()
-        for step in steps:
-            if step.ruling is None:
-                continue
-            provider, left = step.attempt.provider, step.failover is not None
-            policy = (provider, step.ruling.policy.id)
-            if step.act == "retry":
-                if step.next is not None:
-                    retried.add(policy)
-                elif (request.end is not None or left) and policy in retried:
-                    yield from _count(model, request, step)
-            elif step.act == "exhausted" and provider not in over:
-                if request.end is None and step.next is None and not left:
-                    continue
-                # Each further attempt is the same fault; it is reported once, with the total.
-                if step.next is not None:
-                    over.add(provider)
-                if policy in retried or step.next is not None:
-                    yield from _count(model, request, step)
+@check(
+    "backoff.attempts",
+    title="Number of attempts",
+    says="A call that retries makes exactly as many attempts as its policy allows.",
+    unjudged="no call that retried came to the end of its attempts",
+)
+def attempts(history: History, model: ErrorModel) -> Verdicts:
+    """Judge how many attempts each request had at a provider."""
+    for request, judged, step in judged_steps(history, model, lambda item: item.end is not None):
+        if judged not in ATTEMPTS or step.ruling is None:
+            continue
+        stated = step.ruling.requirements
+        own = None if stated is None else stated.attempts
+        exercised = _exercised(model, step, own, "backoff.attempts")
+        yield held(*exercised)
+        if judged != "used_up":
+            cited = own or next(iter(also(model, "backoff.declared")), None)
+            yield exercising(_count(request, step, cited), *exercised)
 
 
-def _count(model: ErrorModel, request: Request, step: Step) -> Verdicts:
-    ruling = step.ruling
-    if ruling is None:
-        return
-    own = None if ruling.requirements is None else ruling.requirements.attempts
-    exercised = _exercised(model, step, own, "backoff.attempts")
-    yield held(*exercised)
-    if step.act == "exhausted" and step.next is None:
-        return
-    own_attempts = [
-        attempt for attempt in request.attempts if attempt.provider == step.attempt.provider
-    ]
-    limit, total = ruling.policy.attempts_max, len(own_attempts)
-    source = ", declared by the subject" if ruling.declared else ""
-    mixed = "" if total == step.failures or step.next is not None else f" ({total} in all)"
-    ending = (request.end.seq,) if request.end is not None else ()
-    yield broken(
-        (own or next(iter(also(model, "backoff.declared")), None), *exercised),
-        call=request.id,
-        expected=f"{limit} attempts in all for {step.classification}{source}",
-        observed=(
-            f"gave up after {step.failures}{mixed}"
-            if step.next is None
-            else f"{total} attempts were made"
-        ),
-        events=(*(attempt.start.seq for attempt in own_attempts), *ending),
-        hint=_count_hint(step, limit, total),
-    )
-
-
-def _count_hint(step: Step, limit: int, total: int) -> str:
+def _count(request: Request, step: Step, requirement: str | None) -> Violation:
+    made = [item for item in request.attempts if item.provider == step.attempt.provider]
+    limit, total = 0 if step.ruling is None else step.ruling.policy.attempts_max, len(made)
+    declared = step.ruling is not None and step.ruling.declared
     if step.next is None:
-        return "Often the default of a library. The first try is attempt 1."
-    if total == limit + 1:
-        return "Is the limit counted in retries rather than attempts? The first try is attempt 1."
-    return "Do two layers retry, so that their attempts multiply?"
+        mixed = "" if total == step.failures else f" ({total} in all)"
+        observed = f"gave up after {step.failures}{mixed}"
+        hint = "Often the default of a library. The first try is attempt 1."
+    else:
+        observed = f"{total} attempts were made"
+        hint = "Do two layers retry, so that their attempts multiply?"
+        if total == limit + 1:
+            hint = "Is the limit counted in retries rather than attempts?"
+            hint += " The first try is attempt 1."
+    return Violation(
+        requirement=requirement,
+        call=request.id,
+        expected=f"{limit} attempts in all for {step.classification}"
+        + (", declared by the subject" if declared else ""),
+        observed=observed,
+        events=(*(attempt.start.seq for attempt in made), *_ending(request)),
+        hint=hint,
+    )
 
 
 def _exercised(model: ErrorModel, step: Step, own: str | None, name: str) -> tuple[str | None, ...]:
@@ -201,25 +309,3 @@ def _exercised(model: ErrorModel, step: Step, own: str | None, name: str) -> tup
     if step.ruling is not None and step.ruling.declared:
         return (*general, *also(model, "backoff.declared"))
     return (own, *general)
-
-
-CHECKS = (
-    Check(
-        id="backoff.wait",
-        title="Scheduled waits",
-        says="Each wait without a Retry-After lies within the legal interval of its retry.",
-        run=_wait,
-    ),
-    Check(
-        id="backoff.retry-after",
-        title="Retry-After, exactly",
-        says="When the policy honors Retry-After, the wait is exactly as long as it says.",
-        run=_retry_after,
-    ),
-    Check(
-        id="backoff.attempts",
-        title="Number of attempts",
-        says="A call that retries makes exactly as many attempts as its policy allows.",
-        run=_attempts,
-    ),
-)

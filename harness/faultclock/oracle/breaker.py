@@ -1,87 +1,233 @@
 """Circuit breakers: what they open on, what is refused meanwhile, the probe, and what closes them.
 
-The states are folded over the observed attempts (see `breaker_fold`), and what was kept back in
-them is found in `breaker_refusals`.
+The states are folded over the observed attempts (see `breaker_fold`). What was kept back in them
+is found first, and then judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import covers
+from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers_in
-from faultclock.oracle.breaker_refusals import BreakerRefusal, breaker_refusals, moves_on
-from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
-from faultclock.oracle.history import History
+from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
+from faultclock.oracle.history import History, once
 from faultclock.oracle.plans import providers_of
+from faultclock.oracle.providers import Visit, access_in, asked_nothing, visits_in
 from faultclock.oracle.run_end import end_of, told_pairs
-from faultclock.oracle.visits import parks_in
+from faultclock.oracle.silent_turns import failed_before_asking
 
-__all__ = ["CHECKS"]
+#: The way of a request to its provider.
+_SENDING = ("net.resolve", "net.connect", "net.sent")
 
-_Part = Literal["opens", "refuses", "half_open", "closes"]
-_NONE = "the document says nothing of circuit breakers"
-#: Judges under one requirement of the rules.
-_Judge = Callable[[History, ErrorModel, Breakers, str | None], Verdicts]
+# -------------------------------------------------------------------- what a breaker kept back
 
 
-def _judged(
-    judge: _Judge, part: _Part, *, or_else: str
-) -> Callable[[History, ErrorModel], Verdicts]:
-    """Return the check that lets `judge` look at the breakers of a model that has any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerRefusal:
+    """Something that was asked of a provider while its breaker was shut, and was not sent.
 
-    Args:
-        part: what the rules call it that is judged.
-        or_else: why there may be nothing to judge.
+    That it was asked for is seen from a turn, a retry or a step of a chain that was due and was
+    not made.
+
+    Attributes:
+        provider: empty for the first of the chain.
+        seq: the fact after which it was refused, at `at_ns`.
+        moved: whether another provider was asked in its place.
+        told: whether the subject names the class and code of a refusal.
+        reopened: whether a probe that failed was the last to open the breaker.
     """
 
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        breakers = breakers_in(history, model)
-        if breakers is None:
-            yield otherwise(_NONE)
-            return
-        yield otherwise(or_else)
-        yield from judge(history, model, breakers, breakers.rules.requirements.get(part))
+    call: str
+    provider: str
+    at_ns: int
+    seq: int
+    moved: bool
+    told: bool
+    reopened: bool
+    events: tuple[int, ...]
 
-    return run
+
+@once
+def breaker_refusals(history: History, model: ErrorModel) -> tuple[BreakerRefusal, ...]:
+    """Return what open breakers kept back, in order; nothing where the model has none."""
+    breakers = breakers_in(history, model)
+    if breakers is None:
+        return ()
+    found: list[BreakerRefusal] = []
+    for call in filter(asked_nothing, history.calls):
+        found += _never_asked(history, model, breakers, call)
+    for visit in visits_in(history, model):
+        if visit.call.is_turn:
+            found += _skipped(history, model, breakers, visit)
+            found += _not_retried(history, model, breakers, visit)
+    return tuple(sorted(found, key=lambda item: item.seq))
+
+
+def names_refusal(history: History, model: ErrorModel, call: Call) -> bool:
+    """Return whether the subject names the refusal of an open breaker in a call."""
+    return model.breaker is not None and model.breaker.refusal in told_pairs(history, model, call)
+
+
+def _refusal(
+    breakers: Breakers,
+    call: Call,
+    provider: str,
+    seq: int,
+    at_ns: int,
+    *,
+    told: bool,
+    events: tuple[int, ...],
+    moved: bool = False,
+) -> BreakerRefusal:
+    return BreakerRefusal(
+        call=call.id,
+        provider=provider,
+        at_ns=at_ns,
+        seq=seq,
+        moved=moved,
+        told=told,
+        reopened=breakers.at(provider, call.life, seq + 1).reopened,
+        events=events,
+    )
+
+
+def _never_asked(
+    history: History, model: ErrorModel, breakers: Breakers, call: Call
+) -> Iterator[BreakerRefusal]:
+    """Yield the refusal of a turn in which no provider was asked."""
+    told, start = names_refusal(history, model, call), call.start
+    # A workflow need not have come to a node that asks the model.
+    workflow = history.trace.header.scenario.workflow is not None
+    if not told and (workflow or failed_before_asking(history, call)):
+        return
+    for provider in providers_of(history.trace.header.scenario):
+        if breakers.gate(provider, call.life, start.seq, start.at_ns) != "shut":
+            continue
+        opened = breakers.at(provider, call.life, start.seq).by
+        events = (*opened, *call.bounds)
+        yield _refusal(breakers, call, provider, start.seq, start.at_ns, told=told, events=events)
+        if not moves_on(model):
+            return
+
+
+def _skipped(
+    history: History, model: ErrorModel, breakers: Breakers, visit: Visit
+) -> Iterator[BreakerRefusal]:
+    """Yield the providers of a chain that a request passed over."""
+    call, start = visit.call, visit.start
+    for provider in visit.skipped:
+        if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
+            yield _refusal(
+                breakers,
+                call,
+                provider,
+                _seq_before(history, start),
+                start.at_ns,
+                moved=True,
+                told=names_refusal(history, model, call),
+                events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
+            )
+
+
+def _seq_before(history: History, start: TraceEvent) -> int:
+    """Return the last fact that the world had for the subject before a request began.
+
+    What the subject says on its way there comes after the refusal, and so does what it does to
+    send the request: a connection that is kept open has less of that than a new one.
+    """
+    before = reversed(history.trace.events[: start.seq - 1])
+    facts = (item.seq for item in before if item.actor != "subject" and item.kind not in _SENDING)
+    return next(facts, 0)
+
+
+def _not_retried(
+    history: History, model: ErrorModel, breakers: Breakers, visit: Visit
+) -> Iterator[BreakerRefusal]:
+    """Yield the refusal of what a request wanted after its last attempt, where it is recorded."""
+    call, last, end = visit.call, visit.last.attempt, visit.request.end
+    if visit.following is not None or not last.failed or end is None or not visit.is_over:
+        return
+    shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
+    if shut and names_refusal(history, model, call):
+        at_ns, events = max(last.start.at_ns, last.known_ns or 0), (*last.events, end.seq)
+        yield _refusal(breakers, call, last.provider, visit.seq, at_ns, told=True, events=events)
+
+
+def moves_on(model: ErrorModel) -> bool:
+    """Return whether the chain goes to the next provider from one whose breaker is open."""
+    chain, rules = model.chain, model.breaker
+    if chain is None or rules is None:
+        return False
+    pair = split(rules.refusal)
+    return covers(chain.advances_on, pair) and not covers(chain.stops_on, pair)
+
+
+# -------------------------------------------------------------------------------------- checks
+
+_Requirements = tuple[str | None, ...]
+_Judge = Callable[[History, ErrorModel, Breakers, _Requirements], Verdicts]
+
+
+def _at_breakers(
+    part: Literal["opens", "refuses", "half_open", "closes"],
+) -> Callable[[_Judge], Judging]:
+    """Give a check the breakers of a trace, and the requirement of a part of their rules."""
+
+    def made(judge: _Judge) -> Judging:
+        def run(history: History, model: ErrorModel) -> Verdicts:
+            breakers = breakers_in(history, model)
+            if breakers is None:
+                yield otherwise("the document says nothing of circuit breakers")
+            else:
+                requirement = breakers.rules.requirements.get(part)
+                yield from judge(history, model, breakers, (requirement,))
+
+        return run
+
+    return made
 
 
 # ------------------------------------------------------------------------ what comes too soon
 
 
-def _opens(
-    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+@check(
+    "breaker.opens",
+    title="Open breakers let nothing through",
+    says="After the set number of failures in a row, no request is sent for the set time.",
+    unjudged="no breaker opened, or nothing was asked while it was open",
+    role="runtime",
+)
+@_at_breakers("opens")
+def opens(
+    history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
+    """Judge what met a breaker that counted failures had opened, and what was refused by one."""
     for passage in breakers.passages:
         if passage.met == "open" and not passage.before.reopened:
-            yield held(requirement)
-            yield _sent_while_open(breakers, passage, requirement)
+            yield from _sent_while_open(breakers, passage, requirements)
     for refusal in breaker_refusals(history, model):
-        call = history.call(refusal.call)
-        if call is None:
-            continue
-        if not breakers.at(refusal.provider, call.life, refusal.seq + 1).reopened:
-            yield held(requirement)
-    for call in _refused_for_nothing(history, model, breakers):
-        if _state_for(breakers, call).opened == 0:
-            yield held(requirement)
-            yield _wedged(
-                call,
-                requirement,
-                f"it opens after {breakers.rules.failures} counted failures in a row",
-            )
+        if not refusal.reopened:
+            yield held(*requirements)
+    for call, state in _refused_for_nothing(history, model, breakers):
+        if state.opened == 0:
+            after = f"it opens after {breakers.rules.failures} counted failures in a row"
+            yield from _wedged(call, requirements, after)
 
 
-def _sent_while_open(breakers: Breakers, passage: Passage, requirement: str | None) -> Violation:
+def _sent_while_open(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     rules, attempt, before = breakers.rules, passage.attempt, passage.before
     since = attempt.start.at_ns - (before.until_high_ns - rules.open_for)
-    return Violation(
-        requirement=requirement,
+    yield held(*requirements)
+    yield broken(
+        requirements,
         call=attempt.call,
         expected=f"nothing is sent for {format_duration(rules.open_for)} after the breaker opened",
         observed=f"a request was sent {format_duration(max(0, since))} after it opened",
@@ -93,94 +239,94 @@ def _sent_while_open(breakers: Breakers, passage: Passage, requirement: str | No
 # ------------------------------------------------------------------------- what is refused
 
 
-def _refuses(
-    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+@check(
+    "breaker.refuses",
+    title="An open breaker refuses requests",
+    says="While it is open, a request fails with its error or goes to the next provider.",
+    unjudged="nothing was asked while a breaker was open",
+    role="runtime",
+)
+@_at_breakers("refuses")
+def refuses(
+    history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
+    """Judge how a request ended that met an open breaker."""
     judged: set[tuple[str, int]] = set()
     for refusal in breaker_refusals(history, model):
         call = history.call(refusal.call)
         if call is None or (refusal.call, refusal.seq) in judged:
             continue
         judged.add((refusal.call, refusal.seq))
-        yield held(requirement)
-        fault = _not_refused(history, model, breakers, call, refusal)
+        yield held(*requirements)
+        fault = _not_refused(history, model, breakers.rules.refusal, call, refusal)
         if fault is not None:
+            expected, observed = fault
             yield broken(
-                (requirement,),
+                requirements,
                 call=call.id,
-                expected=fault[0],
-                observed=fault[1],
+                expected=expected,
+                observed=observed,
                 events=refusal.events,
             )
 
 
 def _not_refused(
-    history: History, model: ErrorModel, breakers: Breakers, call: Call, refusal: BreakerRefusal
+    history: History, model: ErrorModel, pair: str, call: Call, refusal: BreakerRefusal
 ) -> tuple[str, str] | None:
     """Return what was expected and observed where a refusal is none; None where it is one."""
-    pair = breakers.rules.refusal
     if refusal.moved:
         if moves_on(model):
             return None
         return f"{pair}: the breaker is open", "another provider was asked in its place"
-    if moves_on(model) and _another_is_free(history, model, breakers, call, refusal):
+    access, instant = access_in(history, model), (call.life, refusal.seq + 1, refusal.at_ns)
+    later = access.order[access.order.index(refusal.provider) + 1 :]
+    if moves_on(model) and any(access.gate(item, *instant) == "free" for item in later):
         return "the next provider is asked: the breaker is open", "none was asked"
     end = end_of(model, call)
     if refusal.told or end is None:
         return None
-    if end.pair is not None and end.pair in _carried(model, pair):
+    # What else a run may carry that ends by the refusal.
+    consequences = (rule for rule in model.consequences if covers(rule.applies_to, split(pair)))
+    if any(end.pair in rule.carries for rule in consequences):
         return None
     return f"{pair}: the breaker is open", str(end)
-
-
-def _carried(model: ErrorModel, pair: str) -> frozenset[str]:
-    """Return what else a run may carry that ends by the refusal."""
-    return frozenset(
-        carried
-        for rule in model.consequences
-        if covers(rule.applies_to, split(pair))
-        for carried in rule.carries
-    )
-
-
-def _another_is_free(
-    history: History, model: ErrorModel, breakers: Breakers, call: Call, refusal: BreakerRefusal
-) -> bool:
-    order = providers_of(history.trace.header.scenario)
-    return any(
-        breakers.gate(provider, call.life, refusal.seq + 1, refusal.at_ns) == "free"
-        and parks_in(history, model).gate(provider, call.life, refusal.seq + 1, refusal.at_ns)
-        == "free"
-        for provider in order[order.index(refusal.provider) + 1 :]
-    )
 
 
 # ------------------------------------------------------------- the probe, and what closes it
 
 
-def _half_open(
-    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+@check(
+    "breaker.half-open",
+    title="Probes of a half-open breaker",
+    says="After that time the set number of probes is sent, and a failed probe opens it again.",
+    unjudged="no breaker was open for its whole time and then asked again",
+    role="runtime",
+)
+@_at_breakers("half_open")
+def half_open(
+    history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
+    """Judge the probes, what is sent beside them, and what is sent after a failed one."""
     for passage in breakers.passages:
         if passage.met == "probe":
-            yield held(requirement)
+            yield held(*requirements)
         elif passage.met == "crowded":
-            yield held(requirement)
-            yield _crowded(breakers, passage, requirement)
+            yield from _crowded(breakers, passage, requirements)
         elif passage.met == "open" and passage.before.reopened:
-            yield held(requirement)
-            yield _sent_while_open(breakers, passage, requirement)
-    for call in _refused_for_nothing(history, model, breakers):
-        if _state_for(breakers, call).state != "closed":
-            yield held(requirement)
+            yield from _sent_while_open(breakers, passage, requirements)
+    for call, state in _refused_for_nothing(history, model, breakers):
+        if state.state != "closed":
             after = format_duration(breakers.rules.open_for)
-            yield _wedged(call, requirement, f"a probe is let through {after} after it opened")
+            yield from _wedged(
+                call, requirements, f"a probe is let through {after} after it opened"
+            )
 
 
-def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> Violation:
+def _crowded(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     most, attempt = breakers.rules.half_open_probes, passage.attempt
-    return Violation(
-        requirement=requirement,
+    yield held(*requirements)
+    yield broken(
+        requirements,
         call=attempt.call,
         expected=f"at most {most} requests at once until one has ended: the breaker is half open",
         observed=f"another one was sent beside {passage.before.probes}",
@@ -189,81 +335,46 @@ def _crowded(breakers: Breakers, passage: Passage, requirement: str | None) -> V
     )
 
 
-def _closes(
-    history: History, model: ErrorModel, breakers: Breakers, requirement: str | None
+@check(
+    "breaker.closes",
+    title="A good probe closes the breaker",
+    says="After a good probe, requests flow again.",
+    unjudged="no probe closed a breaker before something else was asked",
+    role="runtime",
+)
+@_at_breakers("closes")
+def closes(
+    history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
+    """Judge what was asked after a good probe."""
     for passage in breakers.passages:
         if passage.before.state == "closed" and passage.before.closed:
-            yield held(requirement)
-    for call in _refused_for_nothing(history, model, breakers):
-        state = _state_for(breakers, call)
+            yield held(*requirements)
+    for call, state in _refused_for_nothing(history, model, breakers):
         if state.state == "closed" and state.opened:
-            yield held(requirement)
-            yield _wedged(call, requirement, "a good probe closes the breaker")
+            yield from _wedged(call, requirements, "a good probe closes the breaker")
 
 
-def _refused_for_nothing(history: History, model: ErrorModel, breakers: Breakers) -> Iterator[Call]:
-    """Yield the turns that were refused while no breaker was shut at any time."""
+def _refused_for_nothing(
+    history: History, model: ErrorModel, breakers: Breakers
+) -> Iterator[tuple[Call, Snapshot]]:
+    """Yield the turns that were refused while no breaker was shut, and the first one's state."""
+    order = access_in(history, model).order
     for call in history.calls:
-        if not call.is_turn or call.end is None:
+        start, end = call.start, call.end
+        if not call.is_turn or end is None or not names_refusal(history, model, call):
             continue
-        if breakers.rules.refusal not in told_pairs(history, model, call):
-            continue
-        since = (call.start.seq, call.start.at_ns)
-        if not any(
-            breakers.shut_within(provider, call.life, since, call.end.seq)
-            for provider in providers_of(history.trace.header.scenario)
-        ):
-            yield call
+        if not any(breakers.shut_within(item, call.life, start, end) for item in order):
+            yield call, breakers.at("", call.life, start.seq)
 
 
-def _state_for(breakers: Breakers, call: Call) -> Snapshot:
-    return breakers.at("", call.life, call.start.seq)
-
-
-def _wedged(call: Call, requirement: str | None, expected: str) -> Violation:
-    end = (call.end.seq,) if call.end is not None else ()
-    return Violation(
-        requirement=requirement,
+def _wedged(call: Call, requirements: _Requirements, expected: str) -> Verdicts:
+    yield held(*requirements)
+    yield broken(
+        requirements,
         call=call.id,
         expected=expected,
         observed="a request was refused while the breaker had to let it through",
-        events=(call.start.seq, *end),
+        events=call.bounds,
         hint="A probe that was cancelled, or failed without counting, is over as well.",
     )
-
-
-CHECKS = (
-    Check(
-        id="breaker.opens",
-        title="Open breakers let nothing through",
-        says="After the set number of failures in a row, no request is sent for the set time.",
-        run=_judged(
-            _opens, "opens", or_else="no breaker opened, or nothing was asked while it was open"
-        ),
-    ),
-    Check(
-        id="breaker.refuses",
-        title="An open breaker refuses requests",
-        says="While it is open, a request fails with its error or goes to the next provider.",
-        run=_judged(_refuses, "refuses", or_else="nothing was asked while a breaker was open"),
-    ),
-    Check(
-        id="breaker.half-open",
-        title="Probes of a half-open breaker",
-        says="After that time the set number of probes is sent, and a failed probe opens it again.",
-        run=_judged(
-            _half_open,
-            "half_open",
-            or_else="no breaker was open for its whole time and then asked again",
-        ),
-    ),
-    Check(
-        id="breaker.closes",
-        title="A good probe closes the breaker",
-        says="After a good probe, requests flow again.",
-        run=_judged(
-            _closes, "closes", or_else="no probe closed a breaker before something else was asked"
-        ),
-    ),
-)

@@ -13,19 +13,20 @@ Judges nothing: it says of each attempt what it met, and of each instant whether
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from operator import itemgetter
+from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import BreakerRules, covers
+from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.signals import classify
-
-__all__ = ["BreakerFold", "Breakers", "Gate", "Met", "Passage", "Result", "Snapshot", "breakers_of"]
 
 #: What an attempt meets: it is let by, it is the probe of a half-open breaker, it comes while the
 #: breaker is open, or beside as many probes as there may be.
@@ -60,13 +61,16 @@ class Snapshot:
 
     def gate(self, at_ns: int, probes_max: int) -> Gate:
         """Return whether an attempt at `at_ns` is let by."""
-        if self.state == "closed":
-            return "free"
         if self.state == "open":
-            if at_ns < self.until_low_ns - SLACK_NS:
-                return "shut"
-            return "either" if at_ns <= self.until_high_ns + SLACK_NS else "free"
-        return "free" if self.probes < probes_max else "shut"
+            return gate_of(at_ns, self.until_low_ns, self.until_high_ns)
+        return "shut" if self.state == "half_open" and self.probes >= probes_max else "free"
+
+
+def gate_of(at_ns: int, until_low_ns: int, until_high_ns: int) -> Gate:
+    """Return whether something is let by that was shut until an instant between two others."""
+    if at_ns < until_low_ns - SLACK_NS:
+        return "shut"
+    return "either" if at_ns <= until_high_ns + SLACK_NS else "free"
 
 
 class BreakerFold:
@@ -99,125 +103,87 @@ class BreakerFold:
         by: tuple[int, ...] = (),
     ) -> None:
         """Take in how an attempt ends, and from when to when that could be known."""
+        now = self.now
         era, probe = self._under_way.pop(attempt, ((-1, -1), False))
-        if era != (self.now.opened, self.now.closed):
+        if era != (now.opened, now.closed):
             return
         if probe:
-            self._becomes("half_open", probes=self.now.probes - 1)
+            self._becomes("half_open", probes=now.probes - 1)
         if result == "good":
             self._failures = 0
             if probe:
-                self._becomes("closed", closed=self.now.closed + 1, by=by)
+                self._becomes("closed", closed=now.closed + 1, probes=0, by=by)
         elif result == "counted":
             self._failures += 1
             if probe or self._failures >= self._rules.failures:
                 self._failures = 0
-                self.now = Snapshot(
-                    state="open",
-                    opened=self.now.opened + 1,
-                    closed=self.now.closed,
+                self._becomes(
+                    "open",
+                    opened=now.opened + 1,
                     reopened=probe,
                     until_low_ns=knowable_ns + self._rules.open_for,
                     until_high_ns=known_ns + self._rules.open_for,
+                    probes=0,
                     by=by,
                 )
 
     def _becomes(
-        self,
-        state: Literal["closed", "half_open"],
-        *,
-        probes: int = 0,
-        closed: int | None = None,
-        by: tuple[int, ...] | None = None,
+        self, state: Literal["closed", "open", "half_open"], reopened: bool = False, **changes: Any
     ) -> None:
-        now = self.now
-        self.now = Snapshot(
-            state=state,
-            opened=now.opened,
-            closed=now.closed if closed is None else closed,
-            probes=probes,
-            by=now.by if by is None else by,
-        )
+        self.now = replace(self.now, state=state, reopened=reopened, **changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """An attempt at a breaker: what it met, the state before it, and how it ended."""
+    """An attempt at a breaker: what it met, and the state before it."""
 
     attempt: Attempt
-    life: int
     met: Met
     before: Snapshot
-    result: Result | None
 
 
 @dataclass(slots=True, kw_only=True)
 class Breakers:
-    """All breakers of a trace, by provider and life."""
+    """All breakers of a trace.
+
+    Attributes:
+        passages: the attempts of all calls, in the order in which they began.
+        courses: of each provider, in each life: from which `seq` on it was in which state.
+    """
 
     rules: BreakerRules
     passages: list[Passage] = field(default_factory=list)
-    _seqs: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    _states: dict[tuple[str, int], list[Snapshot]] = field(default_factory=dict)
+    courses: dict[tuple[str, int], list[tuple[int, Snapshot]]] = field(default_factory=dict)
 
     def at(self, provider: str, life: int, seq: int) -> Snapshot:
         """Return the state of a provider's breaker right before the event `seq`."""
-        place = bisect_left(self._seqs.get((provider, life), ()), seq)
-        return self._states[provider, life][place - 1] if place else Snapshot()
+        course = self.courses.get((provider, life), [])
+        place = bisect_left(course, seq, key=itemgetter(0))
+        return course[place - 1][1] if place else Snapshot()
 
     def gate(self, provider: str, life: int, seq: int, at_ns: int) -> Gate:
         """Return whether an attempt at `at_ns` is let by, as things stood at the event `seq`."""
         return self.at(provider, life, seq).gate(at_ns, self.rules.half_open_probes)
 
-    def shut_within(self, provider: str, life: int, since: tuple[int, int], until: int) -> bool:
-        """Return whether it was shut at some time from one event on, until another one.
-
-        Args:
-            since: `seq` and time of the first one; `until` is the `seq` of the other.
-        """
-        most = self.rules.half_open_probes
-        if self.at(provider, life, since[0]).gate(since[1], most) != "free":
-            return True
-        seqs = self._seqs.get((provider, life), [])
-        states = self._states.get((provider, life), [])
-        return any(
-            state.state == "open" or (state.state == "half_open" and state.probes >= most)
-            for seq, state in zip(seqs, states, strict=True)
-            if since[0] <= seq < until
+    def shut_within(self, provider: str, life: int, since: TraceEvent, until: TraceEvent) -> bool:
+        """Return whether it was shut at some time from one event on, until another one."""
+        return self.gate(provider, life, since.seq, since.at_ns) != "free" or any(
+            state.state == "open"
+            or (state.state == "half_open" and state.probes >= self.rules.half_open_probes)
+            for seq, state in self.courses.get((provider, life), ())
+            if since.seq <= seq < until.seq
         )
-
-    def fold(self, provider: str, life: int, moments: Iterable[_Moment]) -> None:
-        """Take in all that happened at one provider in one life, in order."""
-        fold = BreakerFold(self.rules)
-        seqs = self._seqs[provider, life] = []
-        states = self._states[provider, life] = []
-        for moment in moments:
-            attempt = moment.attempt
-            key = attempt.start.seq
-            if moment.ends is None:
-                before = fold.now
-                met = fold.begins(key, attempt.start.at_ns)
-                self.passages.append(
-                    Passage(
-                        attempt=attempt, life=life, met=met, before=before, result=moment.result
-                    )
-                )
-            else:
-                fold.ends(key, moment.ends, moment.knowable_ns, moment.at_ns, attempt.events)
-            seqs.append(moment.seq)
-            states.append(fold.now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """The begin of an attempt, or its end where `ends` is given."""
+    """The begin of an attempt, or its end where `knowable_ns` is given."""
 
     seq: int
     at_ns: int
     attempt: Attempt
-    knowable_ns: int = 0
-    ends: Result | None = None
-    result: Result | None = None
+    result: Result | None
+    knowable_ns: int | None = None
 
 
 @once
@@ -226,20 +192,23 @@ def breakers_in(history: History, model: ErrorModel) -> Breakers | None:
     rules = model.breaker
     if rules is None or not history.is_runtime:
         return None
-    return breakers_of(model, rules, history.calls)
-
-
-def breakers_of(model: ErrorModel, rules: BreakerRules, calls: Iterable[Call]) -> Breakers:
-    """Return the breakers that `rules` put before the providers of a trace."""
     moments: dict[tuple[str, int], list[_Moment]] = {}
-    for call in calls:
-        for index, attempt in enumerate(call.attempts):
-            following = call.attempts[index + 1] if index + 1 < len(call.attempts) else None
+    for call in history.calls:
+        for attempt, following in zip_longest(call.attempts, call.attempts[1:]):
             own = moments.setdefault((attempt.provider, call.life), [])
             own += _moments(model, rules, call, attempt, following)
     breakers = Breakers(rules=rules)
-    for (provider, life), own in moments.items():
-        breakers.fold(provider, life, sorted(own, key=lambda moment: moment.seq))
+    for key, own in moments.items():
+        fold, course = BreakerFold(rules), breakers.courses.setdefault(key, [])
+        for moment in sorted(own, key=lambda moment: moment.seq):
+            attempt, before = moment.attempt, fold.now
+            began, events = attempt.start.seq, attempt.events
+            if moment.knowable_ns is None:
+                met = fold.begins(began, moment.at_ns)
+                breakers.passages.append(Passage(attempt=attempt, met=met, before=before))
+            elif moment.result is not None:
+                fold.ends(began, moment.result, moment.knowable_ns, moment.at_ns, events)
+            course.append((moment.seq, fold.now))
     breakers.passages.sort(key=lambda passage: passage.attempt.start.seq)
     return breakers
 
@@ -247,8 +216,7 @@ def breakers_of(model: ErrorModel, rules: BreakerRules, calls: Iterable[Call]) -
 def _moments(
     model: ErrorModel, rules: BreakerRules, call: Call, attempt: Attempt, following: Attempt | None
 ) -> Iterator[_Moment]:
-    result = _result(model, rules, call, attempt)
-    start = attempt.start
+    result, start = _result(model, rules, call, attempt), attempt.start
     yield _Moment(seq=start.seq, at_ns=start.at_ns, attempt=attempt, result=result)
     if result is None:
         return
@@ -259,9 +227,12 @@ def _moments(
         if last is None:
             return
         seq, at_ns = last.seq, last.at_ns
-    knowable_ns = at_ns if attempt.knowable_ns is None else attempt.knowable_ns
     yield _Moment(
-        seq=max(seq, start.seq), at_ns=at_ns, attempt=attempt, knowable_ns=knowable_ns, ends=result
+        seq=max(seq, start.seq),
+        at_ns=at_ns,
+        attempt=attempt,
+        result=result,
+        knowable_ns=at_ns if attempt.knowable_ns is None else attempt.knowable_ns,
     )
 
 

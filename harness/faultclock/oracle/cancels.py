@@ -1,14 +1,14 @@
 """Cancels: the cancelled work ends, promptly and by name, and nothing else does.
 
 A cancel goes down: of the turn, to its stage, its tools and its open dialogs; never up, never
-sideways. It is a cooperative exit and no error, so the audit trail has it as what it is. That
-nothing new begins after it is what the model's ordering rules say.
+sideways. It is a cooperative exit and no error, so the audit trail has it as what it is. A person
+who closes a dialog cancels the turn, where the model says how it ends then. That nothing new begins
+after a cancel is what the model's ordering rules say, for models that have such rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
@@ -16,26 +16,18 @@ from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import CancellationRules, split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
-from faultclock.oracle.history import History
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.stops import killed_by
+from faultclock.oracle.stops import acts_after, is_dismissal, killed_by
 from faultclock.oracle.turn_facts import Execution
-
-__all__ = ["CHECKS"]
 
 #: What went wrong, and the events that show it.
 _Fault = tuple[str, tuple[int, ...]]
+#: What is expected of a piece of work, the call that it is part of, and what is wrong with it.
+_Judged = tuple[str, str | None, _Fault | None]
 
-
-#: What the world may tell a turn, so that it ends by itself.
+#: What may reach a turn, so that it ends by itself.
 _ARRIVALS = (
     "net.connect_failed",
     "net.delivered",
@@ -46,151 +38,110 @@ _ARRIVALS = (
     "store.answered",
     "interaction.answered",
 )
-
-
+#: What is said of each expectation after the cancel of a tool.
+_TOOL = "after the cancel of the tool: "
 #: What a turn begins: an execution, a question, a request.
 _BEGINNINGS = ("tool.called", "interaction.shown", "http.request")
 
 
-def _outcome(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("nothing was cancelled while it ran")
+@check(
+    "cancel.outcome",
+    role="runtime",
+    title="A cancel ends its target",
+    says="What is cancelled ends soon, as cancelled, with all its parts and nothing else.",
+    unjudged="nothing was cancelled while it ran",
+)
+def outcome(history: History, model: ErrorModel) -> Verdicts:
+    """Judge how what is cancelled ends, and that it begins nothing more."""
     rules = model.cancellation
     if rules is None:
         yield otherwise("the error model says nothing of cancels")
         return
-    for cancel in _first_requests(history):
-        scope = str(cancel.scope)
-        requirements = also(model, f"cancel.outcome.{scope}")
-        if not requirements:
-            continue
-        faults = (
-            _judge_tool(history, rules, cancel)
-            if scope == "tool"
-            else _judge_turn(history, model, rules, cancel)
-        )
-        for expected, call, fault in faults:
-            yield held(*requirements)
-            if fault is None:
-                continue
-            yield broken(
-                requirements,
-                call=call,
-                expected=f"after the cancel of the {scope}: {expected}",
-                observed=fault[0],
-                events=(cancel.seq, *fault[1]),
-                hint="Does every wait end when the signal comes?",
-            )
-    yield from _judge_begun(history, model)
-    yield from _judge_dismissals(history, model, rules)
+    for scopes, name, judge, hint in _ROWS:
+        for scope, cancel in _stops(history, rules):
+            requirements = also(model, name.format(scope)) if scope in scopes else ()
+            for expected, call, fault in judge(history, rules, cancel) if requirements else ():
+                yield held(*requirements)
+                if fault is not None:
+                    yield broken(
+                        requirements,
+                        call=call,
+                        expected=expected,
+                        observed=fault[0],
+                        events=(cancel.seq, *fault[1]),
+                        hint=hint,
+                    )
 
 
-def _judge_begun(history: History, model: ErrorModel) -> Verdicts:
-    """Judge that nothing new begins for a turn when its cancel has had its time."""
-    requirements = also(model, "cancel.begun")
-    cancels = _first_requests(history) if requirements else ()
-    for cancel in cancels:
-        if cancel.scope not in ("turn", "session"):
-            continue
-        due_ns = _due_ns(history, model, cancel)
-        for call in _open_turns(history, cancel):
-            yield held(*requirements)
-            late = [
-                event
-                for event in history.of(*_BEGINNINGS)
-                if event.call == call.id and event.at_ns > due_ns
-            ]
-            if not late:
-                continue
-            after = format_duration(late[0].at_ns - cancel.at_ns)
-            yield broken(
-                requirements,
-                call=call.id,
-                expected="the cancelled turn starts nothing new",
-                observed=f"{late[0].kind}, {after} after the cancel",
-                events=(cancel.seq, *(event.seq for event in late[:3])),
-                hint="Look at the signal before each step, and not only in a wait.",
-            )
-
-
-def _judge_dismissals(history: History, model: ErrorModel, rules: CancellationRules) -> Verdicts:
-    """Judge that a turn whose dialog the person closes ends there, as cancelled."""
-    requirements = also(model, "cancel.outcome.dismissed")
-    if rules.turn is None:
-        # To close a dialog is a denial for some, and a cancel for others.
-        return
-    for event in history.of("interaction.answered"):
-        payload = event.payload
-        call = history.call(None if payload.get("call") is None else str(payload["call"]))
-        dismissed = payload.get("answer") == "dismissed" and bool(payload.get("accepted"))
-        if call is None or not dismissed or not call.is_turn or call.stop is not event:
-            continue
-        due_ns = event.at_ns + rules.within + _round_trip_ns(history)
-        yield held(*requirements)
-        fault = None if call.crashed else _turn_fault(history, call, event, rules.turn, due_ns)
-        if fault is None:
-            continue
-        yield broken(
-            requirements,
-            call=call.id,
-            expected=f"the person has closed the dialog: the turn ends with {rules.turn}",
-            observed=fault[0],
-            events=(event.seq, *fault[1]),
-            hint="A closed dialog is not a denial: it cancels the turn.",
-        )
+def _stops(history: History, rules: CancellationRules) -> Iterator[tuple[str, TraceEvent]]:
+    """Yield what cancels work, with its scope: each cancel, and each dialog that was closed."""
+    yield from ((str(event.scope), event) for event in _first_requests(history))
+    # To close a dialog is a denial for some, and a cancel for others.
+    closed = history.of("interaction.answered") if rules.turn is not None else ()
+    yield from (("dismissed", event) for event in closed if is_dismissal(event))
 
 
 def _first_requests(history: History) -> Iterator[TraceEvent]:
     # To cancel again changes nothing, so it is the first that counts. What a model says of turns
     # and tools is not about a call of an adapter.
-    return (
-        event
-        for event in history.of("cancel.requested")
-        if event.payload.get("n", 1) == 1 and event.scope != "call"
-    )
+    cancels = history.of("cancel.requested")
+    return (event for event in cancels if event.n == 1 and event.scope != "call")
 
 
-_Judged = tuple[str, str | None, _Fault | None]
+# ---------------------------------------------------------------------- turns
 
 
-def _judge_turn(
-    history: History, model: ErrorModel, rules: CancellationRules, cancel: TraceEvent
+def _judge_turns(
+    history: History, rules: CancellationRules, cancel: TraceEvent
 ) -> Iterator[_Judged]:
-    scope = str(cancel.scope)
-    pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[scope]
-    due_ns = _due_ns(history, model, cancel)
+    """Judge that a cancelled turn ends in time and by name, with all that is part of it."""
+    pair = {"session": rules.session, "turn": rules.turn, "stage": rules.stage}[str(cancel.scope)]
+    due_ns = _due_ns(history, rules, cancel)
+    ends = "the turn ends" if pair is None else f"the turn ends with {pair}"
+    expected = f"after the cancel of the {cancel.scope}: {ends} by {format_duration(due_ns)}"
     for call in _open_turns(history, cancel):
-        if _is_done(history, call, cancel, due_ns) or (
-            scope == "stage" and not _in_stage(history, call, cancel)
-        ):
-            continue
-        named = "" if pair is None else f" with {pair}"
-        expected = f"the turn ends{named} by {format_duration(due_ns)}"
-        yield expected, call.id, _turn_fault(history, call, cancel, pair, due_ns)
+        is_hit = cancel.scope != "stage" or _in_stage(history, call, cancel)
+        if is_hit and not _is_done(history, call, cancel, due_ns):
+            yield expected, call.id, _turn_fault(history, call, cancel, pair, due_ns)
 
 
-def _life_of(event: TraceEvent) -> int:
-    return event.life
+def _judge_dismissed(
+    history: History, rules: CancellationRules, closed: TraceEvent
+) -> Iterator[_Judged]:
+    """Judge that a turn whose dialog the person closes ends there, as cancelled."""
+    call, due_ns = history.call(closed.call), _due_ns(history, rules, closed)
+    if call is not None and call.is_turn and call.stop is closed:
+        fault = None if call.crashed else _turn_fault(history, call, closed, rules.turn, due_ns)
+        yield f"the person has closed the dialog: the turn ends with {rules.turn}", call.id, fault
+
+
+def _judge_begun(
+    history: History, rules: CancellationRules, cancel: TraceEvent
+) -> Iterator[_Judged]:
+    """Judge that nothing new begins for a turn when its cancel has had its time."""
+    since_ns = _due_ns(history, rules, cancel) + 1
+    for call in _open_turns(history, cancel):
+        late = acts_after(history.of(*_BEGINNINGS), call.id, cancel, since_ns)[:3]
+        fault = None
+        if late:
+            after = format_duration(late[0].at_ns - cancel.at_ns)
+            observed = f"{late[0].kind}, {after} after the cancel"
+            fault = observed, tuple(event.seq for event in late)
+        yield "the cancelled turn starts nothing new", call.id, fault
 
 
 def _open_turns(history: History, cancel: TraceEvent) -> Iterator[Call]:
     for call in history.calls:
-        begun = call.is_turn and call.life == _life_of(cancel) and call.start.seq < cancel.seq
+        begun = call.is_turn and call.life == cancel.life and call.start.seq < cancel.seq
         ended = call.end is not None and call.end.seq < cancel.seq
         if begun and not ended and call.crashed is None:
             yield call
 
 
-def _due_ns(history: History, model: ErrorModel, cancel: TraceEvent) -> int:
-    """Return by when a turn that is cancelled has to have ended."""
-    rules = model.cancellation
-    within_ns = 0 if rules is None else rules.within
-    return cancel.at_ns + within_ns + _round_trip_ns(history)
-
-
-def _round_trip_ns(history: History) -> int:
-    """Return how long the network takes at most, there and back."""
+def _due_ns(history: History, rules: CancellationRules, cancel: TraceEvent) -> int:
+    """Return by when a cancelled turn has to have ended: the network may take a round trip."""
     network = history.trace.header.scenario.provider
-    return 2 * (network.latency + network.jitter)
+    return cancel.at_ns + rules.within + 2 * (network.latency + network.jitter)
 
 
 def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> bool:
@@ -202,9 +153,11 @@ def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> b
     last = call.attempts[-1] if call.attempts else None
     end = call.end
     if last is not None and last.outcome == "ok" and not last.tool_calls:
-        prompt = end is not None and end.at_ns <= due_ns
         answered = last.known_ns is not None and last.known_ns <= cancel.at_ns
-        return answered and (prompt or _is_saving(history, call, cancel))
+        in_time = end is not None and end.at_ns <= due_ns
+        # The store was asked for the turn after the cancel, or had not answered.
+        saving = history.of("store.asked", "store.answered")
+        return answered and (in_time or bool(acts_after(saving, call.id, cancel)))
     if end is None or end.at_ns != cancel.at_ns:
         return False
     return any(
@@ -213,19 +166,10 @@ def _is_done(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> b
     )
 
 
-def _is_saving(history: History, call: Call, cancel: TraceEvent) -> bool:
-    """Return whether the store was asked for the turn after the cancel, or had not answered."""
-    return any(
-        event.seq > cancel.seq and event.call == call.id
-        for event in history.of("store.asked", "store.answered")
-    )
-
-
 def _in_stage(history: History, call: Call, cancel: TraceEvent) -> bool:
-    target = cancel.target
     return any(
         visit.call == call.id
-        and target in (None, visit.stage)
+        and cancel.target in (None, visit.stage)
         and visit.tries[0].begun.seq < cancel.seq
         and (visit.left is None or visit.left.seq > cancel.seq)
         for visit in history.stage_visits
@@ -235,6 +179,7 @@ def _in_stage(history: History, call: Call, cancel: TraceEvent) -> bool:
 def _turn_fault(
     history: History, call: Call, cancel: TraceEvent, pair: str | None, due_ns: int
 ) -> _Fault | None:
+    """Return what is wrong with the end of a turn, or what of it the cancel did not reach."""
     end = call.end
     if end is None:
         return "it never ended", ()
@@ -243,34 +188,65 @@ def _turn_fault(
     if end.at_ns > due_ns:
         late = format_duration(end.at_ns - cancel.at_ns)
         return f"it ended only {late} after the cancel", (end.seq,)
-    chain: list[Any] = list(chain_of(end))
+    chain = chain_of(end)
     named = {found for found in (typed(origin(chain)), typed(next(iter(chain), None))) if found}
     if pair is not None and split(pair) not in named:
         said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
         return f"it ended with {said}", (end.seq,)
-    return _left_running(history, call, cancel, due_ns)
-
-
-def _left_running(history: History, call: Call, cancel: TraceEvent, due_ns: int) -> _Fault | None:
-    """Return what the cancel did not reach: a tool or a dialog of the turn."""
-    if killed_by(history.trace, _life_of(cancel), due_ns):
+    if killed_by(history.trace, cancel.life, due_ns):
         return None
     for execution in _running(history, cancel):
         if execution.call == call.id and not _stopped(history, execution, due_ns):
-            return f"{execution.tool} ({execution.tool_call}) went on", execution.events
+            return f"{_name(execution)} went on", execution.events
     for prompt in history.prompts:
-        opened = prompt.call == call.id and prompt.shown.seq < cancel.seq
-        if not opened or (prompt.settled is not None and prompt.settled.seq < cancel.seq):
+        over = prompt.settled
+        if prompt.call != call.id or prompt.shown.seq >= cancel.seq:
             continue
-        if prompt.settled is None or prompt.settled.at_ns > due_ns:
+        if over is None or (over.seq >= cancel.seq and over.at_ns > due_ns):
             return f"the request {prompt.id} stayed open", (prompt.shown.seq,)
     return None
+
+
+# ---------------------------------------------------------------------- one tool
+
+
+def _judge_tools(
+    history: History, rules: CancellationRules, cancel: TraceEvent
+) -> Iterator[_Judged]:
+    due_ns = cancel.at_ns + rules.within
+    if killed_by(history.trace, cancel.life, due_ns):
+        return
+    running = list(_running(history, cancel))
+    hit = [item for item in running if aims_at(cancel, item)]
+    for execution in hit:
+        fault = None if _stopped(history, execution, due_ns) else ("it went on", execution.events)
+        yield f"{_TOOL}{_name(execution)} stops", execution.call, fault
+    if not hit or rules.tool is None:
+        # Whether a cancel of one tool ends its turn as well, runtimes differ on.
+        return
+    for sibling in running:
+        if sibling not in hit:
+            yield (
+                f"{_TOOL}{_name(sibling)} goes on",
+                sibling.call,
+                _sibling_fault(history, sibling, cancel),
+            )
+    call = history.call(hit[0].call)
+    if call is not None and call.raised and call.stop is None and call.end is not None:
+        named = typed(origin(chain_of(call.end)))
+        went_up = named is not None and named[0] == split(rules.tool)[0]
+        fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
+        yield f"{_TOOL}the turn goes on", call.id, fault
+
+
+def _name(execution: Execution) -> str:
+    return f"{execution.tool} ({execution.tool_call})"
 
 
 def _running(history: History, cancel: TraceEvent) -> Iterator[Execution]:
     for execution in history.executions:
         ended = execution.end is not None and execution.end.seq < cancel.seq
-        if execution.life == _life_of(cancel) and execution.called.seq < cancel.seq and not ended:
+        if execution.life == cancel.life and execution.called.seq < cancel.seq and not ended:
             yield execution
 
 
@@ -282,39 +258,8 @@ def _stopped(history: History, execution: Execution, due_ns: int) -> bool:
     return execution.end is not None and execution.end.at_ns <= due_ns
 
 
-# ---------------------------------------------------------------------- one tool
-
-
-def _judge_tool(
-    history: History, rules: CancellationRules, cancel: TraceEvent
-) -> Iterator[_Judged]:
-    target = cancel.target
-    due_ns = cancel.at_ns + rules.within
-    if killed_by(history.trace, _life_of(cancel), due_ns):
-        return
-    running = list(_running(history, cancel))
-    hit = [item for item in running if target in (None, item.tool, item.tool_call)]
-    for execution in hit:
-        stopped = _stopped(history, execution, due_ns)
-        fault = None if stopped else ("it went on", execution.events)
-        yield f"{execution.tool} ({execution.tool_call}) stops", execution.call, fault
-    if not hit or rules.tool is None:
-        # Whether a cancel of one tool ends its turn as well, runtimes differ on.
-        return
-    for sibling in running:
-        if sibling in hit:
-            continue
-        name = f"{sibling.tool} ({sibling.tool_call})"
-        yield f"{name} goes on", sibling.call, _sibling_fault(history, sibling, cancel)
-    call = history.call(hit[0].call)
-    if call is not None and call.raised and call.stop is None and call.end is not None:
-        named = typed(origin(chain_of(call.end)))
-        went_up = named is not None and named[0] == split(rules.tool)[0]
-        fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
-        yield "the turn goes on", call.id, fault
-
-
 def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> _Fault | None:
+    """Return that a cancel stopped what it was not for, and nothing else did."""
     end = sibling.end
     if end is None or end.kind != "tool.stopped":
         return None
@@ -323,32 +268,63 @@ def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> 
     call = history.call(sibling.call)
     if timed_out or (call is not None and call.stop is not None and call.stop.seq <= end.seq):
         return None
-    others = [
-        event
+    others = any(
+        aims_at(event, sibling) and event.seq != cancel.seq and event.cancel != cancel.cancel
         for event in history.of("cancel.requested")
-        if event.seq != cancel.seq
-        and event.cancel != cancel.cancel
-        and event.target in (None, sibling.tool, sibling.tool_call)
-    ]
+    )
     return None if others else ("it was stopped, too", sibling.events)
+
+
+#: What is judged of each scope: the name of the rule, the judge, and a hint.
+_ROWS = (
+    (
+        ("session", "turn", "stage"),
+        "cancel.outcome.{}",
+        _judge_turns,
+        "Does every wait end when the signal comes?",
+    ),
+    (
+        ("tool",),
+        "cancel.outcome.{}",
+        _judge_tools,
+        "Does every wait end when the signal comes?",
+    ),
+    (
+        ("session", "turn"),
+        "cancel.begun",
+        _judge_begun,
+        "Look at the signal before each step, and not only in a wait.",
+    ),
+    (
+        ("dismissed",),
+        "cancel.outcome.{}",
+        _judge_dismissed,
+        "A closed dialog is not a denial: it cancels the turn.",
+    ),
+)
 
 
 # ---------------------------------------------------------------------- audit
 
 
-def _audited(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "cancel.audited")
-    yield otherwise("nothing was cancelled while it ran")
-    if "audit" not in history.trace.header.subject.declares:
-        yield otherwise("the subject's binding does not declare 'audit'")
-        return
+@check(
+    "cancel.audited",
+    role="runtime",
+    title="A cancel is audited as one",
+    says="The audit trail records a cancel as a cancel, and not as an error.",
+    unjudged="nothing was cancelled while it ran",
+    declares=("audit",),
+)
+def audited(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what the audit trail has of a cancel."""
     rules = model.cancellation
     if rules is None or rules.turn is None:
         yield otherwise("the error model says nothing of cancels")
         return
+    requirements = also(model, "cancel.audited")
     class_name = split(rules.turn)[0]
     for cancel in _first_requests(history):
-        for call in _hit_calls(history, model, cancel):
+        for call in _hit_calls(history, rules, cancel):
             yield held(*requirements)
             fault = _audit_fault(history, call, cancel, class_name)
             if fault is not None:
@@ -362,23 +338,15 @@ def _audited(history: History, model: ErrorModel) -> Verdicts:
                 )
 
 
-def _hit_calls(history: History, model: ErrorModel, cancel: TraceEvent) -> Iterator[Call]:
-    if cancel.scope == "tool":
-        target = cancel.target
-        hit = [
-            item
-            for item in _running(history, cancel)
-            if target in (None, item.tool, item.tool_call)
-        ]
-        calls = [history.call(item.call) for item in hit if item.end is not None]
-    else:
-        due_ns = _due_ns(history, model, cancel)
-        calls = [
-            call
-            for call in _open_turns(history, cancel)
-            if call.raised and not _is_done(history, call, cancel, due_ns)
-        ]
-    yield from {call.id: call for call in calls if call is not None}.values()
+def _hit_calls(history: History, rules: CancellationRules, cancel: TraceEvent) -> list[Call]:
+    """Return the turns that a cancel ended, or those of the executions that it hit."""
+    if cancel.scope != "tool":
+        due_ns = _due_ns(history, rules, cancel)
+        turns = [call for call in _open_turns(history, cancel) if call.raised]
+        return [call for call in turns if not _is_done(history, call, cancel, due_ns)]
+    hit = [item for item in _running(history, cancel) if aims_at(cancel, item) and item.end]
+    ids = dict.fromkeys(item.call for item in hit)
+    return [call for id_ in ids if (call := history.call(id_)) is not None]
 
 
 def _audit_fault(
@@ -393,30 +361,11 @@ def _audit_fault(
     for event in history.of("declared.audit", "declared.audit_event"):
         if event.seq < cancel.seq or event.call not in (call.id, None):
             continue
+        record = event.record
         if event.kind == "declared.audit_event":
-            fields = event.fields or {}
-            said |= event.name == class_name
-            said |= fields.get("decision") == "cancelled"
-            continue
-        record = event.record or {}
-        if record.get("class") == class_name:
+            said |= event.name == class_name or event.fields.get("decision") == "cancelled"
+        elif record.get("class") == class_name:
             said = True
         elif not of_tool:
             return f"it has {record.get('class')}/{record.get('code')} instead", (event.seq,)
     return ("it has nothing of it", ()) if of_tool and not said else None
-
-
-CHECKS = (
-    Check(
-        id="cancel.outcome",
-        title="A cancel ends its target",
-        says="What is cancelled ends soon, as cancelled, with all its parts and nothing else.",
-        run=_outcome,
-    ),
-    Check(
-        id="cancel.audited",
-        title="A cancel is audited as one",
-        says="The audit trail records a cancel as a cancel, and not as an error.",
-        run=_audited,
-    ),
-)

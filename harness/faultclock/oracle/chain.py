@@ -7,8 +7,6 @@ from typing import Any
 
 from faultclock.model.trace import TraceEvent
 
-__all__ = ["Link", "chain_of", "ended_well", "is_degraded", "origin", "typed", "wrapped"]
-
 #: One error of a chain: type, message, class, code, and how the one before leads to it.
 Link = Mapping[str, Any]
 
@@ -19,9 +17,7 @@ def ended_well(end: TraceEvent) -> bool:
     A turn whose RunResult says that it failed has not returned an answer, however it says so. A
     degraded one has.
     """
-    if end.kind != "call.returned":
-        return False
-    return _state(end) in (None, "completed", "degraded")
+    return end.kind == "call.returned" and _state(end) in (None, "completed", "degraded")
 
 
 def is_degraded(end: TraceEvent) -> bool:
@@ -37,7 +33,7 @@ def chain_of(end: TraceEvent | None) -> list[Link]:
         result = end.result or {}
         said = {"class": result.get("class"), "code": result.get("code")}
         return [{"type": f"RunResult, {_state(end)}", "message": "", "link": "outer", **said}]
-    return list(end.chain or [])
+    return list(end.chain)
 
 
 def _state(end: TraceEvent) -> object:
@@ -46,9 +42,14 @@ def _state(end: TraceEvent) -> object:
 
 def typed(link: Link | None) -> tuple[str, str] | None:
     """Return class and code of a link that declares both."""
-    if link is None or link.get("class") is None or link.get("code") is None:
+    if not link or link["class"] is None or link["code"] is None:
         return None
-    return str(link["class"]), str(link["code"])
+    return link["class"], link["code"]
+
+
+def partly_typed(link: Link) -> bool:
+    """Return whether a link declares a class or a code."""
+    return link["class"] is not None or link["code"] is not None
 
 
 def wrapped(chain: Sequence[Link]) -> tuple[Link, ...]:
@@ -60,7 +61,7 @@ def wrapped(chain: Sequence[Link]) -> tuple[Link, ...]:
     """
     links: list[Link] = []
     for link in chain:
-        if links and link.get("link") == "context" and _partly_typed(links[-1]):
+        if links and link["link"] == "context" and partly_typed(links[-1]):
             break
         links.append(link)
     return tuple(links)
@@ -68,8 +69,21 @@ def wrapped(chain: Sequence[Link]) -> tuple[Link, ...]:
 
 def origin(chain: Sequence[Link]) -> Link | None:
     """Return the innermost link that declares a class or code; None when none does."""
-    return next((link for link in reversed(wrapped(chain)) if _partly_typed(link)), None)
+    return next((link for link in reversed(wrapped(chain)) if partly_typed(link)), None)
 
 
-def _partly_typed(link: Link) -> bool:
-    return link.get("class") is not None or link.get("code") is not None
+def outermost(end: TraceEvent | None) -> Link:
+    """Return the error that a call ended with, empty for none."""
+    return next(iter(chain_of(end)), {})
+
+
+def error_of(end: TraceEvent | None) -> str | None:
+    """Return `Class/Code` of the failure that a call ended with, None where it declares none."""
+    named = typed(origin(chain_of(end)))
+    return None if named is None else "/".join(named)
+
+
+def errors_of(end: TraceEvent | None) -> tuple[str, ...]:
+    """Return each `Class/Code` that a call names for its end: outermost, and where it began."""
+    named = {typed(outermost(end)), typed(origin(chain_of(end)))}
+    return tuple(sorted("/".join(pair) for pair in named if pair is not None))

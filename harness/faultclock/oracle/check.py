@@ -103,6 +103,27 @@ def broken(
     )
 
 
+def unproven(
+    expected: str,
+    observed: str,
+    *events: int,
+    call: str | None = None,
+    hint: str = "",
+    moot: bool = False,
+) -> Violation:
+    """Return a violation that is not the subject's fault: it proves that the run shows nothing."""
+    return broken(
+        (None,),
+        expected=expected,
+        observed=observed,
+        events=events,
+        call=call,
+        hint=hint,
+        inconclusive=True,
+        moot=moot,
+    )
+
+
 def exercising(violation: Violation, *requirements: str | None) -> Violation:
     """Return a violation of something that exercised these requirements as well."""
     return replace(violation, exercised=(*violation.exercised, *requirements))
@@ -219,6 +240,11 @@ def checks_in(*modules: ModuleType) -> tuple[Check, ...]:
 def also(model: ErrorModel, name: str) -> tuple[str, ...]:
     """Return the requirements that the model's `rules` give `name`, or a name below it."""
     return model.rules_below.get(name, ())
+
+
+def requirement_of(model: ErrorModel, name: str) -> str | None:
+    """Return the first requirement that the model's `rules` give `name`; None for none."""
+    return next(iter(also(model, name)), None)
 
 
 def class_requirement(model: ErrorModel, class_name: str) -> str | None:

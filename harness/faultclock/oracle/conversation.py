@@ -13,8 +13,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.tool_messages import messages_of
 
-__all__ = ["Said", "first_missing", "said_in", "said_in_turn"]
-
 #: Role and SHA-256 (hex) of a message; of a tool's result the id of its call.
 Said = tuple[str, str]
 #: Role to what a message of it is known by.

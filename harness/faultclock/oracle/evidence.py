@@ -12,16 +12,13 @@ from collections.abc import Iterator
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace, TraceEvent, trace_digest
+from faultclock.model.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.history import History
-from faultclock.oracle.lacks import contradicted
 from faultclock.oracle.unserved import unserved
-from faultclock.oracle.untouched import untouched
-
-__all__ = ["CHECKS", "SPOILING"]
+from faultclock.oracle.unused import contradicted, unused
 
 #: What is said of each of CUT_SHORT.
 _CUT_SHORT = {
@@ -39,33 +36,34 @@ _ASKING_ROLES = ("provider_adapter", "runtime")
 _ROLES_WITH_LIVES = ("runtime", "session_store")
 #: What the nodes of a workflow do, beside asking the model.
 _NODES_ACT = ("node.called", "program.started", "program.missing", "tool.called")
-#: Checks whose violation makes all other findings of the run inconclusive.
-SPOILING = ("evidence.whole", "evidence.no-leaks")
 
 
-def _whole(history: History, _model: ErrorModel) -> Verdicts:
+@check(
+    "evidence.whole",
+    title="The trace is whole",
+    says="The trace is complete and unchanged, and every act belongs to a call.",
+)
+def whole(history: History, _model: ErrorModel) -> Verdicts:
+    """Judge that the trace is whole."""
     yield held(None)
     for observed, events in _gaps(history):
-        yield broken(
-            (None,),
-            expected="a whole trace, with every act attributed to a call",
-            observed=observed,
-            events=events,
-            inconclusive=True,
-        )
+        yield unproven("a whole trace, with every act attributed to a call", observed, *events)
 
 
 def _gaps(history: History) -> Iterator[tuple[str, tuple[int, ...]]]:
-    trace = history.trace
-    footer = trace.footer
+    """Yield what is missing in words, with the `seq` of the events that show it."""
+    trace, footer = history.trace, history.trace.footer
     if footer.ending in _CUT_SHORT:
-        detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
-        yield f"{_CUT_SHORT[footer.ending]}{detail}", ()
+        yield f"{_CUT_SHORT[footer.ending]}{_detail(footer)}", ()
     yield from ((problem, ()) for problem in _inconsistencies(history.recorded))
     if footer.ending == "completed" and trace.header.foreign is None:
         yield from ((gap, ()) for gap in _unasked(history))
     if history.observation.problems:
         yield "; ".join(history.observation.problems), history.observation.problem_events
+
+
+def _detail(footer: TraceFooter) -> str:
+    return f": {'; '.join(footer.detail)}" if footer.detail else ""
 
 
 def _unasked(history: History) -> Iterator[str]:
@@ -78,7 +76,7 @@ def _unasked(history: History) -> Iterator[str]:
         return
     # A crash may have a task asked again; one that could not be asked says so.
     asked = Counter(call.task for call in history.calls)
-    asked.update(str(event.task) for event in history.of("call.skipped"))
+    asked.update(event.task or "" for event in history.of("call.skipped"))
     for task in tasks:
         if asked[task.id] < task.copies:
             yield f"the task {task.id} was asked {asked[task.id]} times, not {task.copies}"
@@ -105,114 +103,108 @@ def _inconsistencies(trace: Trace) -> Iterator[str]:
         seq, at_ns = event.seq, event.at_ns
 
 
-def _faults_met(history: History, _model: ErrorModel) -> Verdicts:
-    yield otherwise("the scenario plans no fault")
+@check(
+    "evidence.faults-met",
+    title="The planned faults were met",
+    says="Every fault that is not optional was met by a request.",
+    unjudged="the scenario plans no fault",
+)
+def faults_met(history: History, _model: ErrorModel) -> Verdicts:
+    """Judge that what was planned came about."""
+    unmet = history.of("fault.unmet")
     # A subject that cannot be given what the scenario is about leaves that unmet, too.
-    unmet = any(history.of("fault.unmet"))
     if not unmet and not _plans_faults(history.trace.header.scenario):
         return
     yield held(None)
     for event in history.of("cancel.unsupported"):
-        yield broken(
-            (None,),
-            expected=f"the cancel {event.cancel!r} reaches the subject",
-            observed="the runtime has no method `cancel`, so it was never asked",
-            events=(event.seq,),
+        yield unproven(
+            f"the cancel {event.cancel!r} reaches the subject",
+            "the runtime has no method `cancel`, so it was never asked",
+            event.seq,
             hint="Give the runtime `cancel(scope, target)`.",
-            inconclusive=True,
         )
     hint = "Did the subject stop earlier than the fault, or does its trigger never fit?"
-    if _ignores_stream(history.trace):
+    if _ignores_stream(history):
         hint = "The task asks for a stream, and no request does: pass on `request.stream`."
-    for event in history.of("fault.unmet"):
-        if event.optional:
-            continue
-        yield broken(
-            (None,),
-            expected=f"the fault {event.fault!r} is met",
-            observed=_unmet(event),
-            events=(event.seq,),
-            hint=hint,
-            inconclusive=True,
-        )
+    for event in unmet:
+        if not event.optional:
+            yield unproven(f"the fault {event.fault!r} is met", _unmet(event), event.seq, hint=hint)
 
 
 def _plans_faults(scenario: Scenario) -> bool:
-    return any(
-        (
-            scenario.provider.faults,
-            scenario.provider.refusals,
-            scenario.cancels,
-            scenario.crashes,
-            scenario.store is not None and scenario.store.rules,
-            scenario.disk is not None and scenario.disk.rules,
-            any(tool.rules for tool in scenario.tools),
-            any(interactor.rules for interactor in scenario.interactors),
-            any(provider.faults or provider.refusals for provider in scenario.fallbacks),
-            any(program.rules for program in scenario.programs),
-            any(hook.rules for hook in scenario.hooks),
-            scenario.telemetry is not None and scenario.telemetry.rules,
-            scenario.queue is not None and scenario.queue.rules,
-            scenario.workflow is not None and any(node.rules for node in scenario.workflow.nodes),
-        )
+    nodes = () if scenario.workflow is None else scenario.workflow.nodes
+    providers = (scenario.provider, *scenario.fallbacks)
+    ports = (scenario.store, scenario.disk, scenario.telemetry, scenario.queue)
+    scripted = (scenario.tools, scenario.interactors, scenario.programs, scenario.hooks, nodes)
+    return bool(
+        scenario.cancels
+        or scenario.crashes
+        or any(item.faults or item.refusals for item in providers)
+        or any(port is not None and port.rules for port in ports)
+        or any(item.rules for group in scripted for item in group)
     )
 
 
 def _unmet(event: TraceEvent) -> str:
-    match str(event.of or "provider").partition(" ")[0]:
+    """Return in words why a fault was not met, by what it was planned for."""
+    of = event.of or "provider"
+    match of.partition(" ")[0]:
         case "crash":
             return "its moment never came, so nothing was killed"
         case "contract":
             return "the subject's contract has no such fixture, so the situation never came about"
         case "cancel":
             return "its moment never came, so nothing was cancelled"
-        case "tool":
-            return f"no execution of {event.of} met it"
+        case "tool" | "node" | "program":
+            return f"no execution of {of} met it"
         case "interactor":
-            return f"no request to the {event.of} met it"
+            return f"no request to the {of} met it"
         case "store":
             return "no operation of the store met it"
-        case "node" | "program":
-            return f"no execution of {event.of} met it"
         case "hook":
-            return f"no call of {event.of} met it"
-        case "telemetry" | "queue" as of:
-            return f"nothing that was given to the {of} met it"
+            return f"no call of {of} met it"
+        case "telemetry" | "queue" as port:
+            return f"nothing that was given to the {port} met it"
         case "disk":
             return "no act on the disk met it"
     return "no request met it, so the situation never came about"
 
 
-def _ignores_stream(trace: Trace) -> bool:
-    wanted = any(task.stream for task in trace.header.scenario.tasks)
-    requests = list(trace.of_kind("http.request"))
+def _ignores_stream(history: History) -> bool:
+    wanted = any(task.stream for task in history.trace.header.scenario.tasks)
+    requests = history.of("http.request")
     return wanted and bool(requests) and not any(event.stream for event in requests)
 
 
-def _exercised(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no call has ended")
+@check(
+    "evidence.exercised",
+    title="Every call reached the provider",
+    says="Every call began and made an attempt, what was ready was used, what is attached was"
+    " asked, and nothing was cut short after the last one.",
+    unjudged="no call has ended",
+)
+def exercised(history: History, model: ErrorModel) -> Verdicts:
+    """Judge that the run shows what its scenario is about."""
     if history.trace.footer.ending in _HANGS:
         yield from _judge_cut(history)
-    role = history.trace.header.scenario.role
+    asks = history.trace.header.scenario.role in _ASKING_ROLES
     for call in history.calls:
         if call.over is None:
             continue
         yield held(None)
-        if role in _ASKING_ROLES and not call.attempts and not _has_a_reason(history, call):
-            yield broken(
-                (None,),
+        if asks and not call.attempts and not _has_a_reason(history, call):
+            yield unproven(
+                "the call asks the provider",
+                "it ended without a single attempt, so nothing was shown",
+                call.start.seq,
+                call.over.seq,
                 call=call.id,
-                expected="the call asks the provider",
-                observed="it ended without a single attempt, so nothing was shown",
-                events=(call.start.seq, call.over.seq),
                 hint="Is the client pointed at another host, or the answer cached?",
-                inconclusive=True,
             )
     if history.is_runtime:
-        for violation in untouched(history):
-            yield violation
-    for violation in (*unserved(history, model), *contradicted(history)):
-        yield violation
+        yield from unused(history)
+    yield from unserved(history, model)
+    yield from contradicted(history)
 
 
 def _has_a_reason(history: History, call: Call) -> bool:
@@ -245,56 +237,26 @@ def _judge_cut(history: History) -> Verdicts:
         hint = "Something that a call left running spins, or a limit of the scenario is too tight."
     else:
         return
-    detail = f": {'; '.join(footer.detail)}" if footer.detail else ""
-    yield broken(
-        (None,),
-        expected="all calls begin, and nothing of them runs on",
-        observed=f"{observed}{detail}",
-        hint=hint,
-        inconclusive=True,
-    )
+    expected = "all calls begin, and nothing of them runs on"
+    yield unproven(expected, f"{observed}{_detail(footer)}", hint=hint)
 
 
-def _no_leaks(history: History, _model: ErrorModel) -> Verdicts:
-    yield held(None)
-    seen: dict[tuple[str, str], list[int]] = {}
-    for event in history.of("leak"):
-        what, site = str(event.what), str(event.site)
-        seen.setdefault((what, site), []).append(event.seq)
-    for (what, site), events in seen.items():
-        yield broken(
-            (None,),
-            expected="time, chance, network and threads come from the simulation alone",
-            observed=f"{what} at {site}",
-            events=tuple(events[:10]),
-            inconclusive=True,
-        )
-
-
-CHECKS = (
-    Check(
-        id="evidence.whole",
-        title="The trace is whole",
-        says="The trace is complete and unchanged, and every act belongs to a call.",
-        run=_whole,
-    ),
-    Check(
-        id="evidence.faults-met",
-        title="The planned faults were met",
-        says="Every fault that is not optional was met by a request.",
-        run=_faults_met,
-    ),
-    Check(
-        id="evidence.exercised",
-        title="Every call reached the provider",
-        says="Every call began and made an attempt, what was ready was used, what is attached was"
-        " asked, and nothing was cut short after the last one.",
-        run=_exercised,
-    ),
-    Check(
-        id="evidence.no-leaks",
-        title="Nothing real leaked in",
-        says="The subject reached nothing outside the simulation.",
-        run=_no_leaks,
-    ),
+@check(
+    "evidence.no-leaks",
+    title="Nothing real leaked in",
+    says="The subject reached nothing outside the simulation.",
 )
+def no_leaks(history: History, _model: ErrorModel) -> Verdicts:
+    """Judge that the subject stayed within the simulation."""
+    yield held(None)
+    seen: dict[tuple[str | None, str | None], list[int]] = {}
+    for event in history.of("leak"):
+        seen.setdefault((event.what, event.site), []).append(event.seq)
+    for (what, site), events in seen.items():
+        expected = "time, chance, network and threads come from the simulation alone"
+        yield unproven(expected, f"{what} at {site}", *events[:10])
+
+
+#: Checks whose violation makes all other findings of the run inconclusive.
+SPOILERS = (whole, no_leaks)
+SPOILING = tuple(item.id for item in SPOILERS)

@@ -1,39 +1,28 @@
 """The executions of a tool under test: what it was given, what it asked its service, how it ended.
 
-A tool may ask its service several things in one call. What it asks again after a failure is told
-by the request line and the body: equal ones are attempts of one Ask. An attempt that never became
-a request belongs to the only ask of its call; where there are several, it is unknown to which.
+A tool may ask its service several things in one call. The request line and the body show what it
+asks again after a failure: equal ones are attempts of one Ask. An attempt that never became a
+request belongs to the only ask of its call; where there are several, it is unknown to which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
+from faultclock.model.role_rules import ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Violation, also
-from faultclock.oracle.history import History
+from faultclock.oracle.check import Violation, check
+from faultclock.oracle.history import History, once
 from faultclock.oracle.signals import Classification, Signal, meets
 
-__all__ = [
-    "ACTS",
-    "Ask",
-    "Execution",
-    "classify_for_tool",
-    "contract_of",
-    "executions",
-    "requirement_of",
-    "retry_rule",
-    "said",
-    "violation",
-]
-
-#: What a subject does toward the network.
-ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
+#: Makes a check of a function that judges the executions of a tool under test.
+tool_check = partial(check, role="tool", section="tools")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +45,6 @@ class Execution:
         reply: what it replied; None where an exception left it, or it has not ended.
         chain: of the exception that left it, outermost first.
         pair: class and code of its failure, replied or raised; None where it has none.
-        ok: whether it replied a value, whole or partial.
         stopped: whether a cancel ended it, with no error of its own.
         cancel: the first cancel that it got.
         asks: None where its attempts cannot be separated.
@@ -67,11 +55,15 @@ class Execution:
     reply: TraceEvent | None
     chain: tuple[Mapping[str, Any], ...]
     pair: tuple[str, str] | None
-    ok: bool
     stopped: bool
     cancel: TraceEvent | None
     asks: tuple[Ask, ...] | None
     deadline_ns: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether it replied a value, whole or partial."""
+        return self.reply is not None and bool(self.reply.ok)
 
     @property
     def ended(self) -> bool:
@@ -86,13 +78,17 @@ class Execution:
     @property
     def misfit(self) -> str | None:
         """Why its arguments do not fit the input schema; None: they do."""
-        problem = self.call.start.input_problem
-        return None if problem is None else str(problem)
+        return self.call.start.input_problem
 
     @property
     def errors(self) -> tuple[Mapping[str, Any], ...]:
         """The entries of its reply's errors."""
         return () if self.reply is None else tuple(self.reply.errors or ())
+
+    @property
+    def failed_asks(self) -> list[Ask]:
+        """What its service did not answer well, with the last attempt."""
+        return [ask for ask in self.asks or () if ask.last.failed]
 
     @property
     def seen(self) -> tuple[int, ...]:
@@ -104,7 +100,7 @@ class Execution:
 def contract_of(history: History) -> Mapping[str, Any]:
     """Return the contract that the subject declares; empty where it declares none."""
     declared = next(iter(history.of("contract.declared")), None)
-    return {} if declared is None else declared.contract or {}
+    return {} if declared is None else declared.contract
 
 
 def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
@@ -128,9 +124,10 @@ def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
     return policy, tuple(retry["retryable"])
 
 
-def classify_for_tool(model: ErrorModel, signal: Signal) -> Classification | None:
+def classify_for_tool(model: ErrorModel, signal: Signal | None) -> Classification | None:
     """Return what a failure of its service is for a tool; None where no rule matches."""
-    rule = next((rule for rule in model.tool_signals if meets(rule.when, signal)), None)
+    rules = model.tool_signals if signal is not None else ()
+    rule = next((rule for rule in rules if signal is not None and meets(rule.when, signal)), None)
     if rule is None:
         return None
     mapped = rule.error_class is not None and rule.code is not None
@@ -142,32 +139,37 @@ def classify_for_tool(model: ErrorModel, signal: Signal) -> Classification | Non
     )
 
 
-def executions(history: History) -> Iterator[Execution]:
-    """Yield the executions of a tool under test; nothing for any other role."""
+@once
+def executions(history: History) -> tuple[Execution, ...]:
+    """Return the executions of a tool under test; none for any other role."""
     if history.trace.header.subject.role != "tool":
-        return
-    replies = {str(e.call): e for e in history.of("tool.replied")}
-    stopped = {str(e.call) for e in history.of("tool.stopped")}
-    cancels = list(history.of("cancel.requested"))
+        return ()
+    replies = {event.call: event for event in history.of("tool.replied")}
+    stopped = {event.call for event in history.of("tool.stopped")}
+    cancels = history.of("cancel.requested")
+    found = []
     for call in history.calls:
         reply = replies.get(call.id)
-        chain = () if call.end is None else tuple(call.end.chain or ())
-        yield Execution(
-            call=call,
-            reply=reply,
-            chain=chain,
-            pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
-            ok=reply is not None and bool(reply.ok),
-            stopped=call.id in stopped,
-            cancel=next((e for e in cancels if call.id in (e.calls or ())), None),
-            asks=_asks(call.attempts),
-            deadline_ns=call.start.at_ns + int(call.start.timeout_ns or 0),
+        chain = () if call.end is None else tuple(call.end.chain)
+        found.append(
+            Execution(
+                call=call,
+                reply=reply,
+                chain=chain,
+                pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
+                stopped=call.id in stopped,
+                cancel=next((event for event in cancels if call.id in event.calls), None),
+                asks=_asks(call.attempts),
+                deadline_ns=call.start.at_ns + (call.start.timeout_ns or 0),
+            )
         )
+    return tuple(found)
 
 
-def requirement_of(model: ErrorModel, check: str) -> str | None:
-    """Return the requirement that the model gives a check."""
-    return next(iter(also(model, check)), None)
+def rules_of(model: ErrorModel) -> ToolRules:
+    """Return what the model asks of tools; its checks apply only where there is such a section."""
+    assert model.tools is not None
+    return model.tools
 
 
 def violation(
@@ -210,17 +212,13 @@ def _pair(failure: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _asks(attempts: tuple[Attempt, ...]) -> tuple[Ask, ...] | None:
-    groups: dict[tuple[Any, ...], list[Attempt]] = {}
-    loose = []
+    groups: dict[object, list[Attempt]] = {}
     for attempt in attempts:
-        if attempt.asked is None:
-            loose.append(attempt)
-            continue
-        payload = attempt.asked.payload
-        key = tuple(payload.get(name) for name in ("method", "target", "body_sha256"))
-        groups.setdefault(key, []).append(attempt)
-    if loose and len(groups) > 1:
-        return None
-    if len(groups) <= 1:
-        return (Ask(attempts=attempts),) if attempts else ()
-    return tuple(Ask(attempts=tuple(group)) for group in groups.values())
+        if attempt.asked is not None:
+            asked = attempt.asked
+            key = (asked.method, asked.target, asked.body_sha256)
+            groups.setdefault(key, []).append(attempt)
+    if len(groups) > 1:
+        loose = any(attempt.asked is None for attempt in attempts)
+        return None if loose else tuple(Ask(attempts=tuple(group)) for group in groups.values())
+    return (Ask(attempts=attempts),) if attempts else ()

@@ -1,350 +1,400 @@
 """Extensions: whether an extension under test keeps the rules of its life.
 
-What was due of each phase is worked out by `extension_walk`; here each rule compares.
+The phases that were asked for are folded over the states of the model's `extensions`: a phase has
+to work, or to be refused, or the document does not say. A phase during which the world failed may
+fail, too; a phase that was cancelled is judged by that alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.role_rules import ExtensionRules, PhaseRule
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
-from faultclock.oracle.extension_walk import (
-    ACTS,
-    Step,
-    acts_of,
-    cancels_of,
-    outer_of,
-    requirement_of,
-    said,
-    violation,
-    walk,
-)
-from faultclock.oracle.history import History
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.chain import Link, outermost
+from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held
+from faultclock.oracle.history import History, once
 
-__all__ = ["CHECKS"]
-
-_DECISIONS = ("migrate", "warn", "reject")
+#: What a subject does toward the network.
+_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
+_check = partial(check, role="extension", section="extensions")
+Due = Literal["works", "refused", "bad_config", "may_fail", "cancelled", "open"]
 
 
-def _accepted(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no phase came in its order without a planned failure")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One phase that was asked for, and that ended.
+
+    Attributes:
+        end: of the call.
+        state: before it.
+        due: what had to become of it; `open` where the document does not say.
+        again: whether the call before it was the same phase, and the world made that one fail.
+    """
+
+    call: Call
+    end: TraceEvent
+    rules: ExtensionRules
+    state: str
+    due: Due
+    again: bool = False
+
+    @property
+    def error(self) -> Link:
+        """The outermost error that it raised; empty for none."""
+        return outermost(self.end)
+
+    @property
+    def said(self) -> str:
+        """How it ended, in words."""
+        return (
+            "it worked" if self.call.returned else f"it raised {_named(outermost(self.call.end))}"
+        )
+
+    @property
+    def unless_good(self) -> str:
+        """How it ended, in words; empty where it worked."""
+        return "" if self.call.returned else self.said
+
+    def is_other(self, class_name: str | None) -> bool:
+        """Return whether it failed with another class than the one that is asked for.
+
+        An error without a class is spoken of where errors have to be typed.
+        """
+        return class_name is not None and outermost(self.call.end).get("class") not in (
+            None,
+            class_name,
+        )
+
+
+def _named(error: Link) -> str:
+    pair = f" ({error.get('class')}/{error.get('code')})" if error.get("class") else ""
+    return f"{error.get('type')}{pair}"
+
+
+def _is_bare_cancel(call: Call) -> bool:
+    return str(outermost(call.end).get("type")).endswith("CancelledError")
+
+
+@once
+def _walk(history: History, model: ErrorModel) -> tuple[Step, ...]:
+    """Return the phases that were asked for, in order; those that never ended are left out."""
     rules = model.extensions
-    requirement = requirement_of(model, "extension.order-accepted")
-    for step in walk(history, rules):
-        if rules is None or step.due != "works" or step.again or step.state == rules.disposed:
-            continue
-        yield held(requirement)
-        if not step.call.returned:
-            expected = f"{step.do} works while {step.state}"
-            yield violation(requirement, step, expected, said(step))
-
-
-def _refused(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no phase came out of its order")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.order-refused")
-    for step in walk(history, rules):
-        if rules is None or step.due != "refused":
-            continue
-        yield held(requirement)
-        # An error without a class is spoken of where errors have to be typed.
-        if step.call.returned or _is_other(step, rules.refusal_class):
-            named = "" if rules.refusal_class is None else f", with {rules.refusal_class}"
-            expected = f"{step.do} is refused while {step.state}{named}"
-            yield violation(
-                requirement,
-                step,
-                expected,
-                said(step),
-                hint="Keep the state, and look at it first in each phase.",
-            )
-
-
-def _is_other(step: Step, wanted: str | None) -> bool:
-    """Return whether a phase failed with another class; without one, other checks say so."""
-    return wanted is not None and step.pair[0] not in (None, wanted)
-
-
-def _failed_phase(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no phase met a planned failure")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.failed-phase")
-    for step in walk(history, rules):
-        if rules is None:
-            continue
-        if step.due == "may_fail":
-            yield held(requirement)
-            if step.call.raised and _is_other(step, rules.failure_class):
-                expected = f"{rules.failure_class}, or a phase that works without it"
-                yield violation(requirement, step, expected, said(step))
-        elif step.again and step.due == "works":
-            yield held(requirement)
-            if not step.call.returned:
-                expected = (
-                    f"{step.do} works the second time: one that failed leaves the state "
-                    f"{step.state}"
-                )
-                yield violation(requirement, step, expected, said(step))
-
-
-def _dispose_twice(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("nothing was disposed of twice")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.dispose-twice")
-    for step in walk(history, rules):
-        if rules is None or step.due != "works" or step.state != rules.disposed:
-            continue
-        yield held(requirement)
-        acts = acts_of(history, step.call.id)
-        if not step.call.returned or acts:
-            observed = said(step) if not acts else "it acted again"
-            yield violation(
-                requirement, step, "the second time does nothing", observed, events=acts
-            )
-
-
-def _config(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no configuration was wrong")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.config")
-    for step in walk(history, rules):
-        if rules is None or step.due != "bad_config":
-            continue
-        yield held(requirement)
-        acts = acts_of(history, step.call.id)
-        observed = ""
-        other = rules.invalid_config is not None and step.pair[0] is not None
-        if step.call.returned or (other and "/".join(map(str, step.pair)) != rules.invalid_config):
-            observed = said(step)
-        elif acts:
-            observed = "it had already acted when it was refused"
-        if observed:
-            problem = step.call.start.config_problem
-            yield violation(
-                requirement,
-                step,
-                f"{rules.invalid_config or 'an error'} before anything is done: {problem}",
-                observed,
-                events=acts,
-            )
-
-
-def _typed_errors(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no call raised anything")
-    requirement = requirement_of(model, "extension.typed-errors")
-    classes = {item.id for item in model.classes}
-    cancelled = cancels_of(history)
+    assert rules is not None, "the checks are for models that speak of extensions"
+    steps: list[Step] = []
+    state, cancelled = rules.initial, _cancels(history)
+    # After one wrong answer its state is not known: what follows from that is no further fault.
+    is_lost, failed = False, ""
     for call in history.calls:
-        if not call.raised:
+        rule = rules.phase(call.do)
+        if rule is None or call.end is None:
             continue
-        outer = outer_of(call)
-        if call.id in cancelled and str(outer.get("type")).endswith("CancelledError"):
-            continue
-        yield held(requirement)
-        if outer.get("class") not in classes or not outer.get("code"):
-            step = Step(call=call, do=call.do, state="", due="open")
-            yield violation(
-                requirement,
-                step,
-                "an error with a class of the error model and a code",
-                said(step),
-            )
+        due: Due = "open" if is_lost else _due(rules, rule, state, call)
+        due = "cancelled" if call.id in cancelled else due
+        again = call.do == failed
+        step = Step(call=call, end=call.end, rules=rules, state=state, due=due, again=again)
+        steps.append(step)
+        is_lost |= call.raised if due == "works" else call.returned and due == "refused"
+        failed = call.do if due == "may_fail" and call.raised else ""
+        if call.returned and due != "refused":
+            state = rule.to
+    return tuple(steps)
 
 
-def _capabilities(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("nothing was declared, or it was never active")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.capabilities")
+def _due(rules: ExtensionRules, rule: PhaseRule, state: str, call: Call) -> Due:
+    if call.start.config_problem is not None:
+        return "bad_config" if state == rules.initial and rule.phase == "init" else "open"
+    if state in rule.refused:
+        return "refused"
+    if any(attempt.failed for attempt in call.attempts):
+        return "may_fail"
+    return "works" if state in rule.accepted else "open"
+
+
+def _cancels(history: History) -> dict[str, TraceEvent]:
+    """Return the first cancel of each call that was cancelled."""
+    found: dict[str, TraceEvent] = {}
+    for event in history.of("cancel.requested"):
+        for call in event.calls:
+            found.setdefault(call, event)
+    return found
+
+
+def _acts(history: History, call: Call, *, since_ns: int = 0) -> tuple[int, ...]:
+    """Return `seq` of what a call did toward the network."""
+    acts = history.of(*_ACTS)
+    return tuple(event.seq for event in acts if event.call == call.id and event.at_ns >= since_ns)
+
+
+def _verdict(
+    requirements: tuple[str, ...],
+    call: Call,
+    expected: str,
+    observed: str,
+    *,
+    events: tuple[int, ...] = (),
+    hint: str = "",
+) -> Verdict:
+    """Return the verdict on one call: it held where there is nothing wrong to observe."""
+    if not observed:
+        return held(*requirements)
+    return broken(
+        requirements,
+        call=call.id,
+        expected=expected,
+        observed=observed,
+        events=(*events[:3], *(event.seq for event in (call.start, call.end) if event)),
+        hint=hint,
+    )
+
+
+# ---------------------------------------------------------------------- the order of the phases
+
+
+@_check(
+    "extension.order-accepted",
+    title="The order of the phases",
+    says="Each phase works when the phases come in their order.",
+    unjudged="no phase came in its order without a planned failure",
+)
+def order_accepted(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that have to work."""
+    requirements = also(model, "extension.order-accepted")
+    for step in _walk(history, model):
+        if step.due == "works" and not step.again and step.state != step.rules.disposed:
+            expected = f"{step.call.do} works while {step.state}"
+            yield _verdict(requirements, step.call, expected, step.unless_good)
+
+
+@_check(
+    "extension.order-refused",
+    title="Another order is refused",
+    says="A phase out of order is refused with a typed error of the host.",
+    unjudged="no phase came out of its order",
+)
+def order_refused(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that have to be refused."""
+    requirements = also(model, "extension.order-refused")
+    for step in _walk(history, model):
+        if step.due == "refused":
+            wanted = step.rules.refusal_class
+            expected = f"{step.call.do} is refused while {step.state}"
+            expected += "" if wanted is None else f", with {wanted}"
+            observed = step.said if step.call.returned or step.is_other(wanted) else ""
+            hint = "Keep the state, and look at it first in each phase."
+            yield _verdict(requirements, step.call, expected, observed, hint=hint)
+
+
+@_check(
+    "extension.failed-phase",
+    title="A phase that fails",
+    says="A phase that fails raises the host's error, and can be called again.",
+    unjudged="no phase met a planned failure",
+)
+def failed_phase(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that the world made fail, and the same ones asked for again."""
+    requirements = also(model, "extension.failed-phase")
+    for step in _walk(history, model):
+        if step.due == "may_fail":
+            wanted = step.rules.failure_class
+            expected = f"{wanted}, or a phase that works without it"
+            observed = step.said if step.is_other(wanted) else ""
+            yield _verdict(requirements, step.call, expected, observed)
+        elif step.again and step.due == "works":
+            expected = f"{step.call.do} works the second time: one that failed leaves the state"
+            expected = f"{expected} {step.state}"
+            yield _verdict(requirements, step.call, expected, step.unless_good)
+
+
+@_check(
+    "extension.dispose-twice",
+    title="dispose can be called twice",
+    says="A second dispose does nothing, and raises no error.",
+    unjudged="nothing was disposed of twice",
+)
+def dispose_twice(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that have to work after the end."""
+    requirements = also(model, "extension.dispose-twice")
+    for step in _walk(history, model):
+        if step.due == "works" and step.state == step.rules.disposed:
+            acts, expected = _acts(history, step.call), "the second time does nothing"
+            observed = "it acted again" if acts else step.unless_good
+            yield _verdict(requirements, step.call, expected, observed, events=acts)
+
+
+@_check(
+    "extension.config",
+    title="A wrong configuration",
+    says="An extension refuses a configuration that its schema refuses, before it acts.",
+    unjudged="no configuration was wrong",
+)
+def config(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that were given a wrong configuration."""
+    requirements = also(model, "extension.config")
+    for step in _walk(history, model):
+        if step.due != "bad_config":
+            continue
+        wanted, error = step.rules.invalid_config, step.error
+        is_typed = wanted is not None and error.get("class") is not None
+        is_other = is_typed and f"{error.get('class')}/{error.get('code')}" != wanted
+        acts = _acts(history, step.call)
+        observed = "it had already acted when it was refused" if acts else ""
+        yield _verdict(
+            requirements,
+            step.call,
+            f"{wanted or 'an error'} before anything is done: {step.call.start.config_problem}",
+            step.said if step.call.returned or is_other else observed,
+            events=acts,
+        )
+
+
+# ---------------------------------------------------------------------- what it does
+
+
+@_check(
+    "extension.capabilities",
+    title="Declared capabilities",
+    says="An active extension offers every capability that it declares.",
+    unjudged="nothing was declared, or it was never active",
+)
+def capabilities(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each activation that worked."""
+    requirements = also(model, "extension.capabilities")
     contract = next(iter(history.of("contract.declared")), None)
     declared = () if contract is None else contract.contract.get("capabilities") or ()
-    told = {str(e.call): e for e in history.of("extension.capabilities")}
-    for step in walk(history, rules) if declared else ():
+    offers = {event.call: event for event in history.of("extension.capabilities")}
+    for step in _walk(history, model) if declared else ():
         # One that became active out of its order has another fault, and its own finding.
-        if step.do != "activate" or not step.call.returned or step.due != "works":
+        if step.call.do != "activate" or not step.call.returned or step.due != "works":
             continue
-        yield held(requirement)
-        event = told.get(step.call.id)
-        offered = () if event is None else event.names or ()
-        if any(name not in offered for name in declared):
-            yield violation(
-                requirement,
-                step,
-                f"once active it offers {', '.join(declared)}",
-                f"it offers {', '.join(offered) or 'nothing'}",
-                events=() if event is None else (event.seq,),
-                hint="What it offers is read from its attribute `capabilities`.",
-            )
+        event = offers.get(step.call.id)
+        offered = () if event is None else event.names
+        lacks = any(name not in offered for name in declared)
+        yield _verdict(
+            requirements,
+            step.call,
+            f"once active it offers {', '.join(declared)}",
+            f"it offers {', '.join(offered) or 'nothing'}" if lacks else "",
+            events=() if event is None else (event.seq,),
+            hint="What it offers is read from its attribute `capabilities`.",
+        )
 
 
-def _quiet(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("it was never disposed of")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.quiet")
-    done = None
-    for step in walk(history, rules):
-        if done is None and step.do == "dispose" and step.call.returned:
-            done = step
-    if done is None or done.call.end is None:
+@_check(
+    "extension.quiet",
+    title="Nothing after dispose",
+    says="After dispose an extension does nothing, and none of its tasks is left running.",
+    unjudged="it was never disposed of",
+)
+def quiet(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what came after the first dispose that worked."""
+    disposed = (s for s in _walk(history, model) if s.call.do == "dispose" and s.call.returned)
+    done = next(disposed, None)
+    if done is None:
         return
-    yield held(requirement)
-    since = done.call.end.seq
+    since = done.end.seq
     # What a later call does is that call's own.
     later = {call.id for call in history.calls if call.start.seq > since}
     acts = [
         event
         for event in history.trace.events
         if event.seq > since
-        and (event.kind in (*ACTS, "sleep") or event.kind.startswith("declared."))
+        and (event.kind in (*_ACTS, "sleep") or event.kind.startswith("declared."))
         and event.call not in later
     ]
-    residue = next(iter(history.of("extension.residue")), None)
-    left = [] if residue is None else _left(residue)
-    if acts or left:
-        first = f"{acts[0].kind} at {format_duration(acts[0].at_ns)}" if acts else ""
-        observed = ", ".join(part for part in (first, *left) if part)
-        events = tuple(event.seq for event in acts[:3])
-        yield violation(
-            requirement,
-            done,
-            "nothing of it acts or runs after dispose",
-            observed,
-            events=events,
-            hint="End its tasks, threads and timers, and wait until they have ended.",
-        )
+    first = [f"{event.kind} at {format_duration(event.at_ns)}" for event in acts[:1]]
+    left = [part for event in history.of("extension.residue")[:1] for part in _left(event)]
+    yield _verdict(
+        also(model, "extension.quiet"),
+        done.call,
+        "nothing of it acts or runs after dispose",
+        ", ".join((*first, *left)),
+        events=tuple(event.seq for event in acts),
+        hint="End its tasks, threads and timers, and wait until they have ended.",
+    )
 
 
 def _left(residue: TraceEvent) -> list[str]:
-    names = {"tasks": "task", "threads": "thread"}
-    found = ((name, int(residue.payload.get(key) or 0)) for key, name in names.items())
+    found = (("task", residue.tasks or 0), ("thread", residue.threads or 0))
     return [f"{count} {name}{'s' if count > 1 else ''} left" for name, count in found if count]
 
 
-def _slots(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no stored state was shown to it")
-    requirement = requirement_of(model, "extension.slots")
+@_check(
+    "extension.slots",
+    title="State of another version",
+    says="A state slot of another version is migrated, reported with a warning, or rejected.",
+    unjudged="no stored state was shown to it",
+)
+def slots(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each decision on a stored slot."""
+    requirements = also(model, "extension.slots")
     for event in history.of("extension.slot_decided"):
-        yield held(requirement)
-        payload = event.payload
-        current, decision = payload.get("current"), payload.get("decision")
         observed = ""
-        if decision not in _DECISIONS:
-            observed = f"it decided {decision!r}"
-        elif decision == "migrate" and payload.get("migrated_to") != current:
-            observed = f"it migrated to version {payload.get('migrated_to')}"
-        if observed:
-            yield broken(
-                (requirement,),
-                call=str(payload.get("call")),
-                expected=f"migrate to version {current}, warn or reject",
-                observed=f"{observed}, for a slot of version {payload.get('stored')}",
-                events=(event.seq,),
-            )
+        if event.decision not in ("migrate", "warn", "reject"):
+            observed = f"it decided {event.decision!r}"
+        elif event.decision == "migrate" and event.migrated_to != event.current:
+            observed = f"it migrated to version {event.migrated_to}"
+        right = f"migrate to version {event.current}, warn or reject"
+        observed = observed and f"{observed}, for a slot of version {event.stored}"
+        seen = (event.seq,)
+        bad = broken(requirements, call=event.call, expected=right, observed=observed, events=seen)
+        yield bad if observed else held(*requirements)
 
 
-def _cancel(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no phase was cancelled")
-    rules = model.extensions
-    requirement = requirement_of(model, "extension.cancel")
-    cancels = cancels_of(history)
-    for step in walk(history, rules):
-        if rules is None or step.due != "cancelled" or step.call.end is None:
+@_check(
+    "extension.cancel",
+    title="A cancelled phase",
+    says="A phase that is cancelled ends promptly, as cancelled, and sends nothing more.",
+    unjudged="no phase was cancelled",
+)
+def cancel(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the phases that got a cancel."""
+    requirements = also(model, "extension.cancel")
+    cancels = _cancels(history)
+    for step in _walk(history, model):
+        if step.due != "cancelled":
             continue
-        yield held(requirement)
-        cancel = cancels[step.call.id]
-        since_ns = cancel.at_ns + (rules.stops_within if rules.cancelled_class is None else 0)
-        acts = tuple(
-            event.seq
-            for event in history.of(*ACTS)
-            if event.call == step.call.id and event.seq > cancel.seq and event.at_ns >= since_ns
-        )
-        took_ns = step.call.end.at_ns - cancel.at_ns
-        bare = str(outer_of(step.call).get("type")).endswith("CancelledError")
+        request, rules = cancels[step.call.id], step.rules
+        wanted, within = rules.cancelled_class, format_duration(rules.stops_within)
+        since_ns = request.at_ns + (rules.stops_within if wanted is None else 0)
+        acts = tuple(s for s in _acts(history, step.call, since_ns=since_ns) if s > request.seq)
+        took_ns = step.end.at_ns - request.at_ns
+        is_other = step.is_other(wanted) and not _is_bare_cancel(step.call)
         observed = ""
         if acts:
             observed = "it acted after the cancel"
         elif took_ns > rules.stops_within:
             observed = f"it went on for {format_duration(took_ns)}"
-        elif rules.cancelled_class is not None and (
-            step.call.returned or (not bare and _is_other(step, rules.cancelled_class))
-        ):
-            observed = said(step)
-        if observed:
-            within = format_duration(rules.stops_within)
-            yield violation(
-                requirement,
-                step,
-                f"{rules.cancelled_class or 'an end'} within {within}, and nothing more is sent",
-                observed,
-                events=(cancel.seq, *acts),
-            )
+        elif wanted is not None and (step.call.returned or is_other):
+            observed = step.said
+        yield _verdict(
+            requirements,
+            step.call,
+            f"{wanted or 'an end'} within {within}, and nothing more is sent",
+            observed,
+            events=(request.seq, *acts),
+        )
 
 
-CHECKS: tuple[Check, ...] = tuple(
-    replace(check, role="extension", section="extensions")
-    for check in (
-        Check(
-            id="extension.order-accepted",
-            title="The order of the phases",
-            says="Each phase works when the phases come in their order.",
-            run=_accepted,
-        ),
-        Check(
-            id="extension.order-refused",
-            title="Another order is refused",
-            says="A phase out of order is refused with a typed error of the host.",
-            run=_refused,
-        ),
-        Check(
-            id="extension.failed-phase",
-            title="A phase that fails",
-            says="A phase that fails raises the host's error, and can be called again.",
-            run=_failed_phase,
-        ),
-        Check(
-            id="extension.dispose-twice",
-            title="dispose can be called twice",
-            says="A second dispose does nothing, and raises no error.",
-            run=_dispose_twice,
-        ),
-        Check(
-            id="extension.config",
-            title="A wrong configuration",
-            says="An extension refuses a configuration that its schema refuses, before it acts.",
-            run=_config,
-        ),
-        Check(
-            id="extension.capabilities",
-            title="Declared capabilities",
-            says="An active extension offers every capability that it declares.",
-            run=_capabilities,
-        ),
-        Check(
-            id="extension.quiet",
-            title="Nothing after dispose",
-            says="After dispose an extension does nothing, and none of its tasks is left running.",
-            run=_quiet,
-        ),
-        Check(
-            id="extension.slots",
-            title="State of another version",
-            says="A state slot of another version is migrated, reported with a warning, or"
-            " rejected.",
-            run=_slots,
-        ),
-        Check(
-            id="extension.cancel",
-            title="A cancelled phase",
-            says="A phase that is cancelled ends promptly, as cancelled, and sends nothing more.",
-            run=_cancel,
-        ),
-        Check(
-            id="extension.typed-errors",
-            title="Typed errors of extensions",
-            says="Each error that an extension raises has a class of the error model and a code.",
-            run=_typed_errors,
-        ),
-    )
+@_check(
+    "extension.typed-errors",
+    title="Typed errors of extensions",
+    says="Each error that an extension raises has a class of the error model and a code.",
+    unjudged="no call raised anything",
 )
+def typed_errors(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each error, also of calls that are no phases."""
+    requirements = also(model, "extension.typed-errors")
+    classes, cancelled = {item.id for item in model.classes}, _cancels(history)
+    for call in history.calls:
+        if not call.raised or (call.id in cancelled and _is_bare_cancel(call)):
+            continue
+        error, expected = outermost(call.end), "an error with a class of the error model and a code"
+        is_typed = error.get("class") in classes and error.get("code")
+        observed = "" if is_typed else f"it raised {_named(error)}"
+        yield _verdict(requirements, call, expected, observed)

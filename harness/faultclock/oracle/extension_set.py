@@ -1,7 +1,8 @@
-"""The extensions of a runtime: a set that cannot be loaded keeps the session shut, by name.
+"""The extensions of a runtime: loaded as a set, active before the first turn, gone at the end.
 
 What is missing or in a circle is known before anything is initialised, so nothing of it may have
-been touched. A failure of an extension in a phase of its own is in the audit trail.
+been touched. A failure of an extension in a phase of its own is in the audit trail, and does not
+stop the others. In which order they go is what the model's ordering rules say.
 """
 
 from __future__ import annotations
@@ -9,157 +10,144 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.role_rules import ExtensionRules
 from faultclock.model.session_script import ExtensionScript
-from faultclock.model.turn_rules import ExtensionSetRules, split
+from faultclock.model.trace import TraceEvent
+from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.chain import error_of
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import opening_of
+from faultclock.oracle.opening import call_of, first_request, opening_of
+from faultclock.oracle.stored_state import installed_in, stored_before
+from faultclock.oracle.turn_facts import Life
 
-__all__ = ["CHECKS", "installed_in", "set_faults"]
-
-
-def installed_in(history: History, life: int) -> dict[str, ExtensionScript]:
-    """Return the extensions that are installed in a life, by name."""
-    return {
-        item.id: item for item in history.session.extensions if not item.lives or life in item.lives
-    }
+#: Extension and phase to the first event that shows that it was asked for it.
+_Phases = Mapping[tuple[str, str], TraceEvent]
+#: What was observed in place of what was expected, and the events that show it.
+_Fault = tuple[str, tuple[int, ...]]
 
 
 def set_faults(history: History, model: ErrorModel, start: Call) -> dict[str, str]:
     """Return each error that is right for the set of a start, with the reason in words."""
-    rules = model.extension_set
+    rules, faults = model.extension_set, dict[str, str]()
     if rules is None:
-        return {}
-    return dict(_faults(installed_in(history, start.life), rules))
+        return faults
+    installed = installed_in(history, start.life)
+    if any(name in _needs(name, installed) for name in installed):
+        faults[rules.cycle] = "extensions need each other in a circle"
+    for extension in installed.values():
+        for other in extension.conflicts_with:
+            if other in installed:
+                faults[rules.conflict] = f"{extension.id} conflicts with {other}"
+        for other in extension.depends_on:
+            if other not in installed:
+                faults[rules.missing] = f"{extension.id} needs {other}, which is not there"
+    return faults
 
 
-def _resolved(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no extension depends on, or conflicts with, another one")
-    rules = model.extension_set
-    if rules is None:
+def _needs(name: str, installed: Mapping[str, ExtensionScript]) -> set[str]:
+    """Return what an extension depends on, over as many others as it takes."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        extension = installed.get(todo.pop())
+        fresh = set() if extension is None else {*extension.depends_on} - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
+@check(
+    "extensions.resolved",
+    title="Extensions that cannot be loaded together",
+    says="A set of extensions that cannot be loaded stops the session with a typed error.",
+    unjudged="no extension depends on, or conflicts with, another one",
+    role="runtime",
+)
+def resolved(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each start of extensions that depend on each other."""
+    if model.extension_set is None:
         yield otherwise("the error model says nothing of sets of extensions")
         return
+    requirements = also(model, "extensions.resolved")
     for start in history.calls:
         installed = installed_in(history, start.life)
         related = any(item.depends_on or item.conflicts_with for item in installed.values())
         if start.do != "start" or start.end is None or start.stop is not None or not related:
             continue
-        requirements = also(model, "extensions.resolved")
         opening = opening_of(history, start.life) or start
-        if _not_resumable(opening):
+        said = error_of(opening.end)
+        if opening.life > 1 and said is not None and said.startswith("Session/"):
+            # It was refused for its session: then no extension is looked at any more.
             continue
-        yield held(*requirements)
-        fault = _fault(history, rules, opening, set_faults(history, model, start))
-        if fault is not None:
-            yield broken(
-                requirements,
-                call=start.id,
-                expected=fault[0],
-                observed=fault[1],
-                events=(start.start.seq, *fault[2], start.end.seq),
-                hint="Resolve the whole set before the first extension is initialised.",
-            )
-
-
-def _not_resumable(opening: Call) -> bool:
-    """Whether a later life was refused for its session: then no extension is looked at any more."""
-    if opening.life == 1 or not opening.raised or opening.end is None:
-        return False
-    named = typed(origin(chain_of(opening.end)))
-    return named is not None and named[0] == "Session"
-
-
-def _faults(
-    installed: Mapping[str, ExtensionScript], rules: ExtensionSetRules
-) -> Iterator[tuple[str, str]]:
-    """Yield each error that is right, with the reason in words."""
-    if any(_needs(name, name, installed) for name in installed):
-        yield rules.cycle, "extensions need each other in a circle"
-    for extension in installed.values():
-        for other in extension.conflicts_with:
-            if other in installed:
-                yield rules.conflict, f"{extension.id} conflicts with {other}"
-        for other in extension.depends_on:
-            if other not in installed:
-                yield rules.missing, f"{extension.id} needs {other}, which is not there"
-
-
-def _needs(name: str, wanted: str, installed: Mapping[str, ExtensionScript]) -> bool:
-    """Return whether `name` depends on `wanted`, over as many others as it takes."""
-    seen: set[str] = set()
-    todo = list(installed[name].depends_on)
-    while todo:
-        other = todo.pop()
-        if other == wanted:
-            return True
-        if other in installed and other not in seen:
-            seen.add(other)
-            todo += installed[other].depends_on
-    return False
+        faults = set_faults(history, model, start)
+        fault = _fault(history, model, opening, faults)
+        if fault is None:
+            yield held(*requirements)
+            continue
+        wanted = f"the start is refused with {' or '.join(faults)}: {'; '.join(faults.values())}"
+        yield broken(
+            requirements,
+            call=start.id,
+            expected=wanted if faults else "the session starts: the set can be loaded",
+            observed=fault[0],
+            events=(start.start.seq, *fault[1], start.end.seq),
+            hint="Resolve the whole set before the first extension is initialised.",
+        )
 
 
 def _fault(
-    history: History, rules: ExtensionSetRules, start: Call, faults: Mapping[str, str]
-) -> tuple[str, str, tuple[int, ...]] | None:
-    named = None
-    if start.raised and start.end is not None:
-        named = typed(origin(chain_of(start.end)))
-    said = "an untyped error" if named is None else "/".join(named)
+    history: History, model: ErrorModel, opening: Call, faults: Mapping[str, str]
+) -> _Fault | None:
+    rules = model.extension_set
+    said = error_of(opening.end)
     if not faults:
-        if said in {rules.cycle, rules.conflict, rules.missing}:
-            return "the session starts: the set can be loaded", f"it was refused: {said}", ()
-        return None
-    why = "; ".join(faults.values())
-    expected = f"the start is refused with {' or '.join(faults)}: {why}"
-    if not start.raised:
-        return expected, "the session started", ()
+        refused = rules is not None and said in (rules.cycle, rules.conflict, rules.missing)
+        return (f"it was refused: {said}", ()) if refused else None
+    if not opening.raised:
+        return "the session started", ()
     if said not in faults:
-        return expected, f"it was refused with {said}", ()
-    touched = [
-        event.seq
-        for event in history.of("extension.phase")
-        if event.life == start.life and event.phase == "init"
-    ]
-    if touched:
-        return expected, "an extension had been initialised before", tuple(touched[:1])
+        return f"it was refused with {said or 'an untyped error'}", ()
+    for event in history.of("extension.phase"):
+        if event.life == opening.life and event.phase == "init":
+            return "an extension had been initialised before", (event.seq,)
     return None
 
 
-def _failure(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "extensions.failure")
-    yield otherwise("no phase of an extension failed")
-    rules = model.extension_set
+@check(
+    "extensions.failure",
+    title="An extension that fails",
+    says="A phase that fails is in the audit trail, under the name that the document gives.",
+    unjudged="no phase of an extension failed",
+    role="runtime",
+)
+def failure(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each phase that failed."""
+    requirements, rules = also(model, "extensions.failure"), model.extension_set
     if rules is None or "audit" not in history.trace.header.subject.declares:
         yield otherwise("the subject's binding does not declare 'audit'")
         return
+    crashes = {life.number: life.crash for life in history.lives}
     for event in history.of("extension.phase"):
-        if event.ok or event.payload.get("how", "failed") != "failed":
+        if event.ok or event.how not in (None, "failed") or event.life not in crashes:
             continue
-        life = next((item for item in history.lives if item.number == event.life), None)
-        if life is None or (life.crash is not None and life.crash.at_ns == event.at_ns):
+        crash = crashes[event.life]
+        if crash is not None and crash.at_ns == event.at_ns:
             continue
-        yield held(*requirements)
         records = [
-            record.record or {}
+            (record.record.get("class"), record.record.get("code"))
             for record in history.of("declared.audit")
             if record.seq > event.seq and record.at_ns <= event.at_ns + rules.within
         ]
-        if any((item.get("class"), item.get("code")) == split(rules.failure) for item in records):
+        if split(rules.failure) in records:
+            yield held(*requirements)
             continue
-        said = ", ".join(f"{item.get('class')}/{item.get('code')}" for item in records)
+        said = ", ".join(f"{class_name}/{code}" for class_name, code in records)
         name = f"{event.extension} in {event.phase}"
         yield broken(
             requirements,
-            call=None if event.call is None else str(event.call),
+            call=event.call,
             expected=f"the audit trail has the failure of {name} as {rules.failure}",
             observed=f"it has {said}" if said else "it has no such record",
             events=(event.seq,),
@@ -167,17 +155,169 @@ def _failure(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-CHECKS = (
-    Check(
-        id="extensions.resolved",
-        title="Extensions that cannot be loaded together",
-        says="A set of extensions that cannot be loaded stops the session with a typed error.",
-        run=_resolved,
-    ),
-    Check(
-        id="extensions.failure",
-        title="An extension that fails",
-        says="A phase that fails is in the audit trail, under the name that the document gives.",
-        run=_failure,
-    ),
+# ---------------------------------------------------------------------- the course of a session
+
+
+@check(
+    "extensions.walked",
+    title="Extensions go through their phases",
+    says="Each extension is active before the first turn and disposed of when the session is"
+    " closed. One that fails does not stop the others.",
+    unjudged="no extension was initialised",
+    role="runtime",
+    section="extensions",
 )
+def walked(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each life in which extensions were begun with."""
+    requirements = also(model, "extensions.walked.phases")
+    for life in history.lives:
+        phases = _phases(history, life)
+        yield from _judge_start(history, model, life, phases)
+        opening = opening_of(history, life.number)
+        if model.extensions is None or opening is None or not opening.returned:
+            continue
+        for expected, fault in _course(history, model.extensions, life, phases):
+            if fault is None:
+                yield held(*requirements)
+                continue
+            yield broken(
+                requirements,
+                expected=expected,
+                observed=fault[0],
+                events=(life.start.seq, *fault[1]),
+                hint="Start them in `start`, in their order, and dispose of each in `close`.",
+            )
+
+
+def _phases(history: History, life: Life) -> _Phases:
+    found: dict[tuple[str, str], TraceEvent] = {}
+    for event in history.of("extension.phase"):
+        if event.life == life.number:
+            found.setdefault((str(event.extension), str(event.phase)), event)
+    return found
+
+
+def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phases) -> Verdicts:
+    """Judge that a session starts without an extension that failed."""
+    failed = next((event for event in phases.values() if not event.ok), None)
+    start = call_of(history, "start", life.number)
+    if start is None or start.end is None or start.stop is not None or failed is None:
+        return
+    said = error_of(start.end)
+    is_its_own = said is None or said.startswith("ExtensionHost/")
+    # Otherwise it was refused for its set, or for what was found in the store.
+    if not set_faults(history, model, start) and is_its_own:
+        requirements = also(model, "extensions.walked.failed")
+        who = f"{failed.extension} in {failed.phase}"
+        yield (
+            held(*requirements)
+            if not start.raised
+            else broken(
+                requirements,
+                call=start.id,
+                expected=f"the session starts without the failed extension: {who}",
+                observed=f"the start was refused with {said or 'an untyped error'}",
+                events=(failed.seq, start.end.seq),
+                hint="Disable the extension, say so, and go on with the others.",
+            )
+        )
+
+
+def _course(
+    history: History, rules: ExtensionRules, life: Life, phases: _Phases
+) -> Iterator[tuple[str, _Fault | None]]:
+    """Yield what each sound extension has to go through, and what is wrong with it."""
+    request = first_request(history, life=life.number)
+    closed = call_of(history, "close", life.number)
+    start = next((rule.phase for rule in rules.phases if rule.to == rules.active), "")
+    for name in (extension.id for extension in _sound(history, life, phases)):
+        if request is not None:
+            begun = phases.get((name, start))
+            fault: _Fault | None = None
+            if begun is None:
+                fault = "it was never activated", (request.seq,)
+            elif begun.seq > request.seq:
+                fault = "it became active later", (request.seq, begun.seq)
+            yield f"{name} is active before the model is asked", fault
+        if closed is not None and closed.end is not None and closed.stop is None:
+            by = closed.end.seq
+            left_out = next((p for p in _way_out(rules) if not _is_by(phases, name, p, by)), None)
+            fault = None if left_out is None else ("it was closed without that", (by,))
+            yield f"{name} goes through {left_out} when the session is closed", fault
+
+
+def _is_by(phases: _Phases, extension: str, phase: str, seq: int) -> bool:
+    event = phases.get((extension, phase))
+    return event is not None and event.seq <= seq
+
+
+def _way_out(rules: ExtensionRules) -> Iterator[str]:
+    """Yield the phases that lead from the active state to the end, as the model's table says."""
+    state = rules.active
+    for _ in rules.phases:
+        way = (rule for rule in rules.phases if state in rule.accepted and rule.to != state)
+        rule = next(way, None)
+        if rule is None or state == rules.disposed:
+            return
+        yield rule.phase
+        state = rule.to
+
+
+def _sound(history: History, life: Life, phases: _Phases) -> Iterator[ExtensionScript]:
+    """Yield the extensions that were begun with, and that nothing keeps from any phase."""
+    installed = installed_in(history, life.number)
+    failed = {name for (name, _), event in phases.items() if not event.ok}
+    for extension in installed.values():
+        begun = (extension.id, "init") in phases
+        needed = {extension.id, *_needs(extension.id, installed)}
+        if begun and not extension.hangs_in and not needed & failed:
+            yield extension
+
+
+@check(
+    "resume.slots",
+    title="State of extensions comes back",
+    says="On resume each extension gets the state that it keeps with the session.",
+    unjudged="no extension had a stored slot to receive",
+    role="runtime",
+)
+def slots(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each slot that is due to an extension of a resumed session."""
+    requirements = also(model, "resume.slots")
+    for life in history.lives:
+        opening = opening_of(history, life.number)
+        request = first_request(history, life=life.number)
+        if not life.resumes or opening is None or not opening.returned or request is None:
+            continue
+        stored = stored_before(history, model, life).slots
+        for extension in _sound(history, life, _phases(history, life)):
+            version = _due(extension, stored)
+            if version is None:
+                continue
+            own = [
+                event
+                for event in history.of("extension.slot_delivered")
+                if (event.extension, event.life) == (extension.id, life.number)
+                and event.seq < request.seq
+            ][:1]
+            if own and own[0].version == version:
+                yield held(*requirements)
+                continue
+            yield broken(
+                requirements,
+                expected=f"{extension.id} gets its slot, version {version}, before the first"
+                f" turn of life {life.number}",
+                observed=f"it got version {own[0].version}" if own else "it got none",
+                events=(life.start.seq, *(event.seq for event in own), request.seq),
+                hint="Read the slots on resume, and deliver each to its owner.",
+            )
+
+
+def _due(extension: ExtensionScript, stored: Mapping[str, int | None]) -> int | None:
+    """Return the version that is to be delivered, None where nothing is."""
+    version = stored.get(extension.id)
+    if version is None or extension.slot_version is None:
+        return None
+    if version == extension.slot_version or extension.on_drift == "warn":
+        return version
+    return extension.slot_version if extension.on_drift == "migrate" else None

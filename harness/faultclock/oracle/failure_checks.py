@@ -14,9 +14,8 @@ from faultclock.oracle import (
     failure_told_model,
     failure_told_operator,
     failure_told_user,
-    failure_wait,
 )
-from faultclock.oracle.check import Check, Verdicts, otherwise
+from faultclock.oracle.check import Check, Verdicts, checks_in, otherwise
 from faultclock.oracle.failure import speaks_of_failures
 from faultclock.oracle.history import History
 
@@ -43,8 +42,7 @@ def _gated(
 CHECKS: tuple[Check, ...] = tuple(
     _where_it_speaks(check)
     for check in (
-        failure_redone.CHECK,
-        failure_wait.CHECK,
+        *checks_in(failure_redone),
         failure_outcome.CHECK,
         failure_classified.CHECK,
         failure_told_model.CHECK,

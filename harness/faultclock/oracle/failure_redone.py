@@ -1,135 +1,193 @@
-"""failures.redone: what is worth a retry is done again, as often as its policy allows.
+"""failures.redone, failures.wait: what is worth a retry is done again, as often and as late as set.
 
 Anything else is not done again at all. The attempts of a request are judged by `backoff`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.check import Check, Verdicts, Violation, exercising, held, otherwise
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.check import Verdicts, Violation, broken, check, held
 from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_course import end_call, may_have_ended_it, requirements_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
+from faultclock.oracle.predict import Ruling
+from faultclock.oracle.redo import (
+    FAULTS,
+    Act,
+    Tried,
+    act_of,
+    busy_times,
+    idle_ns,
+    in_time,
+    judgements,
+    waited,
+)
 
-__all__ = ["CHECK"]
 
-_NEVER = ("terminal", "surface_to_model", "degrade", "not_an_error")
-
-
-def _redone(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("nothing failed that could have been done again")
+@check(
+    "failures.redone",
+    title="Retried or not, as the class says",
+    says="A retryable failure is retried as often as allowed. Another failure is not retried.",
+    unjudged="nothing failed that could have been done again",
+)
+def redone(history: History, model: ErrorModel) -> Verdicts:
+    """Judge what followed each failure."""
     for failure in failures_of(history, model):
         if failure.wire is not None or failure.target.layer == "run":
             # Whether the model is asked again is judged where its requests are.
             continue
-        if failure.disposition is None or not (failure.acts or failure.node):
+        if not (failure.acts or failure.node):
             continue
-        if failure.disposition == "retry":
-            yield from _judge_retried(history, model, failure)
-        elif failure.disposition == "regenerate_once":
-            yield from _judge_regenerated(history, model, failure)
-        elif failure.disposition in _NEVER:
-            yield from _judge_never(history, model, failure)
-
-
-def _judge_retried(history: History, model: ErrorModel, failure: Failure) -> Verdicts:
-    ruling = failure.ruling
-    if ruling is None:
-        # It may be done again, and the document does not say how often.
-        return
-    cited = None if ruling.requirements is None else ruling.requirements.attempts
-    limit = ruling.policy.attempts_max
-    more = _named_rules(model, failure)
-    if failure.redone_by is not None:
-        yield held(cited, *more)
-        if failure.tries >= limit:
-            expected = f"{limit} attempts in all after {failure}"
-            observed = f"it was done again after attempt {failure.tries}"
-            yield exercising(_violation(failure, cited, expected, observed), *more)
-        return
-    if failure.tries >= limit:
-        # It was given up when nothing was left, or is about to be.
-        if end_call(history, model, failure) is not None:
-            yield held(cited, *more)
-        return
-    call = end_call(history, model, failure)
-    least = ruling.policy.attempts_min
-    is_enough = failure.retries > 0 and (least is None or failure.tries >= min(least, limit))
-    if is_enough or call is None or call.end is None or may_have_ended_it(history, model, failure):
-        return
-    yield held(cited, *more)
-    expected = f"it is done again: {failure} is {_named(failure)}, {limit} attempts in all"
-    observed = f"it was given up after attempt {failure.tries}"
-    yield exercising(_violation(failure, cited, expected, observed, call.end.seq), *more)
-
-
-def _judge_regenerated(history: History, model: ErrorModel, failure: Failure) -> Verdicts:
-    requirements = (
-        *_named_rules(model, failure),
-        *requirements_of(model, failure),
-    )
-    if failure.redone_by is None and end_call(history, model, failure) is None:
-        return
-    yield held(*requirements)
-    if failure.redone_by is not None and failure.tries > 1:
-        cited = next(iter(requirements), None)
-        expected = f"at most one more generation after {failure}, which is {_named(failure)}"
-        observed = f"there were {failure.tries}"
-        yield exercising(_violation(failure, cited, expected, observed), *requirements)
-
-
-def _judge_never(history: History, model: ErrorModel, failure: Failure) -> Verdicts:
-    requirements = (
-        *_named_rules(model, failure),
-        *requirements_of(model, failure),
-    )
-    if failure.redone_by is None:
-        if end_call(history, model, failure) is not None:
+        act = _act(failure)
+        tried = Tried(
+            of=failure,
+            act=act,
+            again=failure.redone_by is not None,
+            given_up=_is_given_up(history, model, failure, act),
+        )
+        for judged, _ in judgements([tried]):
+            requirements = _requirements(model, failure)
             yield held(*requirements)
-        return
-    yield held(*requirements)
-    waited = format_duration(failure.redone_by.at_ns - failure.at_ns)
-    expected = f"it is not done again: {failure} is {_named(failure)}"
-    # What was refused had not been done at all: then it is done in spite of the refusal.
-    was_done = any(act.seq < failure.seq for act in failure.acts)
-    did = "it was done again" if was_done else "it was executed all the same,"
-    observed = f"{did} {waited} later"
-    cited = next(iter(requirements), None)
-    yield exercising(_violation(failure, cited, expected, observed), *requirements)
+            if judged in FAULTS:
+                yield _not_as_its_class(history, failure, requirements)
 
 
-def _named_rules(model: ErrorModel, failure: Failure) -> tuple[str, ...]:
-    """Return what the model's `rules` cite for this code, and for this disposition."""
+def _act(failure: Failure) -> Act:
+    """Return what had to follow; of a failure that may be done again once more, that or nothing."""
+    limit, again = _limit(failure), failure.redone_by is not None
+    is_once = failure.disposition == "regenerate_once"
+    act = act_of("retry" if is_once else failure.disposition, limit, failure.tries)
+    # To give up is right where one more regeneration was allowed, and where nothing was left.
+    return "end" if not again and (is_once or act == "exhausted") else act
+
+
+def _limit(failure: Failure) -> int | None:
+    """Return the attempts in all; None where the document gives none."""
+    if failure.disposition == "regenerate_once":
+        return 2
+    if failure.disposition != "retry" or failure.ruling is None:
+        return None
+    return failure.ruling.policy.attempts_max
+
+
+def _is_given_up(history: History, model: ErrorModel, failure: Failure, act: Act) -> bool:
+    call = end_call(history, model, failure)
+    if act != "retry" or failure.ruling is None:
+        # It was given up when nothing was left, or is about to be.
+        return call is not None
+    least, limit = failure.ruling.policy.attempts_min, failure.ruling.policy.attempts_max
+    is_enough = failure.retries > 0 and (least is None or failure.tries >= min(least, limit))
+    ended = call is not None and call.end is not None
+    return ended and not is_enough and not may_have_ended_it(history, model, failure)
+
+
+def _requirements(model: ErrorModel, failure: Failure) -> tuple[str | None, ...]:
+    """Return what is judged: what the `rules` cite for its code and its disposition, and more."""
     code = failure.pair[1] if failure.pair else None
     names = (f"failures.redone.{code}", f"failures.redone.{failure.disposition}")
-    found = (model.rules.get(name) for name in names)
-    return tuple(item for item in found if item is not None)
+    named = tuple(model.rules[name] for name in names if name in model.rules)
+    if failure.ruling is None:
+        return (*named, *requirements_of(model, failure))
+    own = failure.ruling.requirements
+    return (None if own is None else own.attempts, *named)
 
 
-def _named(failure: Failure) -> str:
-    disposition = "" if failure.disposition is None else failure.disposition.replace("_", " ")
-    return f"{failure.classification} ({disposition})"
-
-
-def _violation(
-    failure: Failure, requirement: str | None, expected: str, observed: str, *more: int
+def _not_as_its_class(
+    history: History, failure: Failure, requirements: tuple[str | None, ...]
 ) -> Violation:
-    again = () if failure.redone_by is None else (failure.redone_by.seq,)
-    return Violation(
-        requirement=requirement,
+    disposition = (failure.disposition or "").replace("_", " ")
+    named = f"{failure.classification} ({disposition})"
+    again, limit, tries = failure.redone_by, _limit(failure), failure.tries
+    events = failure.events
+    if again is None:
+        expected = f"it is done again: {failure} is {named}, {limit} attempts in all"
+        observed = f"it was given up after attempt {tries}"
+        call = history.call(failure.call)
+        events += () if call is None or call.end is None else (call.end.seq,)
+    elif failure.ruling is not None:
+        expected = f"{limit} attempts in all after {failure}"
+        observed = f"it was done again after attempt {tries}"
+    elif limit is not None:
+        expected = f"at most one more generation after {failure}, which is {named}"
+        observed = f"there were {tries}"
+    else:
+        expected = f"it is not done again: {failure} is {named}"
+        # What was refused had not been done at all: then it is done in spite of the refusal.
+        was_done = any(act.seq < failure.seq for act in failure.acts)
+        did = "it was done again" if was_done else "it was executed all the same,"
+        observed = f"{did} {format_duration(again.at_ns - failure.at_ns)} later"
+    return broken(
+        requirements,
         call=failure.call,
         expected=expected,
         observed=observed,
-        events=(*failure.events, *again, *more),
+        events=(*events, *(() if again is None else (again.seq,))),
         hint="Decide by class and code whether it is worth a retry, and count the first attempt.",
     )
 
 
-CHECK = Check(
-    id="failures.redone",
-    title="Retried or not, as the class says",
-    says="A retryable failure is retried as often as allowed. Another failure is not retried.",
-    run=_redone,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waited:
+    """The wait between a failure and the act that did it again.
+
+    Attributes:
+        ruling: of the policy that asks for the wait.
+        waited_ns: all of the time between them.
+        idle_ns: without what the runtime spent on something else.
+    """
+
+    failure: Failure
+    ruling: Ruling
+    again: TraceEvent
+    waited_ns: int
+    idle_ns: int
+
+
+def waits_of(history: History, model: ErrorModel) -> Iterator[Waited]:
+    """Yield the waits that a policy asks for, but for those between requests to a provider."""
+    for failure in failures_of(history, model):
+        ruling, again = failure.ruling, failure.redone_by
+        if failure.wire is not None or ruling is None or again is None:
+            continue
+        if failure.tries >= ruling.policy.attempts_max:
+            # No further attempt was legal, so no wait is.
+            continue
+        busy = busy_times(history, failure.call)
+        yield Waited(
+            failure=failure,
+            ruling=ruling,
+            again=again,
+            waited_ns=again.at_ns - failure.at_ns,
+            idle_ns=idle_ns(busy, failure.at_ns, again.at_ns),
+        )
+
+
+@check(
+    "failures.wait",
+    title="Waits before a retry",
+    says="Each retry comes after the wait that the policy sets.",
+    unjudged="nothing was retried under a policy with a wait",
 )
+def waits(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each wait that a policy asks for."""
+    for wait in waits_of(history, model):
+        failure, stated = wait.failure, wait.ruling.requirements
+        cited = None if stated is None else stated.wait
+        legal = wait.ruling.policy.interval(failure.tries)
+        yield held(cited)
+        if in_time(legal, wait.waited_ns, wait.idle_ns, history.timing.slack_ns):
+            continue
+        yield broken(
+            (cited,),
+            call=failure.call,
+            expected=f"a wait of {legal} before retry {failure.tries} after {failure}",
+            observed=waited(wait.waited_ns),
+            events=(*failure.events, wait.again.seq),
+            hint="Compare base, factor and the first retry's number with the policy.",
+        )

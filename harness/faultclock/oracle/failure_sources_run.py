@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.breaker_refusals import breaker_refusals
+from faultclock.oracle.breaker import breaker_refusals
 from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.history import History
 from faultclock.oracle.joins import join_violations

@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, came_of, due_ns_of, fits, works_until
 from faultclock.oracle.turn_facts import Execution, ToolCall
@@ -101,22 +101,18 @@ def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
 
 
 def _not_approved(history: History, tool_call: ToolCall) -> _Seen | None:
-    asked = [prompt for prompt in history.prompts if _is_about(history, prompt.shown, tool_call)]
+    asked = history.prompts_about(tool_call)
     if not asked:
         return None
     last = asked[-1]
     if last.said == "denied" and last.accepted is not None:
         return _Seen(kind="tool_denied_by_user", event=last.accepted)
-    if last.said is not None or last.deadline_ns is None:
+    if not last.is_unanswered or last.due_ns is None:
         return None
-    over_ns = last.shown.at_ns + last.deadline_ns
-    settled = last.settled
-    if settled is not None and settled.at_ns < over_ns - SLACK_NS:
+    if last.settled is None and not works_until(history, tool_call.call, last.due_ns):
         return None
-    if settled is None and not works_until(history, tool_call.call, over_ns):
-        return None
-    event = _last_before(history, over_ns) if settled is None else settled
-    return _Seen(kind="approval_timed_out", event=event, at_ns=over_ns)
+    event = last.settled or _last_before(history, last.due_ns)
+    return _Seen(kind="approval_timed_out", event=event, at_ns=last.due_ns)
 
 
 def _is_about(history: History, event: TraceEvent, tool_call: ToolCall) -> bool:
@@ -213,7 +209,7 @@ def _tool_was_cancelled(history: History, execution: Execution) -> bool:
     end = execution.end
     return end is not None and any(
         event.scope == "tool"
-        and event.target in (None, execution.tool, execution.tool_call)
+        and aims_at(event, execution)
         and execution.called.seq < event.seq < end.seq
         for event in history.of("cancel.requested")
     )

@@ -1,10 +1,13 @@
-"""What the log of another system can show: it has what a system said, and nothing that we saw.
+"""What a trace can show that is not from the simulation: the log of another system, or real time.
 
-A check that needs more is not applicable, and says what is missing; it never passes for lack of
-evidence. Of a rule that speaks of more events than the log can have, what is left is judged where
-a violation in that part would be one of the whole rule: a prohibition of three things prohibits
-each of them, but that something was asked for first can only be judged where all that counts as
-asking can be seen.
+A log has what a system said, and nothing that we saw. A check that needs more is not applicable,
+and says what is missing; it never passes for lack of evidence. Of a rule that speaks of more events
+than the log can have, what is left is judged where a violation in that part would be one of the
+whole rule: a prohibition of three things prohibits each of them, but that something was asked for
+first can only be judged where all that counts as asking can be seen.
+
+In real time, what needs the exact instant, or the end of something that the world did not see, is
+not applicable either.
 """
 
 from __future__ import annotations
@@ -14,13 +17,13 @@ from dataclasses import replace
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.finding import Finding, Verdict
 from faultclock.model.foreign_map import ForeignLog
+from faultclock.model.lookup import CountLookup
 from faultclock.model.ordering import EventPattern, EventRef, Events, OrderingRule, resolved
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.audience import channel_kind
 from faultclock.oracle.check import Outcome
-
-__all__ = ["as_seen", "by_run", "cannot_judge", "with_lines"]
 
 _ORDERING, _AUDIENCE = "ordering.", "audience."
 #: Checks that read nothing but what they name here.
@@ -46,17 +49,40 @@ _WHOLE = {
     "last": ("event",),
     "sequence": (),
     "increasing": ("event",),
+    "at_most": (),
+    "automaton": ("moves", "after"),
 }
+
+#: Checks of what came over the wire or of the trace itself: real time takes nothing from them.
+_OF_EVIDENCE = frozenset({"evidence.whole", "evidence.faults-met", "evidence.exercised"})
+#: Why real time leaves other checks nothing to judge.
+_NOT_IN_REAL_TIME = {
+    "evidence.no-leaks": "the run was in the real world: there was no simulation that could leak",
+    "backoff.jitter": "the run was in real time, which spreads all waits: it needs the virtual"
+    " clock",
+    "liveness.settles": "it bounds a time, and the run was in real time: it needs the virtual"
+    " clock",
+}
+#: Checks that have an upper bound in virtual time and none in real time.
+_LOWER_BOUNDS = frozenset({"backoff.wait", "backoff.retry-after"})
 
 
 class _Unseen(Exception):  # noqa: N818 - an answer, not an error
     """What a log does not show and a rule needs."""
 
 
-def cannot_judge(check_id: str, model: ErrorModel, log: ForeignLog) -> str:
-    """Return why a check says nothing of a foreign log; empty when it can be judged."""
-    if check_id.startswith(_ORDERING):
-        rule = next(rule for rule in model.ordering if rule.id == check_id[len(_ORDERING) :])
+def cannot_judge(check_id: str, model: ErrorModel, trace: Trace) -> str:
+    """Return why a check says nothing of a trace; empty when it can be judged."""
+    rule = next((rule for rule in model.ordering if check_id == f"{_ORDERING}{rule.id}"), None)
+    if trace.header.foreign is not None:
+        return _not_in_a_log(check_id, rule, model, trace.header.foreign)
+    return "" if trace.is_virtual else _not_in_real_time(check_id, rule, model, trace)
+
+
+def _not_in_a_log(
+    check_id: str, rule: OrderingRule | None, model: ErrorModel, log: ForeignLog
+) -> str:
+    if rule is not None:
         seen = as_seen(rule, model.events, log)
         return seen if isinstance(seen, str) else ""
     if check_id in _IN_WORDS and log.model not in ("", model.id):
@@ -67,6 +93,40 @@ def cannot_judge(check_id: str, model: ErrorModel, log: ForeignLog) -> str:
     if kind is None:
         return "the log has what a system said of itself, and this needs what the world observed"
     return "" if kind in log.kinds else _nothing_of(kind)
+
+
+def _not_in_real_time(
+    check_id: str, rule: OrderingRule | None, model: ErrorModel, trace: Trace
+) -> str:
+    if check_id in _OF_EVIDENCE:
+        return ""
+    if trace.header.subject.role != "provider_adapter":
+        return "in real time only provider adapters are judged: the rest of their world is missing"
+    if check_id in _NOT_IN_REAL_TIME:
+        return _NOT_IN_REAL_TIME[check_id]
+    if rule is None:
+        return ""
+    if (rule.within, rule.no_sooner) != (None, None):
+        return "the rule bounds a time, and the run was in real time: it needs the virtual clock"
+    bounds, moves = (rule.scope.after, rule.scope.before), (move.event for move in rule.moves)
+    refs = (rule.event, rule.other, *bounds, *rule.steps, *moves)
+    named = {kind for ref in refs for kind in _kinds(ref, model.events)}
+    unsaid = next(trace.of_kind("call.left"), None) is not None
+    if unsaid and named & {"call.returned", "call.raised"}:
+        return "the log says that a call ended, but not how"
+    return ""
+
+
+def as_lower_bound(finding: Finding, trace: Trace) -> Finding:
+    """Return a finding on `trace`; a pass in real time says that it is but half of one."""
+    if (
+        trace.is_virtual
+        or finding.verdict is not Verdict.PASS
+        or finding.check not in _LOWER_BOUNDS
+    ):
+        return finding
+    observed = "no wait was too short; in real time a wait is never too long"
+    return finding.model_copy(update={"observed": observed})
 
 
 def as_seen(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule | str:
@@ -103,7 +163,7 @@ def with_lines(outcome: Outcome, trace: Trace) -> Outcome:
     violations = []
     for violation in outcome.violations:
         # Events are numbered from 1, without a gap.
-        found = (trace.events[seq - 1].payload["line"] for seq in violation.events)
+        found = (trace.events[seq - 1].line for seq in violation.events)
         numbers = [str(line) for line in dict.fromkeys(found)]
         where = f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)} of the log"
         observed = f"{violation.observed} ({where})" if numbers else violation.observed
@@ -115,12 +175,16 @@ def with_lines(outcome: Outcome, trace: Trace) -> Outcome:
 def _counts_ends(rule: OrderingRule, events: Events) -> bool:
     if rule.pattern not in ("existence", "exactly_one"):
         return False
-    kinds = {kind for _, pattern in resolved(rule.event, events) for kind in pattern.kinds}
-    return kinds <= _ENDS
+    return _kinds(rule.event, events) <= _ENDS
+
+
+def _kinds(ref: EventRef | None, events: Events) -> set[str]:
+    return {kind for _, pattern in resolved(ref, events) for kind in pattern.kinds}
 
 
 def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> OrderingRule:
-    whole = _WHOLE[rule.pattern]
+    # A limit that the first beginning of a stretch gives is not that of a later one.
+    whole = (*_WHOLE[rule.pattern], *(("after",) if isinstance(rule.limit, CountLookup) else ()))
     changes: dict[str, Any] = {
         name: _part(ref, events, log, whole=name in whole)
         for name in ("event", "other", "among")
@@ -128,6 +192,9 @@ def _restricted(rule: OrderingRule, events: Events, log: ForeignLog) -> Ordering
     }
     if rule.steps:
         changes["steps"] = _steps(rule, events, log)
+    for move in rule.moves:
+        # A move that is not seen leaves the state unknown.
+        _part(move.event, events, log, whole=True)
     if rule.when is not None:
         changes["when"] = _part(rule.when, events, log, whole=False)
     if rule.unless is not None:

@@ -1,34 +1,26 @@
 """What the caller gets when something fails: an end, a failure that says what failed, no secret.
 
-For every role. An accident of the handling code (a ValueError from a date, a KeyError from a body)
-is told from a failure that was raised on purpose by what the recorder saw: the line that raised it
-was no `raise` statement.
+For every role. The recorder marks an error as an accident where no `raise` statement raised it: a
+ValueError from a date, a KeyError from a body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, takewhile
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
-from faultclock.oracle.attempts import Attempt, Call
+from faultclock.model.trace import TraceEvent
+from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import Link, chain_of
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    held,
-    otherwise,
-)
-from faultclock.oracle.history import History
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.history import History, once
 from faultclock.oracle.retry_hints import floor_of, hints_of
 from faultclock.oracle.signals import Signal, classify
-
-__all__ = ["CHECKS"]
+from faultclock.oracle.words import short
 
 #: Endings of a run in which a call that has not ended would never have.
 _HANGS = ("deadlock", "livelock", "virtual_time_limit")
@@ -36,12 +28,71 @@ _HANGS = ("deadlock", "livelock", "virtual_time_limit")
 _UNREADABLE = ("malformed_body", "body_cut", "stream_cut")
 _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
 #: Longest part of a message that a finding shows, in characters.
-_SHORT = 120
+_SHOWN = 120
 
 
-def _ends(history: History, model: ErrorModel) -> Verdicts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A call that ended with an error.
+
+    Attributes:
+        chain: the errors, outermost first; at least one.
+        signal: of the failure that the call met last; None where its last attempt did not fail.
+    """
+
+    call: Call
+    end: TraceEvent
+    chain: Sequence[Link]
+    signal: Signal | None
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the call met an answer last that cannot be read."""
+        return self.signal is not None and self.signal.kind in _UNREADABLE
+
+    @property
+    def is_of_a_decoder(self) -> bool:
+        """Whether the error is that of the decoder which could not read the last answer."""
+        outermost = self.chain[0]
+        accident = bool(outermost.get("accident")) and outermost["type"] in _DECODERS
+        return accident and self.is_unreadable
+
+    def __str__(self) -> str:
+        return _shown(self.chain[0])
+
+
+@once
+def raised_in(history: History) -> tuple[Raised, ...]:
+    """Return the calls that ended with an error, in order."""
+    return tuple(
+        Raised(
+            call=call,
+            end=call.end,
+            chain=chain_of(call.end),
+            signal=None if call.last_failure is None else call.last_failure.signal,
+        )
+        for call in history.calls
+        if call.raised and call.end is not None
+    )
+
+
+def _shown(link: Link) -> str:
+    message = short(" ".join(link["message"].split()), _SHOWN)
+    return f"{link['type']}: {message}" if message else str(link["type"])
+
+
+# ------------------------------------------------------------------------------- every call ends
+
+
+@check(
+    "calls.end",
+    title="Every call ends",
+    says="Every call returns or raises. None waits for ever.",
+    unjudged="no call began",
+)
+def ends(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the calls that nothing stopped, in runs that show whether they end."""
     everywhere = also(model, "calls.end.any") or also(model, "calls.end")
-    yield otherwise("no call began")
     footer = history.trace.footer
     for call in history.calls:
         if call.crashed is not None or call.left is not None or call.stop is not None:
@@ -49,7 +100,7 @@ def _ends(history: History, model: ErrorModel) -> Verdicts:
         if call.over is None and (footer.ending not in _HANGS or _is_patient(history, call)):
             continue
         requirements = (*also(model, f"calls.end.{_held_by(history, call)}"), *everywhere)
-        yield held(*dict.fromkeys(requirements))
+        yield held(*requirements)
         if call.over is not None:
             continue
         lasted = format_duration(footer.ended_at_ns - call.start.at_ns)
@@ -84,188 +135,132 @@ def _is_patient(history: History, call: Call) -> bool:
     return asked is not None and last.known_ns + asked.wait_ns > history.trace.footer.ended_at_ns
 
 
-def _crash(history: History, model: ErrorModel) -> Verdicts:
+# --------------------------------------------------------------------------- which error it is
+
+
+@check(
+    "handler.crash",
+    title="The handler does not crash",
+    says="The error that leaves a call is the failure or wraps it, and no accident of the"
+    " code that handles it.",
+    unjudged="no call met a failure",
+)
+def crash(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the errors that left calls; that of a decoder is the next check's."""
     requirements = also(model, "handler.crash")
-    yield otherwise("no call met a failure")
     for call in history.calls:
         if call.returned and any(attempt.failed for attempt in call.attempts):
             yield held(*requirements)
-    for call, chain in _raised(history):
-        if _names_what_it_could_not_read(call, chain[0]):
+    for raised in raised_in(history):
+        if raised.is_of_a_decoder:
             continue
         yield held(*requirements)
-        # Who ends the process of its caller crashes more than itself.
-        if not chain[0].get("accident") and chain[0].get("type") != "SystemExit":
-            continue
-        hint = "Read headers and bodies as input that may hold anything: check, or catch and go on."
-        yield _accident(call, chain, requirements, hint)
+        # SystemExit ends the process of the caller, which is more than a crash of the handler.
+        if raised.chain[0].get("accident") or raised.chain[0]["type"] == "SystemExit":
+            yield _accident(
+                raised,
+                requirements,
+                "Read headers and bodies as input that may hold anything: check, or catch and go"
+                " on.",
+            )
 
 
-def _unreadable(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "handler.unreadable",
+    title="An unreadable answer has an error of its own",
+    says="A broken answer ends a call with an error of the client's own, and not with that of"
+    " a decoder.",
+    unjudged="no answer that cannot be read ended a call with an error",
+)
+def unreadable(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the errors of calls that met an answer last that cannot be read."""
     requirements = also(model, "handler.unreadable")
-    yield otherwise("no answer that cannot be read ended a call with an error")
-    for call, chain in _raised(history):
-        last = call.last_failure
-        if last is None or last.signal is None or last.signal.kind not in _UNREADABLE:
-            continue
-        yield held(*requirements)
-        if _names_what_it_could_not_read(call, chain[0]):
+    for raised in raised_in(history):
+        if raised.is_unreadable:
+            yield held(*requirements)
+        if raised.is_of_a_decoder:
             hint = "Catch the decoder's error, and raise the client's own from it."
-            yield _accident(call, chain, requirements, hint)
+            yield _accident(raised, requirements, hint)
 
 
-def _raised(history: History) -> Iterator[tuple[Call, list[Link]]]:
-    for call in history.calls:
-        if call.raised and call.end is not None and (chain := chain_of(call.end)):
-            yield call, chain
-
-
-def _names_what_it_could_not_read(call: Call, link: Link) -> bool:
-    last = call.last_failure
-    return (
-        bool(link.get("accident"))
-        and link.get("type") in _DECODERS
-        and last is not None
-        and last.signal is not None
-        and last.signal.kind in _UNREADABLE
-    )
-
-
-def _accident(call: Call, chain: list[Link], requirements: tuple[str, ...], hint: str) -> Violation:
-    last = call.attempts[-1] if call.attempts else None
-    return Violation(
-        requirement=next(iter(requirements), None),
-        call=call.id,
-        expected=f"an error that says what failed{_what(last)}",
-        observed=f"{_short(chain[0])} left the call",
-        events=(*(last.events if last is not None else ()), call.end.seq if call.end else 0),
+def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:
+    last = raised.call.attempts[-1] if raised.call.attempts else None
+    what = "" if last is None or last.signal is None else f": {last.signal}"
+    return broken(
+        requirements,
+        call=raised.call.id,
+        expected=f"an error that says what failed{what}",
+        observed=f"{raised} left the call",
+        events=(*(last.events if last is not None else ()), raised.end.seq),
         hint=hint,
     )
 
 
-def _what(attempt: Attempt | None) -> str:
-    return "" if attempt is None or attempt.signal is None else f": {attempt.signal}"
-
-
-def _short(link: Link) -> str:
-    message = " ".join(str(link.get("message") or "").split())
-    if len(message) > _SHORT:
-        message = f"{message[: _SHORT - 1]}…"
-    return f"{link.get('type')}: {message}" if message else str(link.get("type"))
-
-
-def _apart(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "errors.apart",
+    title="Failures leave different errors",
+    says="A rate limit, a refused key, a wrong request and an outage leave different errors.",
+    unjudged="no two calls failed in ways that need different reactions",
+)
+def apart(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the first error of each class that a caller has to tell from the others."""
     requirements = also(model, "errors.apart")
-    yield otherwise("no two calls failed in ways that need different reactions")
-    seen: dict[str, tuple[Call, Signal, tuple[tuple[object, object], ...]]] = {}
-    for call, chain in _raised(history):
-        last = call.last_failure
-        found = None if last is None or last.signal is None else classify(model, last.signal)
-        if last is None or last.signal is None or found is None or found.pair is None:
-            continue
-        kind = found.pair[0]
-        if kind not in model.told_apart:
-            continue
-        seen.setdefault(kind, (call, last.signal, _looks(chain)))
+    seen: dict[str, tuple[Raised, tuple[tuple[str, str], ...]]] = {}
+    for raised in raised_in(history):
+        pair = None if raised.signal is None else classify(model, raised.signal).pair
+        if pair is not None and pair[0] in model.told_apart:
+            # What lies behind `raise … from None` was hidden on purpose.
+            shown = takewhile(lambda link: link["link"] != "suppressed", raised.chain)
+            looks = tuple((link["type"], link["message"]) for link in shown)
+            seen.setdefault(pair[0], (raised, looks))
     if len(seen) < 2:
         return
     yield held(*requirements)
-    kinds = list(seen)
-    for index, one in enumerate(kinds):
-        for other in kinds[index + 1 :]:
-            if seen[one][2] == seen[other][2]:
-                ends = (seen[name][0].end for name in (one, other))
-                yield broken(
-                    requirements,
-                    call=seen[other][0].id,
-                    expected=f"{seen[one][1]} and {seen[other][1]} leave different errors",
-                    observed=f"both are {seen[one][2][0][0]} with the same message and causes",
-                    events=tuple(end.seq for end in ends if end is not None),
-                    hint="Keep the status on the error, or raise a type for each kind.",
-                )
-                return
+    for (one, looks), (other, others_looks) in combinations(seen.values(), 2):
+        if looks == others_looks:
+            yield broken(
+                requirements,
+                call=other.call.id,
+                expected=f"{one.signal} and {other.signal} leave different errors",
+                observed=f"both are {looks[0][0]} with the same message and causes",
+                events=(one.end.seq, other.end.seq),
+                hint="Keep the status on the error, or raise a type for each kind.",
+            )
+            return
 
 
-def _looks(chain: list[Link]) -> tuple[tuple[object, object], ...]:
-    """Return all by which a caller can tell one error from another."""
-    # What lies behind `raise … from None` was hidden on purpose.
-    shown = takewhile(lambda link: link.get("link") != "suppressed", chain)
-    return tuple((link.get("type"), link.get("message")) for link in shown)
-
-
-def _secrets(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "errors.secrets")
-    yield otherwise("no call ended with an error")
-    for call, chain in _raised(history):
-        yield held(*requirements)
-        leaking = next((link for link in chain if _holds_a_secret(link)), None)
-        if leaking is None or _is_the_providers(call) or _is_a_tools(history, call, leaking):
-            continue
-        yield broken(
-            requirements,
-            call=call.id,
-            expected="an error without the API key",
-            observed=f"{_short(leaking)}",
-            events=() if call.end is None else (call.end.seq,),
-            hint="Keep keys out of URLs, and headers out of messages.",
-        )
-
-
-def _holds_a_secret(link: Link) -> bool:
-    text = str(link.get("message") or "")
-    return SECRET in text or SECRET_SHAPE.search(text) is not None
-
-
-def _is_the_providers(call: Call) -> bool:
-    """Return whether the provider's own answer repeats the key: then the client only passes it on.
-
-    Providers shorten a key before they repeat it, so such a text is none that opens anything.
-    """
-    for attempt in call.attempts:
-        error = attempt.signal.message if attempt.signal is not None else None
-        if error is not None and (SECRET in error or SECRET_SHAPE.search(error)):
-            return True
-    return False
-
-
-def _is_a_tools(history: History, call: Call, link: Link) -> bool:
-    """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
-    raised = history.of("tool.raised") if history.is_runtime else ()
-    name = str(link.get("type")).rpartition(".")[2]
-    return any(event.call == call.id and event.type == name for event in raised)
-
-
-CHECKS = (
-    Check(
-        id="calls.end",
-        title="Every call ends",
-        says="Every call returns or raises. None waits for ever.",
-        run=_ends,
-    ),
-    Check(
-        id="handler.crash",
-        title="The handler does not crash",
-        says="The error that leaves a call is the failure or wraps it, and no accident of the"
-        " code that handles it.",
-        run=_crash,
-    ),
-    Check(
-        id="handler.unreadable",
-        title="An unreadable answer has an error of its own",
-        says="A broken answer ends a call with an error of the client's own, and not with that of"
-        " a decoder.",
-        run=_unreadable,
-    ),
-    Check(
-        id="errors.apart",
-        title="Failures leave different errors",
-        says="A rate limit, a refused key, a wrong request and an outage leave different errors.",
-        run=_apart,
-    ),
-    Check(
-        id="errors.secrets",
-        title="No secret in an error",
-        says="No error that leaves a call holds an API key.",
-        run=_secrets,
-    ),
+@check(
+    "errors.secrets",
+    title="No secret in an error",
+    says="No error that leaves a call holds an API key.",
+    unjudged="no call ended with an error",
 )
+def secrets(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the messages of all errors that left a call."""
+    requirements = also(model, "errors.secrets")
+    for raised in raised_in(history):
+        yield held(*requirements)
+        leaking = next((link for link in raised.chain if _holds_a_secret(link["message"])), None)
+        # Providers shorten a key before they repeat it: a client that passes it on leaks nothing.
+        signals = (attempt.signal for attempt in raised.call.attempts)
+        passed_on = any(_holds_a_secret(signal.message) for signal in signals if signal is not None)
+        if leaking is not None and not passed_on and not _is_a_tools(history, raised, leaking):
+            yield broken(
+                requirements,
+                call=raised.call.id,
+                expected="an error without the API key",
+                observed=_shown(leaking),
+                events=(raised.end.seq,),
+                hint="Keep keys out of URLs, and headers out of messages.",
+            )
+
+
+def _holds_a_secret(text: str | None) -> bool:
+    return text is not None and (SECRET in text or SECRET_SHAPE.search(text) is not None)
+
+
+def _is_a_tools(history: History, raised: Raised, link: Link) -> bool:
+    """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
+    own = history.of("tool.raised") if history.is_runtime else ()
+    name = link["type"].rpartition(".")[2]
+    return any(event.call == raised.call.id and event.type == name for event in own)

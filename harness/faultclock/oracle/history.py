@@ -163,18 +163,30 @@ class History:
     def _calls_by_id(self) -> dict[str, Call]:
         return {call.id: call for call in self.calls}
 
+    def prompts_about(self, call: ToolCall) -> list[Prompt]:
+        """Return the requests to the person about one tool call, and no later one with its id."""
+        later = (
+            other.answer.seq
+            for other in self.tool_calls
+            if other.id == call.id and other.answer.seq > call.answer.seq
+        )
+        until = min(later, default=len(self.trace.events) + 1)
+        return [
+            prompt
+            for prompt in self.prompts
+            if (prompt.tool_call, prompt.life) == (call.id, call.life)
+            and call.answer.seq < prompt.shown.seq < until
+        ]
+
     def limit_ns(self, call: Call) -> int | None:
         """Return the virtual time at which a turn has used up its time; None without a limit."""
         limit = self.session.budgets.wall_time
         return None if limit is None or not call.is_turn else call.start.at_ns + limit
 
-    def store_times(self, call: str | None) -> tuple[tuple[int, int], ...]:
-        """Return from when to when a call waited for the store, in order, in nanoseconds."""
-        return tuple(
-            (item.asked.at_ns, item.answered.at_ns)
-            for item in self.store_operations
-            if item.call == call and item.answered is not None
-        )
+
+def aims_at(cancel: TraceEvent, work: Execution | Prompt) -> bool:
+    """Return whether a cancel names no target, or the tool or the tool call of some work."""
+    return cancel.target in (None, work.tool, work.tool_call)
 
 
 def once(

@@ -24,26 +24,17 @@ subject would be unlucky in all its runs, not from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Jitter
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
-from faultclock.oracle.failure_wait import Waited, waits_of
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.failure_redone import waits_of
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
-from faultclock.oracle.predict import Step
-
-__all__ = ["CHECKS", "SEEDS_FOR_SHAPE", "JitterOverSeeds"]
+from faultclock.oracle.predict import Ruling
 
 #: From this many seeds on the shape of the jitter is judged, not only that there is any.
 SEEDS_FOR_SHAPE = 16
@@ -158,9 +149,18 @@ class JitterOverSeeds:
                 )
 
 
-def _within_run(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("fewer than two calls waited before the same retry, with jitter")
-    for samples in _groups(_samples(history, model)):
+@check(
+    "backoff.jitter",
+    title="Jitter is really drawn",
+    says="Waits with jitter vary: between the calls of one run, and over seeds.",
+    unjudged="fewer than two calls waited before the same retry, with jitter",
+)
+def within_run(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the waits before the same retry of several calls."""
+    groups: dict[tuple[str, int], list[_Sample]] = {}
+    for sample in _samples(history, model):
+        groups.setdefault((sample.policy, sample.retry_number), []).append(sample)
+    for samples in groups.values():
         calls = {sample.call for sample in samples}
         if len(calls) < 2:
             continue
@@ -182,63 +182,44 @@ def _within_run(history: History, model: ErrorModel) -> Verdicts:
 def _samples(history: History, model: ErrorModel) -> Iterator[_Sample]:
     for request, steps in plans_of(history, model):
         for step in steps:
-            sample = _sample(model, request.id, step)
-            if sample is not None:
-                yield sample
-    for wait in waits_of(history, model):
-        own = _sample_of_failure(wait)
-        if own is not None:
-            yield own
+            wait, ruling, waited_ns, following = step.wait, step.ruling, step.waited_ns, step.next
+            if wait is None or ruling is None or waited_ns is None or following is None:
+                continue
+            if wait.exact:
+                continue
+            events = (step.attempt.start.seq, following.start.seq)
+            yield from _sample(model, ruling, wait.retry_number, waited_ns, request.id, events)
+    for again in waits_of(history, model):
+        failure, shown = again.failure, (*again.failure.events, again.again.seq)
+        yield from _sample(model, again.ruling, failure.tries, again.idle_ns, failure.call, shown)
 
 
-def _sample_of_failure(wait: Waited) -> _Sample | None:
-    failure, policy, stated = wait.failure, wait.ruling.policy, wait.ruling.requirements
-    nominal_ns = policy.backoff.nominal_ns(failure.tries)
-    if not policy.jitter.up_to and not (policy.jitter.percent and nominal_ns):
-        return None
-    requirement = None if stated is None else stated.jitter
-    return _Sample(
-        policy=policy.id,
-        retry_number=failure.tries,
-        waited_ns=wait.idle_ns,
-        nominal_ns=nominal_ns,
-        jitter=policy.jitter,
-        requirement=requirement,
-        exercised=(requirement,),
-        call=failure.call,
-        events=(*failure.events, wait.again.seq),
-    )
-
-
-def _sample(model: ErrorModel, call: str, step: Step) -> _Sample | None:
-    wait, ruling, waited_ns = step.wait, step.ruling, step.waited_ns
-    if wait is None or ruling is None or wait.exact or waited_ns is None or step.next is None:
-        return None
+def _sample(
+    model: ErrorModel,
+    ruling: Ruling,
+    retry_number: int,
+    waited_ns: int,
+    call: str,
+    events: tuple[int, ...],
+) -> Iterator[_Sample]:
     jitter = ruling.policy.jitter
-    if not jitter.up_to and not (jitter.percent and wait.nominal_ns):
-        return None
+    nominal_ns = ruling.policy.backoff.nominal_ns(retry_number)
+    if not jitter.up_to and not (jitter.percent and nominal_ns):
+        return
     own = None if ruling.requirements is None else ruling.requirements.jitter
     declared = also(model, "backoff.declared") if ruling.declared else ()
-    # A declared policy takes the default's place, so it shows nothing of the default.
-    exercised = declared if ruling.declared else (own,)
-    return _Sample(
+    yield _Sample(
         policy=ruling.policy.id,
-        retry_number=wait.retry_number,
+        retry_number=retry_number,
         waited_ns=waited_ns,
-        nominal_ns=wait.nominal_ns,
+        nominal_ns=nominal_ns,
         jitter=jitter,
         requirement=own if own is not None else next(iter(declared), None),
-        exercised=exercised,
+        # A declared policy takes the default's place, so it shows nothing of the default.
+        exercised=declared if ruling.declared else (own,),
         call=call,
-        events=(step.attempt.start.seq, step.next.start.seq),
+        events=events,
     )
-
-
-def _groups(samples: Iterable[_Sample]) -> Iterator[list[_Sample]]:
-    groups: dict[tuple[str, int], list[_Sample]] = {}
-    for sample in samples:
-        groups.setdefault((sample.policy, sample.retry_number), []).append(sample)
-    yield from groups.values()
 
 
 def _constant(waits: _Spread, runs: int) -> tuple[str, str] | None:
@@ -269,13 +250,3 @@ def _narrow(waits: _Spread) -> tuple[str, str] | None:
         f"waits that use at least half of the width of {waits.first.width}",
         f"{waits.waits} waits lie between {between}",
     )
-
-
-CHECKS = (
-    Check(
-        id="backoff.jitter",
-        title="Jitter is really drawn",
-        says="Waits with jitter vary: between the calls of one run, and over seeds.",
-        run=_within_run,
-    ),
-)

@@ -23,23 +23,20 @@ from faultclock.oracle import (
     handling,
     jitter,
     liveness,
+    log_checks,
     ordering,
     retries,
-    retry_bounds,
     retry_shapes,
     store_role,
-    swallow,
     tool_role,
     turn_checks,
     wrapping,
 )
-from faultclock.oracle.check import Check, Outcome, Verdicts, outcome_of
-from faultclock.oracle.foreign import cannot_judge, with_lines
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
+from faultclock.oracle.foreign import as_lower_bound, cannot_judge, with_lines
 from faultclock.oracle.history import History
-from faultclock.oracle.log_checks import LOG_CHECKS
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
-from faultclock.oracle.wall import as_lower_bound, cannot_tell
 
 __all__ = [
     "CHECKS",
@@ -53,28 +50,21 @@ __all__ = [
     "judge_seeds",
 ]
 
+#: In foreign logs they are judged by every model, whether or not a sentence of it names them.
+LOG_CHECKS = checks_in(log_checks)
+
 #: The checks that every model has. Ordering and audience checks come from the model's own rules.
 #: Findings are read from the top: what a subject does comes before what it says of itself.
 CHECKS: tuple[Check, ...] = (
-    classification.DISPOSITION,
-    *backoff.CHECKS,
-    *jitter.CHECKS,
-    *amplification.CHECKS,
+    *checks_in(backoff),
+    *checks_in(jitter, amplification),
     *LOG_CHECKS,
-    *swallow.CHECKS,
-    *answers.CHECKS,
-    *retries.CHECKS,
-    *retry_bounds.CHECKS,
-    *retry_shapes.CHECKS,
-    *handling.CHECKS,
-    classification.DECLARED,
-    *wrapping.CHECKS,
+    *checks_in(answers, retries, retry_shapes, handling, classification, wrapping),
     *turn_checks.CHECKS,
     *store_role.CHECKS,
     *tool_role.CHECKS,
-    *extension_role.CHECKS,
-    *liveness.CHECKS,
-    *evidence.CHECKS,
+    *checks_in(extension_role),
+    *checks_in(liveness, evidence),
 )
 
 #: First parts of the ids of checks on what is asked of a model provider, and who asks one.
@@ -96,7 +86,7 @@ class _OverSeeds(Protocol):
 
 #: What is judged over runs that differ in nothing but the seed, by the id of its check.
 _OVER_SEEDS: Mapping[str, Callable[[], _OverSeeds]] = {
-    jitter.CHECKS[0].id: jitter.JitterOverSeeds,
+    jitter.within_run.id: jitter.JitterOverSeeds,
     **retry_shapes.OVER_SEEDS,
 }
 #: Checks that judge by every model, with any sentences: whether a run proves anything is no
@@ -253,13 +243,10 @@ def _findings(
 
 def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
     trace = history.trace
-    log = trace.header.foreign
-    if log is not None:
-        if reason := cannot_judge(check.id, model, log):
-            return Outcome(reason=reason)
-        return with_lines(check.outcome(history, model), trace)
-    if reason := cannot_tell(check.id, model, trace):
+    if reason := cannot_judge(check.id, model, trace):
         return Outcome(reason=reason)
+    if trace.header.foreign is not None:
+        return with_lines(check.outcome(history, model), trace)
     if reason := _why_not(check, trace.header.subject, model):
         return Outcome(reason=reason)
     return outcome_of(check.run(history, model), check.unjudged)
@@ -327,8 +314,4 @@ def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ..
 
 
 def _spoils(history: History, model: ErrorModel) -> bool:
-    return any(
-        check.outcome(history, model).violations
-        for check in evidence.CHECKS
-        if check.id in evidence.SPOILING
-    )
+    return any(check.outcome(history, model).violations for check in evidence.SPOILERS)

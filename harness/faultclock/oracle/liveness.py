@@ -13,18 +13,23 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.vary import Settle
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
+from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History
-
-__all__ = ["CHECKS", "SETTLES"]
 
 #: Id of the check.
 SETTLES = "liveness.settles"
 
 
-def _settles(history: History, _model: ErrorModel) -> Verdicts:
+@check(
+    SETTLES,
+    title="Calls end after the faults are over",
+    says="Where a scenario says that its faults stop, each call ends in time after that, and"
+    " each that begins after that is answered.",
+    unjudged="the scenario does not say when its faults are over, as `settle`",
+)
+def settles(history: History, _model: ErrorModel) -> Verdicts:
+    """Judge that everything comes to an end once the faults have stopped."""
     settle = history.trace.header.scenario.settle
-    yield otherwise("the scenario does not say when its faults are over, as `settle`")
     if settle is None:
         return
     yield otherwise("no call could settle: each one, or the run, was cut off")
@@ -37,7 +42,7 @@ def _settles(history: History, _model: ErrorModel) -> Verdicts:
         fault = _fault(history, settle, call, due_ns)
         if fault is None:
             continue
-        expected, observed, hint = fault
+        expected, observed = fault
         proof = (last_fault, call.start, call.over)
         yield broken(
             (None,),
@@ -45,7 +50,7 @@ def _settles(history: History, _model: ErrorModel) -> Verdicts:
             expected=expected,
             observed=observed,
             events=tuple(event.seq for event in proof if event is not None),
-            hint=hint,
+            hint="Is the state that a failure set, such as a cool-down or a breaker, ever reset?",
         )
 
 
@@ -67,25 +72,22 @@ def _is_unknown(history: History, call: Call, due_ns: int) -> bool:
     return footer.ending == "virtual_time_limit" and footer.ended_at_ns <= due_ns
 
 
-def _fault(
-    history: History, settle: Settle, call: Call, due_ns: int
-) -> tuple[str, str, str] | None:
-    """Return what was expected, what happened, and a hint; None where it settled."""
+def _fault(history: History, settle: Settle, call: Call, due_ns: int) -> tuple[str, str] | None:
+    """Return what was expected and what happened; None where it settled."""
     peace = format_duration(settle.faults_end)
     within = format_duration(settle.within)
     is_new = call.start.at_ns >= settle.faults_end
     ends = f"no fault fires from {peace} on: the call ends within {within}"
     ends += " of its start" if is_new else " of that"
-    hint = "Is the state that a failure set, such as a cool-down or a breaker, ever reset?"
     if call.over is None:
-        return ends, "it never ended", hint
+        return ends, "it never ended"
     if call.over.at_ns > due_ns:
         late = format_duration(call.over.at_ns - due_ns)
-        return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late", hint
+        return ends, f"it ended at {format_duration(call.over.at_ns)}, {late} too late"
     if is_new and call.is_turn and call.raised and not _is_disturbed(history, call):
         began = format_duration(call.start.at_ns)
         expected = f"no fault fires from {peace} on: a call that begins at {began} is answered"
-        return expected, "it ended with an error, and met no fault", hint
+        return expected, "it ended with an error, and met no fault"
     return None
 
 
@@ -94,14 +96,3 @@ def _is_disturbed(history: History, call: Call) -> bool:
     if call.stop is not None:
         return True
     return any(event.call == call.id for event in history.of("fault.fired"))
-
-
-CHECKS = (
-    Check(
-        id=SETTLES,
-        title="Calls end after the faults are over",
-        says="Where a scenario says that its faults stop, each call ends in time after that, and"
-        " each that begins after that is answered.",
-        run=_settles,
-    ),
-)

@@ -8,71 +8,74 @@ from __future__ import annotations
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorClass, ErrorModel
-from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, Violation, held, otherwise
+from faultclock.oracle.check import Verdicts, Violation, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
-
-__all__ = ["LOG_CHECKS"]
+from faultclock.oracle.redo import in_time
 
 #: What may be tried again, by the policy of the document or by the decision of another program.
 _RETRIED = ("retry", "owner_decides", "regenerate_once")
 
 
-def _declared(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("the log announces no wait before a retry")
+@check(
+    "backoff.declared",
+    title="Announced waits",
+    says="The policy allows each retry that a log announces, and its wait.",
+    unjudged="the log announces no wait before a retry",
+)
+def declared(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each retry that a log announces."""
+    classes = {item.id: item for item in model.classes}
     for event in history.of("declared.retry"):
-        yield from _judge_retry(model, event)
+        known = classes.get(event.error_class or "")
+        if known is None or event.code is None:
+            yield otherwise("the log does not say what it tries again in the error model's words")
+        else:
+            yield from _judge_retry(model, event, known, event.code)
 
 
-def _judge_retry(model: ErrorModel, event: TraceEvent) -> Verdicts:
-    named, number = _class_of(model, event), event.retry_number
-
-    if named is None:
-        yield otherwise("the log does not say what it tries again in the error model's words")
-        return
-    pair = (named.id, str(event.code))
-    policy = model.policy_for(*pair)
-    disposition = named.dispositions.get(pair[1], named.disposition)
+def _judge_retry(model: ErrorModel, event: TraceEvent, known: ErrorClass, code: str) -> Verdicts:
+    policy, number, what = (
+        model.policy_for(known.id, code),
+        event.retry_number,
+        f"{known.id}/{code}",
+    )
+    disposition = known.dispositions.get(code, known.disposition)
     if policy is None and disposition not in _RETRIED:
-        yield held(named.requirement)
-        expected = f"no retry: {'/'.join(pair)} is {disposition.replace('_', ' ')}"
-        yield _violation(event, named.requirement, expected, "a retry was announced")
+        yield held(known.requirement)
+        expected = f"no retry: {what} is {disposition.replace('_', ' ')}"
+        yield _violation(event, known.requirement, expected, "a retry was announced")
     elif policy is None or policy.requirements is None:
-        yield otherwise(f"the document has no retry policy for {'/'.join(pair)}")
+        yield otherwise(f"the document has no retry policy for {what}")
     elif policy.attempts_from != "policy":
         yield otherwise(f"how often and after what wait is the {policy.attempts_from}'s own affair")
     elif number is None or number < 1:
         yield otherwise("the log does not say which retry it is")
-    else:
-        yield from _judge_wait(event, pair, number, policy)
-
-
-def _judge_wait(
-    event: TraceEvent, pair: tuple[str, str], number: int, policy: RetryPolicy
-) -> Verdicts:
-    requirements, delay_ns, what = policy.requirements, event.delay_ns, "/".join(pair)
-    assert requirements is not None, "without them there is nothing to judge by"
-    if number >= policy.attempts_max:
-        yield held(requirements.attempts)
+    elif number >= policy.attempts_max:
+        yield held(policy.requirements.attempts)
         expected = f"at most {policy.attempts_max} attempts at {what}"
         observed = f"retry {number} was announced, which is attempt {number + 1}"
-        yield _violation(event, requirements.attempts, expected, observed)
-        return
-    if delay_ns is None:
+        yield _violation(event, policy.requirements.attempts, expected, observed)
+    elif event.delay_ns is None:
         yield otherwise("the log does not say how long it will wait")
-        return
-    yield held(requirements.wait)
-    legal = policy.interval(number)
-    if delay_ns not in legal.widened(SLACK_NS):
-        expected = f"{legal} before retry {number} of {what}"
-        observed = f"a wait of {format_duration(delay_ns)} was announced"
-        yield _violation(event, requirements.wait, expected, observed)
+    else:
+        yield held(policy.requirements.wait)
+        legal = policy.interval(number)
+        if not in_time(legal, event.delay_ns, event.delay_ns, SLACK_NS):
+            expected = f"{legal} before retry {number} of {what}"
+            observed = f"a wait of {format_duration(event.delay_ns)} was announced"
+            yield _violation(event, policy.requirements.wait, expected, observed)
 
 
-def _named(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no event names an error by class and code")
+@check(
+    "classification.named",
+    title="Named errors",
+    says="An error that a log names has a class and a code of the error model.",
+    unjudged="no event names an error by class and code",
+)
+def named(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each class and code that a log names."""
     classes = {item.id: item for item in model.classes}
     for event in history.of("declared.error"):
         class_name, code = event.error_class, event.code
@@ -89,38 +92,13 @@ def _named(history: History, model: ErrorModel) -> Verdicts:
             yield _violation(event, requirement, expected, f"the code is {code}")
 
 
-def _class_of(model: ErrorModel, event: TraceEvent) -> ErrorClass | None:
-    """Return the class that an event names; None without one, or without a code."""
-    if event.error_class is None or event.code is None:
-        return None
-    return next((item for item in model.classes if item.id == event.error_class), None)
-
-
 def _violation(
     event: TraceEvent, requirement: str | None, expected: str, observed: str
 ) -> Violation:
-    call = event.call
     return Violation(
         requirement=requirement,
-        call=None if call is None else str(call),
+        call=event.call,
         expected=expected,
         observed=observed,
         events=(event.seq,),
     )
-
-
-#: In foreign logs they are judged by every model, whether or not a sentence of it names them.
-LOG_CHECKS = (
-    Check(
-        id="backoff.declared",
-        title="Announced waits",
-        says="The policy allows each retry that a log announces, and its wait.",
-        run=_declared,
-    ),
-    Check(
-        id="classification.named",
-        title="Named errors",
-        says="An error that a log names has a class and a code of the error model.",
-        run=_named,
-    ),
-)

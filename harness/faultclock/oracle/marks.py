@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
@@ -14,21 +13,8 @@ from faultclock.oracle.check import also
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, step_legal
-from faultclock.oracle.retries import floor_between, wait_before
-from faultclock.oracle.retry_bounds import LONG_NS
-
-__all__ = ["call_reports", "wait_marks"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """What was expected of a wait, as `WaitMark` has it."""
-
-    low_ns: int | None = None
-    high_ns: int | None = None
-    at_least: bool = False
-    legal: bool
-    basis: str
+from faultclock.oracle.redo import wait_before
+from faultclock.oracle.retries import LONG_NS, floor_between
 
 
 def call_reports(history: History, model: ErrorModel) -> Iterator[CallReport]:
@@ -91,59 +77,48 @@ def _attempt_mark(call: Call, step: Step, ended_at_ns: int) -> AttemptMark:
 def _wait_mark(
     history: History, model: ErrorModel, request: Request, step: Step
 ) -> WaitMark | None:
-    attempt, waited_ns = step.attempt, step.waited_ns
-    if waited_ns is None or step.next is None or attempt.known_ns is None:
+    """Return a wait with what was expected of it, by a policy or else by what the answer asked."""
+    attempt, waited_ns, following, wait = step.attempt, step.waited_ns, step.next, step.wait
+    if waited_ns is None or following is None or attempt.known_ns is None:
         return None
-    judged = (
-        _by_schedule(step)
-        or _by_hint(history, model, attempt, step.next, waited_ns)
-        or _unbounded(step)
-    )
-    return WaitMark(
+    basis = {
+        "end": f"no retry: {step.classification} ends the call",
+        "exhausted": "no retry: the attempts are used up",
+        "none": "no retry: the attempt was good",
+    }.get(step.act, "the document does not say")
+    mark = WaitMark(
         call=request.id,
-        retry_number=_retry_number(step),
+        retry_number=step.failures or attempt.number,
         from_ns=attempt.known_ns,
         observed_ns=waited_ns,
-        low_ns=judged.low_ns,
-        high_ns=judged.high_ns,
-        at_least=judged.at_least,
-        legal=judged.legal,
-        basis=judged.basis,
-        events=(attempt.start.seq, step.next.start.seq),
-    )
-
-
-def _retry_number(step: Step) -> int:
-    if step.wait is not None:
-        return step.wait.retry_number
-    return step.failures or step.attempt.number
-
-
-def _by_schedule(step: Step) -> _Judged | None:
-    """Return the interval of a policy, where one governs the wait."""
-    wait = step.wait
-    if wait is None:
-        return None
-    return _Judged(
-        low_ns=wait.interval.low_ns,
-        high_ns=wait.interval.high_ns,
-        at_least=not wait.timing.exact,
+        low_ns=None,
+        high_ns=None,
         legal=step_legal(step),
-        basis=wait.basis,
+        basis=basis,
+        events=(attempt.start.seq, following.start.seq),
+    )
+    if wait is None:
+        return mark.model_copy(update=_by_hint(history, model, attempt, following, waited_ns))
+    return mark.model_copy(
+        update={
+            "retry_number": wait.retry_number,
+            "low_ns": wait.interval.low_ns,
+            "high_ns": wait.interval.high_ns,
+            "at_least": not wait.timing.exact,
+            "basis": wait.basis,
+        }
     )
 
 
 def _by_hint(
     history: History, model: ErrorModel, attempt: Attempt, following: Attempt, waited_ns: int
-) -> _Judged | None:
+) -> dict[str, object]:
     """Return what the provider asked for, and the ceiling, where the model demands to keep them."""
     since_ns = wait_before(attempt, following)
-    if since_ns is None:
-        return None
     asked = floor_between(history, model, attempt, following)
     is_endless = waited_ns >= LONG_NS and bool(also(model, "retries.long-wait"))
-    if asked is None and not is_endless:
-        return None
+    if since_ns is None or (asked is None and not is_endless):
+        return {}
     is_refused = asked is not None and asked.wait_ns >= LONG_NS and is_endless
     # A hint counts from the instant at which the failure could be known.
     low_ns = 0 if asked is None else max(0, asked.wait_ns - (since_ns - waited_ns))
@@ -151,19 +126,10 @@ def _by_hint(
     bases = [] if asked is None else [asked.basis]
     if is_endless:
         bases.append(f"no wait of {format_duration(LONG_NS)} and more")
-    return _Judged(
-        low_ns=None if is_refused else low_ns,
-        high_ns=LONG_NS if is_endless and not is_refused else None,
-        at_least=not is_endless,
-        legal=not is_early and not is_endless,
-        basis="; ".join(bases),
-    )
-
-
-def _unbounded(step: Step) -> _Judged:
-    basis = {
-        "end": f"no retry: {step.classification} ends the call",
-        "exhausted": "no retry: the attempts are used up",
-        "none": "no retry: the attempt was good",
-    }.get(step.act, "the document does not say")
-    return _Judged(legal=step_legal(step), basis=basis)
+    return {
+        "low_ns": None if is_refused else low_ns,
+        "high_ns": LONG_NS if is_endless and not is_refused else None,
+        "at_least": not is_endless,
+        "legal": not is_early and not is_endless,
+        "basis": "; ".join(bases),
+    }

@@ -10,15 +10,13 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.history import History
 
-__all__ = ["first_request", "first_turn", "keeps_sessions", "opening_of", "start_of"]
-
 #: Operations of a session store that change it.
 _WRITES = ("write", "append", "write_slot")
 
 
-def start_of(history: History, life: int) -> Call | None:
-    """Return the start of a life, None when it has none."""
-    return next((call for call in history.calls if call.do == "start" and call.life == life), None)
+def call_of(history: History, do: str, life: int) -> Call | None:
+    """Return the first call of a life for something, None for none."""
+    return next((call for call in history.calls if call.do == do and call.life == life), None)
 
 
 def first_turn(history: History, life: int) -> Call | None:
@@ -46,7 +44,7 @@ def keeps_sessions(history: History, life: int) -> bool:
 
 def opening_of(history: History, life: int) -> Call | None:
     """Return the call whose end says whether the session of a life was opened."""
-    start, turn = start_of(history, life), first_turn(history, life)
+    start, turn = call_of(history, "start", life), first_turn(history, life)
     if start is None or not start.returned or turn is None:
         return start
     refused = turn.raised and not turn.attempts and turn.stop is None

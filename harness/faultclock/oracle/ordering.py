@@ -27,7 +27,8 @@ from faultclock.oracle.failure import Failure
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.foreign import as_seen, by_run
 from faultclock.oracle.history import History, once
-from faultclock.oracle.patterns import PatternResult, RuleSet, Witness
+from faultclock.oracle.rules.figures import settings_of
+from faultclock.oracle.rules.patterns import PatternResult, RuleSet, Witness
 
 __all__ = ["FAILURE_SEEN", "checks", "with_derived"]
 
@@ -151,7 +152,10 @@ class _Results:
         )
         runs = (events,) if history.trace.header.foreign is None else by_run(events)
         rules = self._rule_set(applying)
-        each_run = [rules.evaluate(run) for run in runs]
+        header = history.trace.header
+        # The scenario of a log of another system is not what that system was set up with.
+        settings = settings_of(header.scenario) if header.foreign is None else {}
+        each_run = [rules.evaluate(run, settings) for run in runs]
         results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
         return {each.id: result for each, result in zip(applying, results, strict=True)}
 

@@ -8,13 +8,9 @@ in one place, so that every check reads ids as if they had been handed on.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from faultclock.model.trace import Trace, TraceEvent
-
-__all__ = ["with_tool_calls"]
 
 #: What stands where no id was handed on.
 _ABSENT = (None, "", "None")
@@ -26,9 +22,9 @@ class _Asked:
     """One tool call of the model, and what was found to be about it: the kinds of those events."""
 
     id: str
-    tool: str
+    tool: str | None
     arguments: object
-    call: object
+    call: str | None
     used_for: set[str] = field(default_factory=set)
 
 
@@ -59,43 +55,42 @@ class _Pairing:
 
     def take(self, event: TraceEvent) -> TraceEvent:
         """Return `event` with the id of its tool call."""
-        payload = event.payload
         if event.kind == "http.exchange_ended":
             self._asked += [
                 _Asked(
                     id=str(item["id"]),
-                    tool=str(item.get("name")),
+                    tool=item.get("name"),
                     arguments=_loaded(item.get("arguments")),
-                    call=payload.get("call"),
+                    call=event.call,
                 )
-                for item in payload.get("tool_calls") or ()
+                for item in event.tool_calls
                 if item and item.get("id")
             ]
         if not _lacks_an_id(event):
             return event
-        subject = payload.get("execution") or (payload.get("life", 1), payload.get("request"))
+        subject: object = event.execution or (event.life, event.request)
         if event.kind == "policy.decided":
             subject = event.seq
-        found = self._known.get(subject) or self._find(event.kind, payload)
+        found = self._known.get(subject) or self._find(event)
         if found is None:
             return event
         self._known[subject] = found
-        return replace(event, payload={**payload, "tool_call": found})
+        return replace(event, payload={**event.payload, "tool_call": found})
 
-    def _find(self, kind: str, payload: Mapping[str, Any]) -> str | None:
+    def _find(self, event: TraceEvent) -> str | None:
         """Return the first call that fits and has no such event yet; else the last that fits."""
-        fitting = [item for item in self._asked if item.tool == payload.get("tool")]
-        if "arguments" in payload:
-            same = [item for item in fitting if item.arguments == payload["arguments"]]
+        fitting = [item for item in self._asked if item.tool == event.tool]
+        if event.arguments is not None:
+            same = [item for item in fitting if item.arguments == event.arguments]
             # A person may have changed the arguments: then a tool that was asked for once will do.
             fitting = same or (fitting if len(fitting) == 1 else [])
         # A call of an earlier process may be what a later one goes on with.
-        own = [item for item in fitting if item.call == payload.get("call")] or fitting
-        free = [item for item in own if kind not in item.used_for]
+        own = [item for item in fitting if item.call == event.call] or fitting
+        free = [item for item in own if event.kind not in item.used_for]
         if not own:
             return None
         found = free[0] if free else own[-1]
-        found.used_for.add(kind)
+        found.used_for.add(event.kind)
         return found.id
 
 

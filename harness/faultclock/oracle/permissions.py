@@ -1,4 +1,4 @@
-"""Permissions: what allows a gated tool call to run, and what forbids it.
+"""Permissions: who decides on a gated tool call, and what was decided.
 
 An attached state machine decides alone: the stage's allowed tools, else its grant. Without one
 the session's mode decides: `yolo` approves, `allowlist` looks the tool up, `ask` asks the person,
@@ -8,26 +8,45 @@ whose approval holds for that call (and, where the model reads it so, for the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.session_script import StageScript
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.history import History
+from faultclock.oracle.history import History, once
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.tool_fates import arguments_of, digest
+from faultclock.oracle.tool_fates import arguments_of, digest, fits
 from faultclock.oracle.turn_facts import Execution, ToolCall
-
-__all__ = ["Permission", "mode_of", "permission_of", "refusal_of"]
 
 Source = Literal["person", "headless", "mode", "stage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What was decided of one tool call that needs an approval, or that a person was shown.
+
+    Attributes:
+        prompts: the requests to the person about it.
+        refused_by: who refused it; None when it was not refused, or that is unknown.
+        ran: whether it was executed in the life in which the model asked for it.
+        fits: whether the tool can be called with its arguments.
+    """
+
+    call: ToolCall
+    prompts: tuple[Prompt, ...]
+    refused_by: Source | None
+    ran: bool
+    fits: bool
+
+    @property
+    def given(self) -> Prompt | None:
+        """The request in which the person approved it."""
+        return next((prompt for prompt in self.prompts if prompt.is_approved), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether a call may run.
+    """Whether an execution was allowed.
 
     Attributes:
         source: who decides.
@@ -43,24 +62,6 @@ class Permission:
     events: tuple[int, ...] = ()
 
 
-def permission_of(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
-    """Return whether the execution of a gated tool was allowed; None: others judge that."""
-    session = history.session
-    if session.stages:
-        return _by_stage(history, execution)
-    mode = mode_of(history)
-    if mode == "yolo":
-        return Permission(source="mode", given=True)
-    if mode == "allowlist":
-        return Permission(
-            source="mode",
-            given=any(_matches(item, execution.tool) for item in session.allowlist),
-            needs="the allowlist names it",
-            why_not="it is not on the allowlist",
-        )
-    return _by_person(history, model, execution)
-
-
 def mode_of(history: History) -> str:
     """Return the session's mode: a resumed session has the one that is recorded."""
     store = history.trace.header.scenario.store
@@ -71,33 +72,97 @@ def mode_of(history: History) -> str:
     return recorded
 
 
+def decider_of(history: History) -> Source:
+    """Return who decides on gated tool calls."""
+    if history.session.stages:
+        return "stage"
+    if mode_of(history) in ("yolo", "allowlist"):
+        return "mode"
+    return "headless" if history.session.headless else "person"
+
+
+# ---------------------------------------------------------------------- what the model asked for
+
+
+@once
+def approvals_in(history: History) -> tuple[Approval, ...]:
+    """Return what was decided of each tool call that needs an approval, in order."""
+    found = []
+    for call in history.tool_calls:
+        script, prompts = history.tool_scripts.get(call.name), history.prompts_about(call)
+        if script is None or not (script.gated or prompts):
+            continue
+        given = arguments_of(call)
+        found.append(
+            Approval(
+                call=call,
+                prompts=tuple(prompts),
+                refused_by=refusal_of(history, call) if script.gated else None,
+                ran=any(item.life == call.life for item in call.executions),
+                fits=given is not None and fits(script.input_schema, given),
+            )
+        )
+    return tuple(found)
+
+
 def refusal_of(history: History, call: ToolCall) -> Source | None:
     """Return who refused a gated tool call that did not run; None when that is unknown."""
-    session = history.session
-    if session.stages:
+    source = decider_of(history)
+    if source == "stage":
         refused = any(
             event.tool == call.name and event.answer != "approve"
             for event in history.of("stage.asked")
             if event.phase == "grant" and event.call == call.call
         )
         return "stage" if refused else None
-    mode = mode_of(history)
-    if mode == "allowlist":
-        return "mode"
-    if mode == "ask" and session.headless:
-        return "headless"
-    refused = any(
-        prompt.tool_call == call.id and prompt.life == call.life and prompt.said != "approved"
-        for prompt in history.prompts
-    )
+    if source == "headless" or mode_of(history) == "allowlist":
+        return source
+    refused = any(prompt.said != "approved" for prompt in history.prompts_about(call))
     return "person" if refused else None
 
 
+# ---------------------------------------------------------------------- what was executed
+
+
+def permission_of(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
+    """Return whether the execution of a gated tool was allowed; None: others judge that."""
+    source = decider_of(history)
+    if source == "stage":
+        return _by_stage(history, execution)
+    if source == "mode":
+        patterns = ("*",) if mode_of(history) == "yolo" else history.session.allowlist
+        return Permission(
+            source="mode",
+            given=any(_matches(pattern, execution.tool) for pattern in patterns),
+            needs="the allowlist names it",
+            why_not="it is not on the allowlist",
+        )
+    return _by_person(history, model, execution)
+
+
+def is_about(history: History, prompt: Prompt, execution: Execution, *, same: bool) -> bool:
+    """Return whether a request is about an executed call; `same`: or one with its arguments."""
+    if prompt.life > execution.life:
+        return False
+    if prompt.tool_call == execution.tool_call:
+        return True
+    if not same or prompt.tool != execution.tool:
+        return False
+    wanted = digest(dict(execution.arguments))
+    asked = (arguments_of(call) for call in history.tool_calls if call.id == prompt.tool_call)
+    return any(given is not None and digest(given) == wanted for given in asked)
+
+
 def _by_person(history: History, model: ErrorModel, execution: Execution) -> Permission | None:
-    if any(
-        item.tool_call == execution.tool_call and _approved_by(item, execution)
-        for item in history.prompts
-    ):
+    approvals = [
+        prompt
+        for prompt in history.prompts
+        # The answer is written down after the runtime has taken it, so the times decide.
+        if prompt.said == "approved"
+        and prompt.accepted is not None
+        and prompt.accepted.at_ns <= execution.called.at_ns
+    ]
+    if any(is_about(history, prompt, execution, same=False) for prompt in approvals):
         return Permission(source="person", given=True)
     rules = model.interactions
     claims = [
@@ -108,15 +173,10 @@ def _by_person(history: History, model: ErrorModel, execution: Execution) -> Per
     if rules is None or not claims:
         # That no person was asked, or one said no, is what the ordering rules find.
         return None
-    given = rules.approval_holds_for == "same_arguments" and any(
-        prompt.tool == execution.tool
-        and _approved_by(prompt, execution)
-        and _same_arguments(history, prompt, execution)
-        for prompt in history.prompts
-    )
+    same = rules.approval_holds_for == "same_arguments"
     return Permission(
         source="person",
-        given=given,
+        given=same and any(is_about(history, item, execution, same=True) for item in approvals),
         needs="a person approved this call, or has approved the same arguments",
         why_not="the approval that it remembers was given for something else",
         events=tuple(event.seq for event in claims),
@@ -124,62 +184,36 @@ def _by_person(history: History, model: ErrorModel, execution: Execution) -> Per
 
 
 def _is_remembered(event: TraceEvent, execution: Execution, source: str) -> bool:
-    fields = event.fields or {}
+    fields = event.fields
     return fields.get("tool_call") == execution.tool_call and fields.get("source") == source
 
 
-def _approved_by(prompt: Prompt, execution: Execution) -> bool:
-    accepted = prompt.accepted
-    return (
-        accepted is not None
-        and prompt.said == "approved"
-        and prompt.life <= execution.life
-        # It is written down after the runtime has taken it, so the times decide.
-        and accepted.at_ns <= execution.called.at_ns
-    )
-
-
-def _same_arguments(history: History, prompt: Prompt, execution: Execution) -> bool:
-    wanted = digest(dict(execution.arguments))
-    asked = (arguments_of(call) for call in history.tool_calls if call.id == prompt.tool_call)
-    return any(given is not None and digest(given) == wanted for given in asked)
-
-
 def _by_stage(history: History, execution: Execution) -> Permission:
-    needs = "its stage allows the tool, or the state machine grants it"
-    stage = _stage_at(history, execution)
+    before = execution.called.seq
+    entered = [
+        visit.stage
+        for visit in history.stage_visits
+        if visit.call == execution.call and visit.tries[0].begun.seq < before
+    ]
+    stages = {stage.id: stage for stage in history.session.stages}
+    stage = stages.get(entered[-1]) if entered else None
     if stage is not None and execution.tool in stage.allowed_tools:
         return Permission(source="stage", given=True)
-    events = [
+    asked = [
         event
         for event in history.of("stage.asked")
         if event.phase == "grant"
-        and event.tool == execution.tool
-        and event.call == execution.call
-        and event.seq < execution.called.seq
+        and (event.tool, event.call) == (execution.tool, execution.call)
+        and event.seq < before
     ]
-    granted = any(event.answer == "approve" for event in events[-1:])
-    answers = ", ".join(str(event.answer) for event in events[-1:])
+    said = asked[-1].answer if asked else None
     return Permission(
         source="stage",
-        given=granted,
-        needs=needs,
-        why_not=f"the state machine said {answers}" if events else "it was not asked",
-        events=tuple(event.seq for event in events),
+        given=said == "approve",
+        needs="its stage allows the tool, or the state machine grants it",
+        why_not=f"the state machine said {said}" if asked else "it was not asked",
+        events=tuple(event.seq for event in asked),
     )
-
-
-def _stage_at(history: History, execution: Execution) -> StageScript | None:
-    entered: str | None = None
-    for visit in _visits_before(history, execution):
-        entered = visit
-    return next((stage for stage in history.session.stages if stage.id == entered), None)
-
-
-def _visits_before(history: History, execution: Execution) -> Iterator[str]:
-    for visit in history.stage_visits:
-        if visit.call == execution.call and visit.tries[0].begun.seq < execution.called.seq:
-            yield visit.stage
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -5,14 +5,10 @@ Built from what the world observed, once per trace; judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 from faultclock.model.trace import Trace, TraceEvent
-
-__all__ = ["Prompt", "StageTry", "StageVisit", "StoreOperation", "prompts_of"]
-__all__ += ["stage_visits_of", "store_operations_of"]
+from faultclock.oracle.wall import VIRTUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +43,36 @@ class Prompt:
     @property
     def said(self) -> str | None:
         """What the answer that counts said: `approved`, `denied`, `given` or `dismissed`."""
-        return None if self.accepted is None else str(self.accepted.answer)
+        return None if self.accepted is None else self.accepted.answer
 
     @property
     def settled(self) -> TraceEvent | None:
         """When it was over: an accepted answer, or the runtime took it off."""
         found = [*self.dismissals[:1], *([self.accepted] if self.accepted else [])]
         return min(found, key=lambda event: event.seq, default=None)
+
+    @property
+    def due_ns(self) -> int | None:
+        """When it ends without an answer: its time runs from the moment at which it is shown."""
+        return None if self.deadline_ns is None else self.shown.at_ns + self.deadline_ns
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether the person approved it, and did so before it was over."""
+        return self.said == "approved" and self.settled is self.accepted
+
+    @property
+    def is_approved_in_time(self) -> bool:
+        """Whether the person approved it before it was over, and before its deadline."""
+        late = self.due_ns is not None and self.accepted and self.accepted.at_ns > self.due_ns
+        return self.is_approved and not late
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether no answer was taken, and nothing but its deadline ended it."""
+        if self.said is not None or self.due_ns is None:
+            return False
+        return self.settled is None or self.settled.at_ns >= self.due_ns - VIRTUAL.slack_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +119,7 @@ class StageTry:
     @property
     def decision(self) -> str | None:
         """`ok`, `retry`, `skip` or `fail`; None when it never came to that."""
-        return None if self.decided is None else str(self.decided.answer)
+        return None if self.decided is None else self.decided.answer
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,62 +141,50 @@ class StageVisit:
 
 def prompts_of(trace: Trace) -> tuple[Prompt, ...]:
     """Return the requests to the person, in the order in which they were first shown."""
-    by_kind: dict[str, dict[tuple[int, str], list[TraceEvent]]] = {}
-    for kind in ("interaction.shown", "interaction.answered", "interaction.dismissed"):
-        own = by_kind.setdefault(kind, {})
-        for event in trace.of_kind(kind):
-            # A fresh process may count its requests from the beginning.
-            key = (event.life, str(event.request))
-            own.setdefault(key, []).append(event)
+    shown = _by_request(trace, "interaction.shown")
+    answered = _by_request(trace, "interaction.answered")
+    dismissed = _by_request(trace, "interaction.dismissed")
     return tuple(
-        _prompt(
-            key,
-            shown,
-            by_kind["interaction.answered"].get(key, ()),
-            by_kind["interaction.dismissed"].get(key, ()),
+        Prompt(
+            id=id_,
+            kind=str(first.interaction_kind),
+            tool=_text(first.tool),
+            tool_call=_text(first.tool_call),
+            call=first.call,
+            life=life,
+            shown=first,
+            shown_all=(first, *more),
+            deadline_ns=first.deadline_ns,
+            answers=tuple(answered.get((life, id_), ())),
+            dismissals=tuple(dismissed.get((life, id_), ())),
         )
-        for key, shown in by_kind["interaction.shown"].items()
+        for (life, id_), (first, *more) in shown.items()
     )
 
 
-def _prompt(
-    key: tuple[int, str],
-    shown: list[TraceEvent],
-    answers: Iterable[TraceEvent],
-    dismissals: Iterable[TraceEvent],
-) -> Prompt:
-    payload = shown[0].payload
-    deadline = payload.get("deadline_ns")
-    return Prompt(
-        id=key[1],
-        kind=str(payload.get("interaction_kind")),
-        tool=_text(payload, "tool"),
-        tool_call=_text(payload, "tool_call"),
-        call=_text(payload, "call"),
-        life=key[0],
-        shown=shown[0],
-        shown_all=tuple(shown),
-        deadline_ns=deadline if isinstance(deadline, int) else None,
-        answers=tuple(answers),
-        dismissals=tuple(dismissals),
-    )
+def _by_request(trace: Trace, kind: str) -> dict[tuple[int, str], list[TraceEvent]]:
+    found: dict[tuple[int, str], list[TraceEvent]] = {}
+    for event in trace.of_kind(kind):
+        # A fresh process may count its requests from the beginning.
+        found.setdefault((event.life, str(event.request)), []).append(event)
+    return found
 
 
 def store_operations_of(trace: Trace) -> tuple[StoreOperation, ...]:
     """Return the operations of the session store, in the order in which they began."""
-    durable = {str(event.op): event for event in trace.of_kind("store.durable")}
-    answered = {str(event.op): event for event in trace.of_kind("store.answered")}
+    durable = {event.op: event for event in trace.of_kind("store.durable")}
+    answered = {event.op: event for event in trace.of_kind("store.answered")}
     return tuple(
         StoreOperation(
             id=str(event.op),
             name=str(event.operation),
-            call=_text(event.payload, "call"),
+            call=event.call,
             life=event.life,
-            owner=_text(event.payload, "owner"),
-            revision=_text(event.payload, "revision_sha256"),
+            owner=event.owner,
+            revision=event.revision_sha256,
             asked=event,
-            durable=durable.get(str(event.op)),
-            answered=answered.get(str(event.op)),
+            durable=durable.get(event.op),
+            answered=answered.get(event.op),
         )
         for event in trace.of_kind("store.asked")
     )
@@ -186,38 +193,37 @@ def store_operations_of(trace: Trace) -> tuple[StoreOperation, ...]:
 def stage_visits_of(trace: Trace) -> tuple[StageVisit, ...]:
     """Return the visits of stages, in the order in which they began."""
     visits: list[StageVisit] = []
-    open_: dict[str, StageVisit] = {}
+    open_: dict[str | None, StageVisit] = {}
     for event in trace.of_kind("stage.asked"):
-        call, stage = str(event.call), str(event.stage)
-        phase: Literal["check_gate", "assess", "next"] | str = str(event.phase)
-        visit = open_.get(call)
+        visit = open_.get(event.call)
         if visit is not None and visit.left is not None and visit.follows is None:
             visit.follows = event
-        if phase == "check_gate":
-            number = int(event.attempt or 1)
-            if visit is None or visit.left is not None or visit.stage != stage:
-                life = event.life
-                visit = open_[call] = StageVisit(stage=stage, call=call, life=life)
+        if event.phase == "check_gate":
+            if visit is None or visit.left is not None or visit.stage != event.stage:
+                stage, call = str(event.stage), str(event.call)
+                visit = open_[event.call] = StageVisit(stage=stage, call=call, life=event.life)
                 visits.append(visit)
             # A gate that does not let the attempt act has decided on it.
-            acts = event.answer == "proceed"
-            visit.tries.append(
-                StageTry(number=number, begun=event, decided=None if acts else event)
-            )
-        elif visit is not None and visit.stage == stage and visit.tries:
-            last = visit.tries[-1]
-            judged = last.decided is not None and last.decided.phase == "assess"
-            if phase == "assess" and judged:
-                # It was tried again without a gate: that judgement is all that shows it.
-                number = int(event.attempt or last.number + 1)
-                visit.tries.append(StageTry(number=number, begun=event, decided=event))
-            elif phase == "assess":
-                visit.tries[-1] = StageTry(number=last.number, begun=last.begun, decided=event)
-            elif phase == "next":
+            decided = None if event.answer == "proceed" else event
+            number = int(event.attempt or 1)
+            visit.tries.append(StageTry(number=number, begun=event, decided=decided))
+        elif visit is not None and visit.stage == event.stage:
+            if event.phase == "next":
                 visit.left = event
+            elif event.phase == "assess":
+                _assessed(visit, event)
     return tuple(visits)
 
 
-def _text(payload: Mapping[str, object], name: str) -> str | None:
-    value = payload.get(name)
-    return None if value is None else str(value)
+def _assessed(visit: StageVisit, event: TraceEvent) -> None:
+    last = visit.tries[-1]
+    if last.decided is not None and last.decided.phase == "assess":
+        # It was tried again without a gate: that judgement is all that shows it.
+        number = int(event.attempt or last.number + 1)
+        visit.tries.append(StageTry(number=number, begun=event, decided=event))
+    else:
+        visit.tries[-1] = replace(last, decided=event)
+
+
+def _text(said: object) -> str | None:
+    return None if said is None else str(said)

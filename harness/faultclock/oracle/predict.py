@@ -11,24 +11,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import Interval, Jitter, PolicyRequirements, RetryPolicy
 from faultclock.model.trace import SubjectInfo
+from faultclock.oracle.redo import Act, act_of, in_time, wait_before
 from faultclock.oracle.requests import Attempt, Request
-from faultclock.oracle.retry_after import asked_wait
+from faultclock.oracle.retry_hints import asked_wait
 from faultclock.oracle.signals import Classification, classify
 from faultclock.oracle.wall import VIRTUAL, Timing
 
-__all__ = ["SLACK_NS", "Ruling", "Step", "Wait", "plan", "step_legal"]
-
 #: Of virtual time, where every instant is exact.
 SLACK_NS = VIRTUAL.slack_ns
-#: Dispositions after which nothing more may be sent for the call. What an owner decides, or one
-#: regeneration, is not judged by attempts.
-_ENDS = ("terminal", "surface_to_model", "degrade", "not_an_error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +73,7 @@ class Step:
 
     attempt: Attempt
     next: Attempt | None
-    act: Literal["retry", "end", "exhausted", "unjudged", "none"]
+    act: Act
     classification: Classification | None = None
     ruling: Ruling | None = None
     failures: int = 0
@@ -116,18 +111,15 @@ def step_legal(step: Step) -> bool:
     legal to count from. In real time no wait is too long.
     """
     attempt = step.attempt
-    if step.wait is None or step.next is None or attempt.known_ns is None:
+    longest_ns = None if step.next is None else wait_before(attempt, step.next)
+    if step.wait is None or longest_ns is None or step.waited_ns is None:
         return step.act in ("retry", "unjudged", "none")
-    legal, timing = step.wait.interval, step.wait.timing
-    earliest_ns = attempt.known_ns if attempt.knowable_ns is None else attempt.knowable_ns
-    slack_ns = timing.slack_ns
+    timing = step.wait.timing
     if attempt.signal is not None and attempt.signal.kind == "deadline":
         # The wait begins with the subject's own close, which was seen when it was seen.
-        slack_ns += timing.late_ns
-    if earliest_ns + legal.low_ns - slack_ns > step.next.start.at_ns:
-        return False
-    latest_ns = attempt.known_ns + legal.high_ns + timing.slack_ns
-    return not timing.exact or step.next.start.at_ns <= latest_ns
+        longest_ns += timing.late_ns
+    shortest_ns = step.waited_ns if timing.exact else 0
+    return in_time(step.wait.interval, longest_ns, shortest_ns, timing.slack_ns)
 
 
 def _steps(
@@ -157,14 +149,15 @@ def _steps(
         if forbidden:
             yield replace(step, act="end", classification=seen, failures=attempt.number)
             continue
-        ruling = _ruling(model, subject, seen, entries.get(attempt.provider))
+        ruling = request_ruling(model, subject, seen, entries.get(attempt.provider))
         together = model.mixed_failures == "per_call"
         policy = "" if together or ruling is None else ruling.policy.id
         account = (attempt.provider, policy)
         failures[account] += 1
+        limit = None if ruling is None else ruling.policy.attempts_max
         step = replace(
             step,
-            act=_act(seen, ruling, failures[account]),
+            act=act_of(seen.disposition, limit, failures[account]),
             classification=seen,
             ruling=ruling,
             failures=failures[account],
@@ -179,29 +172,35 @@ def _steps(
         yield replace(step, wait=replace(wait, timing=timing))
 
 
-def _act(
-    seen: Classification, ruling: Ruling | None, failures: int
-) -> Literal["retry", "end", "exhausted", "unjudged"]:
-    if seen.disposition in _ENDS:
-        return "end"
-    if seen.disposition != "retry" or ruling is None:
-        return "unjudged"
-    return "retry" if failures < ruling.policy.attempts_max else "exhausted"
-
-
-def _ruling(
-    model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None
+def request_ruling(
+    model: ErrorModel, subject: SubjectInfo, seen: Classification, entry: int | None = None
 ) -> Ruling | None:
+    """Return what governs the failure of a request; None where nothing does.
+
+    Args:
+        entry: the attempts that the chain grants the provider.
+    """
     if seen.pair is None or seen.disposition != "retry":
         return None
     own = model.policy_for(*seen.pair, layer="transport")
     if own is not None and own.attempts_from == "entry" and entry is not None:
         own = own.model_copy(update={"attempts_max": entry})
+    return ruling_of(model, subject, seen.pair, own)
+
+
+def ruling_of(
+    model: ErrorModel, subject: SubjectInfo, pair: tuple[str, str], own: RetryPolicy | None
+) -> Ruling | None:
+    """Return what governs a failure of class and code `pair`; None where nothing does.
+
+    Args:
+        own: the policy that the model has for it; one that the subject declares may replace it.
+    """
     requirements = None if own is None else own.requirements
-    if model.declared_policies == "allowed":
-        for policy in subject.retry_policies:
-            if policy.covers(*seen.pair):
-                return Ruling(policy=policy, declared=True, requirements=requirements)
+    declared = subject.retry_policies if model.declared_policies == "allowed" else ()
+    policy = next((policy for policy in declared if policy.covers(*pair)), None)
+    if policy is not None:
+        return Ruling(policy=policy, declared=True, requirements=requirements)
     return None if own is None else Ruling(policy=own, declared=False, requirements=requirements)
 
 

@@ -1,4 +1,4 @@
-"""Requests: the attempts of a call, by the answer of the provider that they are for.
+"""Calls, and their attempts by the answer of the provider that they are for: the requests.
 
 A good answer ends a request, and the next attempt begins another one. So does an attempt of a
 stage that is tried again: that is the workflow's retry, not the transport's. An attempt that
@@ -7,15 +7,16 @@ sends the very same body after a good answer asks for that answer again, and bel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.chain import ended_well
 from faultclock.oracle.signals import Signal
 
-__all__ = ["Attempt", "Request", "in_requests"]
+Outcome = Literal["returned", "raised", "given_up", "good", "cut", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Request:
     number: int
     attempts: tuple[Attempt, ...]
     end: TraceEvent | None
-    outcome: Literal["returned", "raised", "given_up", "good", "cut", "open"]
+    outcome: Outcome
     begins_stage: bool = False
 
     @property
@@ -113,106 +114,135 @@ class Request:
         return last if last is not None and last.failed else None
 
 
-def in_requests(
-    call: str,
-    attempts: Sequence[Attempt],
-    *,
-    end: TraceEvent | None,
-    stop: TraceEvent | None,
-    staged: Sequence[TraceEvent],
-    several: bool,
-    worked: Sequence[TraceEvent] = (),
-    exited: TraceEvent | None = None,
-    unwatched: bool = False,
-    stop_ns: int | None = None,
-) -> tuple[Request, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of the subject: its start, its attempts in order, and its end if it has one.
+
+    Attributes:
+        do: what was asked for; `turn` for a runtime, `start`, `close`, `ask`... likewise.
+        life: 1-based process of the subject in which it ran.
+        crashed: the crash that cut it off; then it has no end.
+        left: where its outcome is unknown: its process ended, or it was not watched on.
+        stop: the first event that stopped its work from outside; None for none.
+        requests: its attempts, by the answer that they are for.
+    """
+
+    id: str
+    task: str
+    start: TraceEvent
+    end: TraceEvent | None
+    attempts: tuple[Attempt, ...]
+    do: str = "call"
+    life: int = 1
+    crashed: TraceEvent | None = None
+    left: TraceEvent | None = None
+    stop: TraceEvent | None = None
+    requests: tuple[Request, ...] = ()
+
+    @property
+    def exited(self) -> TraceEvent | None:
+        """The end of its process, where that ended by itself: then it had stopped trying."""
+        return self.left if self.left is not None and self.left.exit_code is not None else None
+
+    @property
+    def over(self) -> TraceEvent | None:
+        """What shows that it was over, however it came out; None where nothing does."""
+        return self.end if self.end is not None else self.exited
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """`seq` of its start, and of its end where it has one."""
+        return (self.start.seq,) if self.end is None else (self.start.seq, self.end.seq)
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether the provider is to be asked in it."""
+        return self.do in ("call", "turn")
+
+    @property
+    def returned(self) -> bool:
+        """Whether it ended with a reply."""
+        return self.end is not None and ended_well(self.end)
+
+    @property
+    def raised(self) -> bool:
+        """Whether it ended with an error."""
+        return self.end is not None and not ended_well(self.end)
+
+    @property
+    def last_failure(self) -> Attempt | None:
+        """The attempt that the call failed with: its last one, unless that one was good."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.failed else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What happened around the attempts of a call.
+
+    Attributes:
+        staged: what the state machine was asked during the call.
+        worked: what was done about the tools that the model asked for during the call.
+        stop_ns: when it was stopped; None where it was not.
+    """
+
+    staged: Sequence[TraceEvent] = ()
+    worked: Sequence[TraceEvent] = ()
+    stop_ns: int | None = None
+
+
+def in_requests(call: Call, course: Course, *, several: bool) -> tuple[Request, ...]:
     """Return the requests of a call, with their attempts numbered anew.
 
     Args:
-        end: the end of the call; None when it has none.
-        stop: the first event that stopped the work of the call from outside; None for none.
-        staged: what the state machine was asked during the call.
         several: whether the call may ask for more than one answer.
-        worked: what was done about the tools that the model asked for during the call.
-        exited: the end of the process that made the call, where its outcome is unknown.
-        unwatched: whether its outcome is unknown.
-        stop_ns: when it was stopped; None: at `stop`.
     """
-    if stop is not None and stop_ns is None:
-        stop_ns = stop.at_ns
-    if not several:
-        if end is None and unwatched:
-            return _untold(call, attempts, exited)
-        outcome: Literal["returned", "raised", "open"] = "open"
-        if end is not None:
-            outcome = "returned" if ended_well(end) else "raised"
-        if stop is not None and stop.scope == "call" and attempts:
-            return (_request(call, 1, tuple(attempts), end, stop, stop_ns, (), None),)
-        only = Request(id=call, number=1, attempts=tuple(attempts), end=end, outcome=outcome)
-        return (only,)
-    groups = list(_groups(attempts, staged, worked))
-    if not groups:
-        return ()
-    gates = [event.seq for event in staged if event.phase == "check_gate"]
-    found = []
-    since = 0
-    following = [group[0].start for group in groups[1:]]
-    for number, group in enumerate(groups, 1):
-        began = group[0].start.seq
-        after = following[number - 1] if number < len(groups) else None
-        request = _request(call, number, group, end, stop, stop_ns, staged, after)
-        anew = number > 1 and _begins_anew(groups[number - 2][-1], group[0], worked)
-        gated = any(since < seq < began for seq in gates)
-        found.append(replace(request, begins_stage=gated or anew))
-        since = began
-    return tuple(found)
+    if several:
+        return tuple(_of_a_turn(call, course))
+    if call.end is None and call.left is not None:
+        return tuple(_of_a_program(call))
+    if call.stop is not None and call.stop.scope == "call" and call.attempts:
+        return (_request(call, Course(stop_ns=course.stop_ns), 1, call.attempts, None),)
+    outcome: Outcome = "returned" if call.returned else "raised" if call.raised else "open"
+    return (Request(id=call.id, number=1, attempts=call.attempts, end=call.end, outcome=outcome),)
 
 
-def _untold(
-    call: str, attempts: Sequence[Attempt], exited: TraceEvent | None
-) -> tuple[Request, ...]:
-    """Return the requests of a program, of which only is known that no more came of them.
+def _of_a_turn(call: Call, course: Course) -> Iterator[Request]:
+    groups = list(_groups(call.attempts, lambda *two: _begins_request(course, *two)))
+    before: Attempt | None = None
+    for number, (group, following) in enumerate(zip_longest(groups, groups[1:]), 1):
+        after = None if following is None else following[0].start
+        request = _request(call, course, number, group, after)
+        since = 0 if before is None else before.start.seq
+        gated = _is_gated(course, since, group[0].start.seq)
+        anew = before is not None and _begins_anew(course, before, group[0])
+        yield replace(request, begins_stage=gated or anew)
+        before = group[-1]
+
+
+def _of_a_program(call: Call) -> Iterator[Request]:
+    """Yield the requests of a program, of which only is known that no more came of them.
 
     A program may ask for many things at one address. It asks again with the same body; with
     another one it asks for something else, and has given up what failed before.
     """
-    groups: list[list[Attempt]] = [[]]
-    for attempt in attempts:
-        before = groups[-1][-1] if groups[-1] else None
-        if before is not None and _bodies_differ(before, attempt):
-            groups.append([])
-        groups[-1].append(replace(attempt, number=len(groups[-1]) + 1))
-    found = []
-    for number, group in enumerate(groups, 1):
-        following = groups[number][0].start if number < len(groups) else exited
-        outcome: Literal["given_up", "good", "cut"] = "cut"
+    groups = list(_groups(call.attempts, _bodies_differ)) or [()]
+    for number, (group, later) in enumerate(zip_longest(groups, groups[1:]), 1):
+        following = call.exited if later is None else later[0].start
+        outcome: Outcome = "cut"
         if following is not None and group and group[-1].outcome != "open":
-            # Who has ended, or does something else, tries no more.
+            # What has ended, or does something else, tries no more.
             outcome = "good" if group[-1].outcome == "ok" else "given_up"
-        found.append(
-            Request(id=call, number=number, attempts=tuple(group), end=following, outcome=outcome)
-        )
-    return tuple(found)
-
-
-def _bodies_differ(one: Attempt, other: Attempt) -> bool:
-    bodies = {attempt.asked.body_sha256 for attempt in (one, other) if attempt.asked}
-    return len(bodies) == 2 and None not in bodies
+        yield Request(id=call.id, number=number, attempts=group, end=following, outcome=outcome)
 
 
 def _groups(
-    attempts: Sequence[Attempt], staged: Sequence[TraceEvent], worked: Sequence[TraceEvent]
+    attempts: Sequence[Attempt], parted: Callable[[Attempt, Attempt], bool]
 ) -> Iterator[tuple[Attempt, ...]]:
-    gates = [event.seq for event in staged if event.phase == "check_gate"]
+    """Yield attempts in groups, numbered from 1 in each, parted between two as `parted` says."""
     group: list[Attempt] = []
     for attempt in attempts:
-        before = group[-1] if group else None
-        if before is not None and (
-            (before.outcome == "ok" and not _same_body(before, attempt))
-            or (before.node and attempt.node and before.node != attempt.node)
-            or any(before.start.seq < seq < attempt.start.seq for seq in gates)
-            or _begins_anew(before, attempt, worked)
-        ):
+        if group and parted(group[-1], attempt):
             yield tuple(group)
             group = []
         group.append(replace(attempt, number=len(group) + 1))
@@ -220,7 +250,21 @@ def _groups(
         yield tuple(group)
 
 
-def _begins_anew(before: Attempt, attempt: Attempt, worked: Sequence[TraceEvent]) -> bool:
+def _begins_request(course: Course, before: Attempt, attempt: Attempt) -> bool:
+    return (
+        (before.outcome == "ok" and not _same_body(before, attempt))
+        or bool(before.node and attempt.node and before.node != attempt.node)
+        or _is_gated(course, before.start.seq, attempt.start.seq)
+        or _begins_anew(course, before, attempt)
+    )
+
+
+def _is_gated(course: Course, since: int, until: int) -> bool:
+    """Return whether an attempt of a stage began between two events."""
+    return any(since < ask.seq < until for ask in course.staged if ask.phase == "check_gate")
+
+
+def _begins_anew(course: Course, before: Attempt, attempt: Attempt) -> bool:
     """Return whether a node of a workflow is done again, after the tools of its answer."""
     return (
         before.outcome == "ok"
@@ -228,58 +272,54 @@ def _begins_anew(before: Attempt, attempt: Attempt, worked: Sequence[TraceEvent]
         and bool(attempt.node)
         and before.node == attempt.node
         and _same_body(before, attempt)
-        and any(before.start.seq < event.seq < attempt.start.seq for event in worked)
+        and any(before.start.seq < event.seq < attempt.start.seq for event in course.worked)
     )
+
+
+def _bodies_differ(one: Attempt, other: Attempt) -> bool:
+    both = one.asked is not None and other.asked is not None
+    return both and not _same_body(one, other)
 
 
 def _same_body(one: Attempt, other: Attempt) -> bool:
     if one.asked is None or other.asked is None:
         return False
-    body = one.asked.body_sha256
-    return body is not None and body == other.asked.body_sha256
-
-
-def _as_cut(attempt: Attempt, stop_ns: int | None) -> Attempt:
-    """Return the attempt as not ended where it was closed because its work was stopped."""
-    own = attempt.signal is not None and attempt.signal.kind in ("deadline", "connect_timeout")
-    if own and (attempt.known_ns is None or attempt.known_ns >= (stop_ns or 0)):
-        return replace(
-            attempt,
-            outcome="open",
-            signal=None,
-            knowable_ns=None,
-            knowable_seq=None,
-            known_ns=None,
-        )
-    return attempt
+    return one.asked.body_sha256 == other.asked.body_sha256
 
 
 def _request(
-    call: str,
+    call: Call,
+    course: Course,
     number: int,
     attempts: tuple[Attempt, ...],
-    end: TraceEvent | None,
-    stop: TraceEvent | None,
-    stop_ns: int | None,
-    staged: Sequence[TraceEvent],
     after: TraceEvent | None,
 ) -> Request:
-    final = attempts[-1]
-    took_over = next((event for event in staged if event.seq > final.events[-1]), None)
-    outcome: Literal["returned", "raised", "given_up", "good", "cut", "open"] = "open"
+    final, stop, end = attempts[-1], call.stop, call.end
+    took_over = next((event for event in course.staged if event.seq > final.events[-1]), None)
+    outcome: Outcome = "open"
     known_by: TraceEvent | None = None
     if final.outcome == "ok":
         outcome = "good"
-        if after is None and end is not None and ended_well(end):
+        if after is None and call.returned:
             outcome, known_by = "returned", end
     elif stop is not None and stop.seq > final.start.seq:
         outcome = "cut"
-        attempts = (*attempts[:-1], _as_cut(final, stop_ns))
+        attempts = (*attempts[:-1], _as_cut(final, course.stop_ns))
     elif took_over is not None:
         outcome, known_by = "given_up", took_over
     elif after is not None and final.failed:
         # The turn went on with another request, so this one was over.
         outcome, known_by = "given_up", after
     elif end is not None:
-        outcome, known_by = "returned" if ended_well(end) else "raised", end
-    return Request(id=call, number=number, attempts=attempts, end=known_by, outcome=outcome)
+        outcome, known_by = "returned" if call.returned else "raised", end
+    return Request(id=call.id, number=number, attempts=attempts, end=known_by, outcome=outcome)
+
+
+def _as_cut(attempt: Attempt, stop_ns: int | None) -> Attempt:
+    """Return the attempt as not ended where it was closed because its work was stopped."""
+    own = attempt.signal is not None and attempt.signal.kind in ("deadline", "connect_timeout")
+    if not own or (attempt.known_ns is not None and attempt.known_ns < (stop_ns or 0)):
+        return attempt
+    return replace(
+        attempt, outcome="open", signal=None, knowable_ns=None, knowable_seq=None, known_ns=None
+    )

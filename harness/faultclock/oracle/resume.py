@@ -11,26 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import Trace
 from faultclock.model.turn_rules import ResumeRow, ResumeRules
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import Link, chain_of, origin, typed
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.chain import error_of, errors_of
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.conversation import Said, first_missing, said_in, said_in_turn
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import first_request, keeps_sessions, opening_of
+from faultclock.oracle.opening import call_of, first_request, keeps_sessions, opening_of
 from faultclock.oracle.stored_state import conditions_of, stored_before
 from faultclock.oracle.turn_facts import Life
 
-__all__ = ["CHECKS"]
-
+#: Each condition of the model's table, in words.
 _WORDS = {
     "no_snapshot": "there is no such session",
     "store_mismatch": "another store wrote it",
@@ -46,64 +37,63 @@ _WORDS = {
 }
 
 
-def _decision(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no session was resumed")
+@check(
+    "resume.decision",
+    title="A session is resumed or refused",
+    says="The stored data decides whether a session is resumed, or with which error it fails.",
+    unjudged="no session was resumed",
+    role="runtime",
+)
+def decision(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the start of each life that resumes."""
     rules = model.resume
     if rules is None:
         yield otherwise("the error model says nothing of resumed sessions")
         return
     for life, first in _resumes(history):
         start = opening_of(history, life.number) or first
-        if start.end is None or start.stop is not None:
-            continue
         found = conditions_of(history, model, life)
-        if found is None or _failed_elsewhere(start):
-            continue
-        rows = [row for row in rules.table if row.condition in found]
-        if not rows:
+        rows = [row for row in rules.table if row.condition in (found or ())]
+        if not rows or start.end is None or start.stop is not None or _failed_elsewhere(start):
             continue
         row = rows[0]
         if row.outcome == "resumed" and not _refuses(rules, start):
             # A first turn may fail for a reason of its own, in a session that is open.
             start = first
-        yield held(row.requirement)
         # Where several things are wrong, any of them is a right reason to refuse.
         errors = tuple(error for item in rows for error in item.errors)
         fault = _fault(row, errors, start)
-        if fault is not None:
-            yield broken(
-                (row.requirement, row.requirement),
-                call=start.id,
-                expected=f"{fault[0]}: {_WORDS[row.condition]}",
-                observed=fault[1],
-                events=(life.start.seq, *_reads(history, start), *_end(start)),
-                hint="Decide by the stored data, before any extension is initialised.",
-            )
+        if fault is None:
+            yield held(row.requirement)
+            continue
+        yield broken(
+            (row.requirement,),
+            call=start.id,
+            expected=f"{fault[0]}: {_WORDS[row.condition]}",
+            observed=fault[1],
+            events=(
+                life.start.seq,
+                *_last_read(history, start),
+                *(() if start.end is None else (start.end.seq,)),
+            ),
+            hint="Decide by the stored data, before any extension is initialised.",
+        )
 
 
 def _resumes(history: History) -> Iterator[tuple[Life, Call]]:
     for life in history.lives:
-        start = next(
-            (call for call in history.calls if call.do == "start" and call.life == life.number),
-            None,
-        )
+        start = call_of(history, "start", life.number)
         if life.resumes and start is not None:
             yield life, start
 
 
-def _end(call: Call) -> tuple[int, ...]:
-    return () if call.end is None else (call.end.seq,)
-
-
 def _refuses(rules: ResumeRules, turn: Call) -> bool:
     """Return whether a first turn ended with what refuses a session, and not as a turn may."""
-    chain = _chain(turn)
-    named = (typed(origin(chain)), typed(next(iter(chain), None)))
     known = {error for row in rules.table for error in row.errors}
-    return any(pair is not None and "/".join(pair) in known for pair in named)
+    return not known.isdisjoint(errors_of(turn.end))
 
 
-def _reads(history: History, start: Call) -> tuple[int, ...]:
+def _last_read(history: History, start: Call) -> tuple[int, ...]:
     return tuple(
         item.answered.seq
         for item in history.store_operations
@@ -111,46 +101,36 @@ def _reads(history: History, start: Call) -> tuple[int, ...]:
     )[-1:]
 
 
-def _chain(call: Call) -> list[Link]:
-    return chain_of(call.end)
-
-
 def _failed_elsewhere(start: Call) -> bool:
     """Return whether it failed for what has nothing to do with what is stored."""
-    named = typed(origin(_chain(start)))
-    return named is not None and (
-        named[0] == "ExtensionHost" or named == ("Session", "StoreUnavailable")
-    )
+    said = error_of(start.end) or ""
+    return said.startswith("ExtensionHost/") or said == "Session/StoreUnavailable"
 
 
 def _fault(row: ResumeRow, errors: tuple[str, ...], start: Call) -> tuple[str, str] | None:
-    chain = _chain(start)
-    named = {pair for pair in (typed(origin(chain)), typed(next(iter(chain), None))) if pair}
-    said = " and ".join("/".join(pair) for pair in sorted(named)) or "an untyped error"
+    named = errors_of(start.end)
+    said = " and ".join(named) or "an untyped error"
     if row.outcome == "resumed":
         return None if start.returned else ("the session is resumed", f"it was refused: {said}")
-    wanted = " or ".join(errors) or "a typed error"
+    wanted = f"it is refused with {' or '.join(errors) or 'a typed error'}"
     if start.returned:
-        return f"it is refused with {wanted}", "the session was opened"
-    if not named or (errors and not any("/".join(pair) in errors for pair in named)):
-        return f"it is refused with {wanted}", f"it was refused with {said}"
-    return None
+        return wanted, "the session was opened"
+    is_right = bool(named) and (not errors or not {*errors}.isdisjoint(named))
+    return None if is_right else (wanted, f"it was refused with {said}")
 
 
-# ---------------------------------------------------------------------- history
-
-
-def _history(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no session with messages was resumed")
+@check(
+    "resume.history",
+    title="A resumed session has its history",
+    says="The first request of a resumed session holds the earlier messages, in their order.",
+    unjudged="no session with messages was resumed",
+    role="runtime",
+)
+def history_kept(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the first request of each life that resumes."""
     for life, start in _resumes(history):
-        if not start.returned or _is_stale(history, start):
-            continue
         request = first_request(history, life=life.number)
-        stored = stored_before(history, model, life)
-        # A stage has a conversation of its own, so there the history is not in every request.
-        # What an edit leaves out of the history is not known to be the whole of it.
-        unknown = stored.edited_messages and stored.edit is None
-        if request is None or unknown or history.session.stages:
+        if not start.returned or request is None or _is_stale(history, start):
             continue
         expected = _said_before(history, model, life)
         if not expected:
@@ -160,43 +140,45 @@ def _history(history: History, model: ErrorModel) -> Verdicts:
             continue
         if any(item.crash is not None and item.number < life.number for item in history.lives):
             requirements = (*requirements, *also(model, "resume.history.crash"))
-        yield held(*requirements)
         missing = first_missing(expected, said_in(request))
-        if missing is not None:
-            yield broken(
-                requirements,
-                call=str(request.call),
-                expected=f"the history of {len(expected)} messages goes on in life {life.number}",
-                observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                events=(life.start.seq, request.seq),
-                hint="Are the messages stored, read again, and sent?",
-            )
+        if missing is None:
+            yield held(*requirements)
+            continue
+        yield broken(
+            requirements,
+            call=request.call,
+            expected=f"the history of {len(expected)} messages goes on in life {life.number}",
+            observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
+            events=(life.start.seq, request.seq),
+            hint="Are the messages stored, read again, and sent?",
+        )
 
 
 def _is_stale(history: History, start: Call) -> bool:
     return any(
-        item.answered is not None and bool(item.answered.stale)
+        item.answered is not None and item.answered.stale
         for item in history.store_operations
         if item.call == start.id
     )
 
 
 def _said_before(history: History, model: ErrorModel, life: Life) -> list[Said]:
-    """Return role and digest of what has to be in the history: whole turns, in their order."""
-    edited = stored_before(history, model, life).edit
-    if edited is not None:
-        return list(_texts(edited))
-    turns = [
-        call
-        for call in history.calls
-        if call.is_turn and call.returned and call.life < life.number and said_in_turn(call)
-    ]
-    return said_in_turn(turns[-1]) if turns else list(_initial(history.trace))
+    """Return role and digest of what has to be in the history: whole turns, in their order.
 
-
-def _initial(trace: Trace) -> Iterator[Said]:
-    store = trace.header.scenario.store
-    yield from _texts(None if store is None or store.initial is None else store.initial)
+    Nothing where that is unknown.
+    """
+    stored = stored_before(history, model, life)
+    # A stage has a conversation of its own, so there the history is not in every request.
+    if history.session.stages:
+        return []
+    if stored.edited_messages:
+        # What an edit leaves out of the history is not known to be the whole of it.
+        return list(_texts(stored.edit))
+    turns = (call for call in history.calls if call.is_turn and call.returned)
+    said = [said_in_turn(call) for call in turns if call.life < life.number]
+    store = history.trace.header.scenario.store
+    initial = _texts(None if store is None else store.initial)
+    return next((item for item in reversed(said) if item), None) or list(initial)
 
 
 def _texts(manifest: Mapping[str, Any] | None) -> Iterator[Said]:
@@ -205,19 +187,3 @@ def _texts(manifest: Mapping[str, Any] | None) -> Iterator[Said]:
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, str) and content and message.get("role") in ("user", "assistant"):
             yield str(message["role"]), hashlib.sha256(content.encode()).hexdigest()
-
-
-CHECKS = (
-    Check(
-        id="resume.decision",
-        title="A session is resumed or refused",
-        says="The stored data decides whether a session is resumed, or with which error it fails.",
-        run=_decision,
-    ),
-    Check(
-        id="resume.history",
-        title="A resumed session has its history",
-        says="The first request of a resumed session holds the earlier messages, in their order.",
-        run=_history,
-    ),
-)

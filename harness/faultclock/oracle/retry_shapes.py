@@ -14,25 +14,18 @@ again, in the same steps in every seed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 from faultclock.model.duration import MILLISECOND_NS, format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.retries import requests_of, retried_as_it_was, wait_before
+from faultclock.oracle.redo import wait_before
+from faultclock.oracle.retries import requests_of, retried_as_it_was
 from faultclock.oracle.retry_hints import hints_of
-
-__all__ = ["CHECKS", "OVER_SEEDS"]
 
 #: Seeds from which on a shape is judged.
 SEEDS_MIN = 4
@@ -45,6 +38,7 @@ _CROWD_MIN = 8
 _TOGETHER_NS = 10 * MILLISECOND_NS
 #: Headers in which clients number their attempts.
 _COUNTERS = ("x-stainless-retry-count",)
+_SWITCH_OFF = "Switch the retries of the lower layer off (often `max_retries=0`)."
 
 
 def _long_waits(history: History) -> tuple[int, ...]:
@@ -62,99 +56,71 @@ def _long_waits(history: History) -> tuple[int, ...]:
     return ()
 
 
-class _OverSeeds:
-    """One long series of waits of each run, of runs that differ in nothing but the seed."""
+#: What many series of waits are shown to be: expected, observed, hint; None where all is well.
+_Shape = tuple[str, str, str] | None
 
-    NAME = ""
 
-    def __init__(self) -> None:
-        self.series = 0
+class OverSeeds:
+    """One long series of waits of each run, of runs that differ in nothing but the seed.
+
+    Args:
+        name: of the check.
+        shape_of: judges all series.
+    """
+
+    def __init__(self, name: str, shape_of: Callable[[list[tuple[int, ...]]], _Shape]) -> None:
+        self._name = name
+        self._shape_of = shape_of
+        self._series: list[tuple[int, ...]] = []
 
     def add(self, history: History, _model: ErrorModel) -> None:
         """Take one more run."""
         if waits := _long_waits(history):
-            self.take(waits)
-            self.series += 1
+            self._series.append(waits)
 
     def verdicts(self, model: ErrorModel) -> Verdicts:
         """Return what they come to; nothing is judged where seeds are too few."""
-        reason = f"no request waited {_WAITS_MIN} times, in {SEEDS_MIN} seeds or more"
-        yield otherwise(reason)
-        if self.series >= SEEDS_MIN:
-            requirements = also(model, self.NAME)
-            yield held(*requirements)
-            if (violation := self.violation(next(iter(requirements), None))) is not None:
-                yield violation
-
-    def take(self, waits: tuple[int, ...]) -> None:
-        """Take the waits of one run, in nanoseconds."""
-        raise NotImplementedError
-
-    def violation(self, requirement: str | None) -> Violation | None:
-        """Return what is wrong with all of them."""
-        raise NotImplementedError
+        yield otherwise(f"no request waited {_WAITS_MIN} times, in {SEEDS_MIN} seeds or more")
+        if len(self._series) < SEEDS_MIN:
+            return
+        requirements = also(model, self._name)
+        yield held(*requirements)
+        if (shape := self._shape_of(self._series)) is not None:
+            expected, observed, hint = shape
+            yield broken(requirements, expected=expected, observed=observed, hint=hint)
 
 
-class _Growth(_OverSeeds):
-    """Whether waits grow after the first one."""
+def _growth(series: list[tuple[int, ...]]) -> _Shape:
+    """Return that the longest later wait is hardly longer than the first, in the mean of all runs.
 
-    NAME = "retries.grow"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sums_ns: list[int] = []
-
-    def take(self, waits: tuple[int, ...]) -> None:
-        """Add them to those of the other runs, as far as all have them."""
-        sums_ns = self._sums_ns or [0] * len(waits)
-        self._sums_ns = [had + wait for had, wait in zip(sums_ns, waits, strict=False)]
-
-    def violation(self, requirement: str | None) -> Violation | None:
-        """Return that the longest of the later waits is hardly longer than the first."""
-        first_ns, *later_ns = (total // self.series for total in self._sums_ns)
-        last_ns = max(later_ns)
-        if last_ns * 100 >= first_ns * _GROWTH_PERCENT:
-            return None
-        return Violation(
-            requirement=requirement,
-            expected="waits that grow from one attempt to the next",
-            observed=f"the first of {len(self._sums_ns)} waits was {format_duration(first_ns)} in"
-            f" the mean of {self.series} seeds, the longest later one {format_duration(last_ns)}",
-            hint="Multiply the wait with each attempt, up to a ceiling.",
-        )
+    Only waits that all runs have are compared.
+    """
+    first_ns, *later_ns = (sum(waits) // len(series) for waits in zip(*series, strict=False))
+    last_ns = max(later_ns)
+    if last_ns * 100 >= first_ns * _GROWTH_PERCENT:
+        return None
+    return (
+        "waits that grow from one attempt to the next",
+        f"the first of {1 + len(later_ns)} waits was {format_duration(first_ns)} in the mean of"
+        f" {len(series)} seeds, the longest later one {format_duration(last_ns)}",
+        "Multiply the wait with each attempt, up to a ceiling.",
+    )
 
 
-class _Layers(_OverSeeds):
-    """Whether the waits begin anew in the same places in every seed."""
-
-    NAME = "retries.layers"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._attempts = 0
-        self._sizes: list[int] = []
-
-    def take(self, waits: tuple[int, ...]) -> None:
-        """Keep the sizes of rounds that all runs so far may come in."""
-        count = len(waits) + 1
-        if not self.series:
-            self._attempts = count
-            self._sizes = [size for size in range(2, count // 2 + 1) if count % size == 0]
-        fits = count == self._attempts
-        self._sizes = [size for size in self._sizes if fits and _restarts(waits, size)]
-
-    def violation(self, requirement: str | None) -> Violation | None:
-        """Return that all of them come in rounds."""
-        if not self._sizes:
-            return None
-        count, inner = self._attempts, self._sizes[0]
-        return Violation(
-            requirement=requirement,
-            expected="one layer retries, so that its number of attempts is the number of requests",
-            observed=f"{count} attempts: {count // inner} rounds of {inner}, whose waits begin"
-            " anew each time",
-            hint="Switch the retries of the lower layer off (often `max_retries=0`).",
-        )
+def _layers(series: list[tuple[int, ...]]) -> _Shape:
+    """Return that all runs come in rounds of the same size, which begin anew."""
+    count = len(series[0]) + 1
+    for size in range(2, count // 2 + 1):
+        if count % size == 0 and all(
+            len(waits) == count - 1 and _restarts(waits, size) for waits in series
+        ):
+            return (
+                "one layer retries, so that its number of attempts is the number of requests",
+                f"{count} attempts: {count // size} rounds of {size}, whose waits begin anew each"
+                " time",
+                _SWITCH_OFF,
+            )
+    return None
 
 
 def _restarts(values: tuple[int, ...], size: int) -> bool:
@@ -175,45 +141,15 @@ def _alike(one_ns: int, other_ns: int) -> bool:
     return low_ns > 0 and high_ns <= 2 * low_ns
 
 
-def _counted_anew(history: History, model: ErrorModel) -> Verdicts:
-    requirements = also(model, "retries.layers")
-    yield otherwise("no client numbered its attempts, and one run shows no other sign")
-    for request in requests_of(history):
-        counts = [_count_of(attempt) for attempt in request.attempts]
-        if len(counts) < 2 or None in counts:
-            continue
-        yield held(*requirements)
-        anew = [
-            attempt
-            for before, count, attempt in zip(
-                counts, counts[1:], request.attempts[1:], strict=False
-            )
-            if before and count == 0
-        ]
-        if anew:
-            yield broken(
-                requirements,
-                call=request.id,
-                expected="one layer retries, so that its number of attempts is the number of"
-                " requests",
-                observed=f"{len(counts)} attempts, and the client began to count anew"
-                f" {len(anew)} times",
-                events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
-                hint="Switch the retries of the lower layer off (often `max_retries=0`).",
-            )
-
-
-def _count_of(attempt: Attempt) -> int | None:
-    headers = {} if attempt.asked is None else attempt.asked.headers or {}
-    text = next((headers[name] for name in _COUNTERS if name in headers), "")
-    return int(text) if str(text).isascii() and str(text).isdigit() else None
-
-
-def _spread(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "retries.spread",
+    title="Clients spread their retries",
+    says="Clients that fail at the same time do not retry at the same time.",
+    unjudged=f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to",
+)
+def spread(history: History, model: ErrorModel) -> Verdicts:
+    """Judge calls that failed at one instant, and retried when no answer asked them to."""
     requirements = also(model, "retries.spread")
-    yield otherwise(
-        f"fewer than {_CROWD_MIN} calls failed together and retried when no answer asked to"
-    )
     crowds: dict[int, list[tuple[Attempt, Attempt]]] = {}
     for request in requests_of(history):
         if len(request.attempts) < 2:
@@ -255,30 +191,59 @@ def _largest_group(instants_ns: list[int]) -> int:
     )
 
 
-def _over_seeds_only(_history: History, _model: ErrorModel) -> Verdicts:
-    yield otherwise("it is judged over several seeds")
-
-
-CHECKS = (
-    Check(
-        id="retries.spread",
-        title="Clients spread their retries",
-        says="Clients that fail at the same time do not retry at the same time.",
-        run=_spread,
-    ),
-    Check(
-        id="retries.layers",
-        title="Layers of retries do not multiply",
-        says="Only one layer retries: the attempts do not come in rounds that start again.",
-        run=_counted_anew,
-    ),
-    Check(
-        id="retries.grow",
-        title="Waits grow",
-        says="Over several seeds, later waits are longer than the first.",
-        run=_over_seeds_only,
-    ),
+@check(
+    "retries.layers",
+    title="Layers of retries do not multiply",
+    says="Only one layer retries: the attempts do not come in rounds that start again.",
+    unjudged="no client numbered its attempts, and one run shows no other sign",
 )
+def counted_anew(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the numbers that a client gives its attempts."""
+    requirements = also(model, "retries.layers")
+    for request in requests_of(history):
+        counts = [_count_of(attempt) for attempt in request.attempts]
+        if len(counts) < 2 or None in counts:
+            continue
+        yield held(*requirements)
+        anew = [
+            attempt
+            for before, count, attempt in zip(
+                counts, counts[1:], request.attempts[1:], strict=False
+            )
+            if before and count == 0
+        ]
+        if anew:
+            yield broken(
+                requirements,
+                call=request.id,
+                expected="one layer retries, so that its number of attempts is the number of"
+                " requests",
+                observed=f"{len(counts)} attempts, and the client began to count anew"
+                f" {len(anew)} times",
+                events=(request.attempts[0].start.seq, *(item.start.seq for item in anew)),
+                hint=_SWITCH_OFF,
+            )
+
+
+def _count_of(attempt: Attempt) -> int | None:
+    headers = {} if attempt.asked is None else attempt.asked.headers or {}
+    text = next((headers[name] for name in _COUNTERS if name in headers), "")
+    return int(text) if str(text).isascii() and str(text).isdigit() else None
+
+
+@check(
+    "retries.grow",
+    title="Waits grow",
+    says="Over several seeds, later waits are longer than the first.",
+    unjudged="it is judged over several seeds",
+)
+def grow(_history: History, _model: ErrorModel) -> Verdicts:
+    """Judge nothing of one run: chance can make its waits look like anything."""
+    yield from ()
+
 
 #: What is judged over runs that differ in nothing but the seed, by the id of its check.
-OVER_SEEDS = {kind.NAME: kind for kind in (_Growth, _Layers)}
+OVER_SEEDS: dict[str, Callable[[], OverSeeds]] = {
+    own.id: partial(OverSeeds, own.id, shape_of)
+    for own, shape_of in ((grow, _growth), (counted_anew, _layers))
+}

@@ -6,36 +6,32 @@ stage's own policy gives; after its last attempt the state machine says where to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StageVisit
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
-    judge_attempts,
-    judge_disposition,
+    busy_times,
+    judge_series,
     judge_waits,
     policy_of,
+    series_check,
 )
 
-__all__ = ["CHECKS", "series_of_stages"]
 
-
-def series_of_stages(history: History, requirements: tuple[str, ...]) -> Iterator[Series]:
+def series_of_stages(
+    history: History, _model: ErrorModel, requirements: tuple[str, ...]
+) -> Iterator[Series]:
     """Yield the attempts of each visit of a stage."""
     scripts = {stage.id: stage for stage in history.session.stages}
     for visit in history.stage_visits:
@@ -54,19 +50,12 @@ def series_of_stages(history: History, requirements: tuple[str, ...]) -> Iterato
                 )
                 for item in visit.tries
             ),
-            policy=None
-            if retry is None
-            else policy_of(
-                visit.stage,
-                attempts_max=retry.attempts_max,
-                backoff=retry.backoff,
-                jitter=retry.jitter,
-            ),
+            policy=policy_of(visit.stage, retry),
             source="the stage, which has no retry" if retry is None else "the stage's policy",
             given_up=visit.left,
             slack_ns=history.timing.slack_ns,
             requirements=requirements,
-            busy=history.store_times(visit.call),
+            busy=busy_times(history, visit.call),
         )
 
 
@@ -76,22 +65,18 @@ def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
     return "failed" if decision in ("retry", "fail") else "good"
 
 
-def _redo(name: str, title: str, says: str, *judges: Callable[[Series], Verdicts]) -> Check:
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        yield otherwise("no stage came to a decision that this is about")
-        for series in series_of_stages(history, also(model, f"stages.{name}")):
-            for judge in judges:
-                yield from judge(series)
-
-    return Check(id=f"stages.{name}", title=title, says=says, run=run)
-
-
-def _attempts(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no stage came to a decision that this is about")
+@check(
+    "stages.attempts",
+    title="Stages: number of attempts",
+    says="A stage is retried when its state machine says so, as often as its policy allows.",
+    unjudged="no stage came to a decision that this is about",
+    role="runtime",
+)
+def attempts(history: History, model: ErrorModel) -> Verdicts:
+    """Judge how often a stage was tried, and that each attempt began at its gate."""
     requirements = also(model, "stages.attempts")
-    for series in series_of_stages(history, requirements):
-        yield from judge_disposition(series)
-        yield from judge_attempts(series)
+    for series in series_of_stages(history, model, requirements):
+        yield from judge_series(series, (*DISPOSITION, *ATTEMPTS))
     for visit in history.stage_visits:
         call = history.call(visit.call)
         for before, after in pairwise(visit.tries):
@@ -108,23 +93,42 @@ def _judge_pause(
     requirements: tuple[str, ...],
 ) -> Verdicts:
     """Judge that nothing is asked between the judgement of an attempt and the next gate."""
-    began = [] if call is None or decided is None else [item.start for item in call.attempts]
-    early = [event for event in began if decided is not None and decided.seq < event.seq < until]
-    if decided is None or not early:
+    if call is None or decided is None:
+        return
+    began = (item.start for item in call.attempts)
+    early = next((event for event in began if decided.seq < event.seq < until), None)
+    if early is None:
         return
     yield broken(
         requirements,
         call=visit.call,
         expected=f"a further attempt of {visit.stage} begins anew, at its gate",
         observed="the model was asked again without it",
-        events=(decided.seq, early[0].seq),
+        events=(decided.seq, early.seq),
         hint="A retry enters the stage at Setup, and CheckGate comes before Act.",
     )
 
 
-def _next(history: History, model: ErrorModel) -> Verdicts:
+waits = series_check(
+    "stages.wait",
+    series_of_stages,
+    judge_waits,
+    title="Stages: waits between attempts",
+    says="Each wait before a further attempt of a stage lies within the stage's interval.",
+    unjudged="no stage came to a decision that this is about",
+)
+
+
+@check(
+    "stages.next",
+    title="Stages: the next stage",
+    says="After the last attempt of a stage, the run goes where the state machine says.",
+    unjudged="no stage was left",
+    role="runtime",
+)
+def next_stage(history: History, model: ErrorModel) -> Verdicts:
+    """Judge where the run went after the last attempt."""
     requirements = also(model, "stages.next")
-    yield otherwise("no stage was left")
     for visit in history.stage_visits:
         call = history.call(visit.call)
         if call is None or call.end is None or call.stop is not None:
@@ -158,42 +162,18 @@ def _not_followed(history: History, visit: StageVisit) -> tuple[str, str, tuple[
         events = (decided.seq,)
         asked = f"the state machine is asked where to go after {visit.stage}"
         return asked, "it was not asked", events
-    said = str(visit.left.answer)
-    follows = visit.follows
+    said, follows = str(visit.left.answer), visit.follows
     entered = None
     if follows is not None and follows.phase == "check_gate":
-        entered = str(follows.stage)
+        entered = follows.stage
     shown = () if follows is None else (follows.seq,)
     kind, _, stage = said.partition(" ")
     if kind == "stage":
-        if entered != stage:
-            return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
-        return None
+        if entered == stage:
+            return None
+        return f"the stage {stage} comes next", f"{entered or 'no stage'} came next", shown
     if entered is not None:
         return f"no stage after {said!r}", f"the stage {entered} came next", shown
-    failed = kind in ("abort-workflow", "retry-later")
-    if failed and call is not None and call.returned:
+    if kind in ("abort-workflow", "retry-later") and call is not None and call.returned:
         return f"the turn ends with an error after {said!r}", "it returned", ()
     return None
-
-
-CHECKS = (
-    Check(
-        id="stages.attempts",
-        title="Stages: number of attempts",
-        says="A stage is retried when its state machine says so, as often as its policy allows.",
-        run=_attempts,
-    ),
-    _redo(
-        "wait",
-        "Stages: waits between attempts",
-        "Each wait before a further attempt of a stage lies within the stage's interval.",
-        judge_waits,
-    ),
-    Check(
-        id="stages.next",
-        title="Stages: the next stage",
-        says="After the last attempt of a stage, the run goes where the state machine says.",
-        run=_next,
-    ),
-)

@@ -7,12 +7,13 @@ stops that tool alone, and a cancel of calls of an adapter stops those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.facts import Facts
+from faultclock.oracle.requests import Call
 
-__all__ = ["first_stops", "is_stop", "killed_by", "stopped_ns"]
+#: What a tool or an extension does toward the network.
+NETWORK_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
 
 
 def is_stop(event: TraceEvent) -> bool:
@@ -20,7 +21,7 @@ def is_stop(event: TraceEvent) -> bool:
     if event.kind == "cancel.requested":
         return event.scope != "tool"
     if event.kind == "interaction.answered":
-        return event.answer == "dismissed" and bool(event.accepted)
+        return is_dismissal(event)
     return event.kind == "process.crashed"
 
 
@@ -31,16 +32,31 @@ def killed_by(trace: Trace, life: int, at_ns: int) -> bool:
     )
 
 
-def first_stops(trace: Trace, facts: Facts) -> dict[str, TraceEvent]:
+def acts_after(
+    acts: Iterable[TraceEvent], call: str, cancel: TraceEvent, since_ns: int = 0
+) -> list[TraceEvent]:
+    """Return the acts of a cancelled call that come after the cancel, and not before a time."""
+    return [
+        event
+        for event in acts
+        if event.call == call and event.seq > cancel.seq and event.at_ns >= since_ns
+    ]
+
+
+def is_dismissal(event: TraceEvent) -> bool:
+    """Return whether the person closed a dialog, and the runtime took that as the answer."""
+    return event.answer == "dismissed" and bool(event.accepted)
+
+
+def first_stops(trace: Trace, calls: Iterable[Call]) -> dict[str, TraceEvent]:
     """Return the first stop of each call that was stopped before its end."""
     stops = [event for event in trace.events if is_stop(event)]
     found: dict[str, TraceEvent] = {}
-    for id_, start in facts.started.items():
-        end = facts.ended.get(id_)
-        own = [stop for stop in stops if _hits(stop, id_, start, end)]
-        own += _limit(trace, start, end)
+    for call in calls:
+        own = [stop for stop in stops if _hits(stop, call.id, call.start, call.end)]
+        own += _limit(trace, call.start, call.end)
         if own:
-            found[id_] = min(own, key=lambda event: event.seq)
+            found[call.id] = min(own, key=lambda event: event.seq)
     return found
 
 
@@ -48,9 +64,9 @@ def _hits(stop: TraceEvent, call: str, start: TraceEvent, end: TraceEvent | None
     if stop.seq < start.seq or (end is not None and stop.seq > end.seq):
         return False
     if stop.scope == "call":
-        return call in stop.payload.get("calls", ())
+        return call in stop.calls
     # A dialog belongs to one call; a crash and any other cancel are for all that runs.
-    return stop.kind != "interaction.answered" or str(stop.call) == call
+    return stop.kind != "interaction.answered" or stop.call == call
 
 
 def stopped_ns(trace: Trace, start: TraceEvent, stop: TraceEvent) -> int:

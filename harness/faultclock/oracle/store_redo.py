@@ -7,21 +7,14 @@ at once: there the digest of what is written separates them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
 from faultclock.oracle.redo import (
@@ -30,9 +23,8 @@ from faultclock.oracle.redo import (
     judge_attempts,
     judge_disposition,
     judge_waits,
+    series_check,
 )
-
-__all__ = ["CHECKS", "store_series"]
 
 
 def store_series(
@@ -89,46 +81,35 @@ def _chains(operations: tuple[StoreOperation, ...]) -> list[list[StoreOperation]
 
 
 def _try(model: ErrorModel, operation: StoreOperation) -> Try:
-    answered = operation.answered
-    if answered is None:
-        return Try(begun=operation.asked, ended=None, outcome="open")
-    if operation.ok:
-        return Try(begun=operation.asked, ended=answered, outcome="good")
+    begun, answered = operation.asked, operation.answered
+    if answered is None or operation.ok:
+        return Try(begun=begun, ended=answered, outcome="good" if operation.ok else "open")
     pair = operation.pair or "a failure"
-    return Try(
-        begun=operation.asked,
-        ended=answered,
-        outcome="failed",
-        failure=pair,
-        retryable=model.policy_for(*split(pair)) is not None,
-    )
+    is_retryable = model.policy_for(*split(pair)) is not None
+    return Try(begun=begun, ended=answered, outcome="failed", failure=pair, retryable=is_retryable)
 
 
 def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
     """Return the end of the call, unless something from outside kept it from trying on."""
-    end = call.end
-    if end is None or last.answered is None or end.seq < last.answered.seq:
+    end, answered = call.end, last.answered
+    if end is None or answered is None or end.seq < answered.seq:
         return None
-    if call.stop is not None and call.stop.seq <= end.seq:
-        return None
-    return end
+    return None if call.stop is not None and call.stop.seq <= end.seq else end
 
 
-def _redo(name: str, judge: Callable[[Series], Verdicts], title: str, says: str) -> Check:
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        yield otherwise("the session store never failed")
-        for series in store_series(history, model, also(model, f"store.{name}")):
-            yield from judge(series)
-        if name == "disposition":
-            yield from _judge_errors(history, model)
-
-    return Check(id=f"store.{name}", title=title, says=says, run=run)
-
-
-def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
-    """Judge that a call whose last try at the store failed ends with that error."""
+@check(
+    "store.disposition",
+    title="The store: tried again, then an error",
+    says="An operation of an unavailable store is tried again, and then ends with a typed error.",
+    unjudged="the session store never failed",
+    role="runtime",
+)
+def disposition(history: History, model: ErrorModel) -> Verdicts:
+    """Judge which operations were tried again, and how their call ended."""
     requirements = also(model, "store.disposition")
     for series in store_series(history, model, requirements):
+        yield from judge_disposition(series)
+        # A call whose last try at the store failed ends with that error.
         last, call = series.tries[-1], history.call(series.call)
         if last.outcome != "failed" or call is None or series.given_up is None or not call.end:
             continue
@@ -153,23 +134,19 @@ def _judge_errors(history: History, model: ErrorModel) -> Verdicts:
         )
 
 
-CHECKS = (
-    _redo(
-        "disposition",
-        judge_disposition,
-        "The store: tried again, then an error",
-        "An operation of an unavailable store is tried again, and then ends with a typed error.",
-    ),
-    _redo(
-        "attempts",
-        judge_attempts,
-        "The store: number of tries",
-        "An operation of the store is tried as often as its policy gives.",
-    ),
-    _redo(
-        "wait",
-        judge_waits,
-        "The store: waits between tries",
-        "Each wait before a further try at the store lies within the policy's interval.",
-    ),
+attempts = series_check(
+    "store.attempts",
+    store_series,
+    judge_attempts,
+    title="The store: number of tries",
+    says="An operation of the store is tried as often as its policy gives.",
+    unjudged="the session store never failed",
+)
+waits = series_check(
+    "store.wait",
+    store_series,
+    judge_waits,
+    title="The store: waits between tries",
+    says="Each wait before a further try at the store lies within the policy's interval.",
+    unjudged="the session store never failed",
 )

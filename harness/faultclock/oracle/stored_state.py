@@ -7,19 +7,18 @@ is known all the same: which store wrote it, which keys it has, which versions t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.session_script import ExtensionScript
 from faultclock.model.store_script import StoreEdit, StoreScript
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import ResumeCondition
-from faultclock.oracle.history import History
-from faultclock.oracle.opening import first_turn, start_of
+from faultclock.oracle.history import History, once
+from faultclock.oracle.opening import call_of, first_turn
 from faultclock.oracle.turn_facts import Life
-
-__all__ = ["Stored", "conditions_of", "stored_before"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,76 +39,66 @@ class Stored:
     slots: dict[str, int | None] = field(default_factory=dict)
 
 
+def installed_in(history: History, life: int) -> dict[str, ExtensionScript]:
+    """Return the extensions that are installed in a life, by name."""
+    return {
+        item.id: item for item in history.session.extensions if not item.lives or life in item.lives
+    }
+
+
+@once
 def stored_before(history: History, model: ErrorModel, life: Life) -> Stored:
     """Return what was stored when `life` began."""
-    scenario = history.trace.header.scenario
-    script = scenario.store or StoreScript()
-    initial = None if script.initial is None else dict(script.initial)
-    slots = {owner: slot.version for owner, slot in script.slots.items()}
-    stored = Stored(manifest=initial, slots=slots)
-    versions = {item.id: item.slot_version for item in history.session.extensions}
+    script = history.trace.header.scenario.store or StoreScript()
+    stored = Stored(
+        manifest=None if script.initial is None else dict(script.initial),
+        slots={owner: slot.version for owner, slot in script.slots.items()},
+    )
     # Edits are made right before the process starts, and say so.
     due = {edit.before_life: edit for edit in script.edits}
-    for event in history.trace.events:
+    for event in history.of("store.durable", "store.edited"):
         if event.seq > life.start.seq:
             break
         if event.kind == "store.durable":
-            _written(model, stored, event, script, versions)
-        elif event.kind == "store.edited" and event.payload.get("applied", True):
-            edit = due.get(_edited_life(history, event))
-            if edit is not None:
-                _apply(stored, edit)
+            _write(history, model, stored, event, script.id)
+        elif event.applied is not False and event.life in due:
+            _edit(stored, due[event.life])
     return stored
 
 
-def _edited_life(history: History, event: TraceEvent) -> int:
-    said = event.life
-    if said is not None:
-        return int(said)
-    return next((life.number for life in history.lives if life.start.seq > event.seq), 0)
-
-
-def _written(
-    model: ErrorModel,
-    stored: Stored,
-    event: TraceEvent,
-    script: StoreScript,
-    versions: Mapping[str, int | None],
+def _write(
+    history: History, model: ErrorModel, stored: Stored, event: TraceEvent, store: str
 ) -> None:
-    operation, torn = event.operation, bool(event.torn)
-    if operation == "write":
+    owner = str(event.owner)
+    if event.operation == "write":
         stored.edited_messages, stored.edit = False, None
         keys = () if model.resume is None else model.resume.manifest_keys
-        stored.manifest = "torn" if torn else {**dict.fromkeys(keys, ""), "storeId": script.id}
-    elif operation == "write_slot":
-        owner = str(event.owner)
-        if torn:
-            stored.slots.pop(owner, None)
-        else:
-            stored.slots[owner] = versions.get(owner)
+        stored.manifest = "torn" if event.torn else {**dict.fromkeys(keys, ""), "storeId": store}
+    elif event.operation == "write_slot" and event.torn:
+        stored.slots.pop(owner, None)
+    elif event.operation == "write_slot":
+        versions = {item.id: item.slot_version for item in history.session.extensions}
+        stored.slots[owner] = versions.get(owner)
 
 
-def _apply(stored: Stored, edit: StoreEdit) -> None:
+def _edit(stored: Stored, edit: StoreEdit) -> None:
     if edit.drop:
         stored.manifest, stored.slots = None, {}
         return
     if edit.raw is not None:
         stored.manifest, stored.edited_messages = _parsed(edit.raw), True
     if isinstance(stored.manifest, dict):
-        manifest = dict(stored.manifest)
         for path, value in edit.set.items():
             name, _, below = path.partition(".")
             if not below:
-                manifest[name] = value
-            stored.edited_messages |= name == "messages"
+                stored.manifest[name] = value
             if name == "messages":
-                stored.edit = None if below else {name: value}
+                stored.edited_messages, stored.edit = True, None if below else {name: value}
         for path in edit.remove:
             name, _, below = path.partition(".")
             if not below:
-                manifest.pop(name, None)
+                stored.manifest.pop(name, None)
             stored.edited_messages |= name == "messages"
-        stored.manifest = manifest
     stored.slots.update({owner: slot.version for owner, slot in edit.slots.items()})
 
 
@@ -121,6 +110,7 @@ def _parsed(text: str) -> dict[str, Any] | Literal["torn"]:
     return loaded if isinstance(loaded, dict) else "torn"
 
 
+@once
 def conditions_of(
     history: History, model: ErrorModel, life: Life
 ) -> frozenset[ResumeCondition] | None:
@@ -128,25 +118,16 @@ def conditions_of(
 
     What the store answered in the start counts before what should have been there.
     """
-    start, turn = start_of(history, life.number), first_turn(history, life.number)
-    read = next(
-        (
-            item
-            for call in (start, turn)
-            for item in reversed(history.store_operations)
-            if call is not None
-            and item.name == "read"
-            and item.call == call.id
-            and item.answered is not None
-        ),
-        None,
-    )
+    start, turn = call_of(history, "start", life.number), first_turn(history, life.number)
+    reads = [item for item in history.store_operations if item.name == "read" and item.answered]
+    own = [item for call in (turn, start) if call for item in reads if item.call == call.id]
+    read = own[-1] if own else None
     if read is not None and read.answered is not None:
         if read.pair == "Session/StoreUnavailable":
             return None
         if not read.ok:
             return frozenset({"unreadable"})
-        if not read.answered.payload.get("found", True):
+        if read.answered.found is False:
             return frozenset({"no_snapshot"})
         if read.answered.stale:
             return None
@@ -155,50 +136,40 @@ def conditions_of(
         return frozenset({"no_snapshot"})
     if stored.manifest == "torn":
         return frozenset({"unreadable"})
-    found: set[ResumeCondition] = {"sound"}
-    _look_at_manifest(history, model, stored.manifest, found)
-    _look_at_slots(history, life, stored, found)
-    return frozenset(found)
+    of_manifest = _of_manifest(history, model, stored.manifest)
+    return frozenset({"sound", *of_manifest, *_of_slots(history, life, stored)})
 
 
-def _look_at_manifest(
-    history: History, model: ErrorModel, manifest: Mapping[str, Any], found: set[ResumeCondition]
-) -> None:
+def _of_manifest(
+    history: History, model: ErrorModel, manifest: Mapping[str, Any]
+) -> Iterator[ResumeCondition]:
     store = (history.trace.header.scenario.store or StoreScript()).id
-    written_by = manifest.get("storeId")
+    written_by, rules = manifest.get("storeId"), model.resume
     if not isinstance(written_by, str) or not written_by.strip():
-        found.add("store_blank")
+        yield "store_blank"
     elif written_by != store:
-        found.add("store_mismatch")
-    rules = model.resume
-    if rules is not None:
-        if set(manifest) - {*rules.manifest_keys, *rules.manifest_optional}:
-            found.add("unknown_keys")
-        if set(rules.manifest_keys) - {*manifest, "storeId"}:
-            found.add("unreadable")
+        yield "store_mismatch"
+    if rules is not None and {*manifest} - {*rules.manifest_keys, *rules.manifest_optional}:
+        yield "unknown_keys"
+    if rules is not None and {*rules.manifest_keys} - {*manifest, "storeId"}:
+        yield "unreadable"
 
 
-def _look_at_slots(
-    history: History, life: Life, stored: Stored, found: set[ResumeCondition]
-) -> None:
-    installed = {
-        item.id: item
-        for item in history.session.extensions
-        if not item.lives or life.number in item.lives
-    }
+def _of_slots(history: History, life: Life, stored: Stored) -> Iterator[ResumeCondition]:
+    installed = installed_in(history, life.number)
     for owner, version in stored.slots.items():
         extension = installed.get(owner)
         if extension is None:
-            found.add("extension_gone")
+            yield "extension_gone"
+        elif extension.slot_version is None or {"init", "activate"} & {*extension.fails_in}:
             continue
-        if extension.slot_version is None or {"init", "activate"} & {*extension.fails_in}:
+        elif version is None:
+            yield "slot_without_version"
+        elif version == extension.slot_version:
             continue
-        if version is None:
-            found.add("slot_without_version")
-        elif version != extension.slot_version:
-            if extension.on_drift == "reject":
-                found.add("slot_rejected")
-            elif extension.on_drift == "migrate" and extension.migration_fails:
-                found.add("slot_migration_failed")
-            else:
-                found.add("slot_drift")
+        elif extension.on_drift == "reject":
+            yield "slot_rejected"
+        elif extension.on_drift == "migrate" and extension.migration_fails:
+            yield "slot_migration_failed"
+        else:
+            yield "slot_drift"

@@ -16,7 +16,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.tool_script import ToolScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.history import History, once
+from faultclock.oracle.history import History, aims_at, once
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
@@ -115,13 +115,10 @@ def came_of(history: History, execution: Execution) -> Fate:
         return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
     if end is None or end.seen is False:
         # The runtime has turned away from it, if its time was up while the call was at work.
-        cancelled = any(
-            event.target in (None, execution.tool, execution.tool_call)
-            and execution.called.seq < event.seq
-            and event.at_ns <= due_ns
-            for event in history.of("cancel.requested")
-        )
-        if cancelled or not works_until(history, execution.call, due_ns):
+        works = works_until(history, execution.call, due_ns)
+        if not works or any(
+            aimed and at.at_ns <= due_ns for at, aimed in _cancels(history, execution)
+        ):
             return Fate(kind="open", execution=execution)
         return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
     return Fate(kind=_reply(history, execution, end, due_ns), execution=execution, at_ns=end.at_ns)
@@ -160,19 +157,12 @@ def works_until(history: History, call_id: str | None, at_ns: int) -> bool:
 
 def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     denied = None if model.tool_calls is None else model.tool_calls.denied
-    asked = [
-        item for item in history.prompts if item.tool_call == call.id and item.life == call.life
-    ]
-    if not asked:
-        # A rule decided: the allowlist, or the state machine.
+    asked = history.prompts_about(call)
+    if not asked or asked[-1].said == "denied":
+        # Where no person was asked a rule decided: the allowlist, or the state machine.
         return Fate(kind="denied", pair=denied)
-    last = asked[-1]
-    if last.said == "denied":
-        return Fate(kind="denied", pair=denied)
-    if last.said is None and last.deadline_ns is not None:
-        over_ns = last.shown.at_ns + last.deadline_ns - SLACK_NS
-        if last.settled is None or last.settled.at_ns >= over_ns:
-            return Fate(kind="unanswered", pair=denied)
+    if asked[-1].is_unanswered:
+        return Fate(kind="unanswered", pair=denied)
     return Fate(kind="open")
 
 
@@ -187,15 +177,19 @@ def is_cancelled(history: History, execution: Execution) -> bool:
         end = execution.end
         if limit_ns is not None and end is not None and end.at_ns >= limit_ns:
             return True
-    for event in history.of("cancel.requested"):
-        if not execution.called.seq < event.seq < end_seq:
-            continue
-        aimed = event.target in (None, execution.tool, execution.tool_call)
-        # What stops at the instant of a cancel stops because of it, whomever it was for.
+    for event, aimed in _cancels(history, execution):
+        # What stops at the instant of a cancel stops because of it, whatever it was for.
         at_once = execution.end is not None and execution.end.at_ns == event.at_ns
-        if aimed or at_once:
+        if event.seq < end_seq and (aimed or at_once):
             return True
     return False
+
+
+def _cancels(history: History, execution: Execution) -> Iterator[tuple[TraceEvent, bool]]:
+    """Yield each cancel after the start of an execution, and whether it was for that one too."""
+    for event in history.of("cancel.requested"):
+        if event.seq > execution.called.seq:
+            yield event, aims_at(event, execution)
 
 
 def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:

@@ -6,36 +6,28 @@ execution is not tried again, and a code that the contract does not name is term
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import (
-    Check,
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    held,
-    otherwise,
-)
+from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
     Series,
     Try,
+    busy_times,
     judge_attempts,
     judge_disposition,
     judge_waits,
     policy_of,
+    series_check,
 )
 from faultclock.oracle.tool_fates import is_cancelled, value_is_fit
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
-
-__all__ = ["CHECKS", "series_of_tools"]
 
 
 def series_of_tools(
@@ -59,16 +51,6 @@ def _series(
 ) -> Series:
     script = history.tool_scripts.get(call.name)
     retry = None if script is None else script.retry
-    policy = (
-        None
-        if retry is None
-        else policy_of(
-            call.name,
-            attempts_max=retry.attempts_max,
-            backoff=retry.backoff,
-            jitter=retry.jitter,
-        )
-    )
     retryable = () if retry is None else retry.retryable
     return Series(
         what=f"tool call {call}",
@@ -80,12 +62,12 @@ def _series(
             )
             for index, item in enumerate(executions)
         ),
-        policy=policy,
+        policy=policy_of(call.name, retry),
         source="the tool's contract, which has no retry" if retry is None else "its contract",
         given_up=_given_up(history, answer, executions[-1]),
         slack_ns=history.timing.slack_ns,
         requirements=requirements,
-        busy=history.store_times(executions[0].call),
+        busy=busy_times(history, executions[0].call),
     )
 
 
@@ -97,34 +79,23 @@ def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
 def _try(
     history: History, model: ErrorModel, execution: Execution, retryable: tuple[str, ...]
 ) -> Try:
-    end = execution.end
+    begun, end, rules = execution.called, execution.end, model.tool_calls
+    failure = execution.pair or "a failure"
     if end is None or end.seen is False:
-        return Try(begun=execution.called, ended=None, outcome="open")
+        return Try(begun=begun, ended=None, outcome="open")
     if end.kind == "tool.stopped":
         if is_cancelled(history, execution):
-            return Try(begun=execution.called, ended=end, outcome="open")
-        pair = "" if model.tool_calls is None else model.tool_calls.timed_out
-        return _failed(execution, end, pair, retryable)
-    if end.kind == "tool.raised":
-        return _failed(execution, end, f"an exception ({end.type})", retryable)
-    script = history.tool_scripts.get(execution.tool)
-    if execution.is_good:
-        malformed = script is not None and not value_is_fit(script, end.value_sha256)
-        pair = "" if model.tool_calls is None else model.tool_calls.output_malformed
-        if malformed:
-            return _failed(execution, end, pair, retryable)
-        return Try(begun=execution.called, ended=end, outcome="good")
-    return _failed(execution, end, execution.pair or "a failure", retryable)
-
-
-def _failed(execution: Execution, end: TraceEvent, failure: str, retryable: tuple[str, ...]) -> Try:
-    return Try(
-        begun=execution.called,
-        ended=end,
-        outcome="failed",
-        failure=failure,
-        retryable=failure.rpartition("/")[2] in retryable,
-    )
+            return Try(begun=begun, ended=end, outcome="open")
+        failure = "" if rules is None else rules.timed_out
+    elif end.kind == "tool.raised":
+        failure = f"an exception ({end.type})"
+    elif execution.is_good:
+        script = history.tool_scripts.get(execution.tool)
+        if script is None or value_is_fit(script, end.value_sha256):
+            return Try(begun=begun, ended=end, outcome="good")
+        failure = "" if rules is None else rules.output_malformed
+    is_retryable = failure.rpartition("/")[2] in retryable
+    return Try(begun=begun, ended=end, outcome="failed", failure=failure, retryable=is_retryable)
 
 
 def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent | None:
@@ -152,34 +123,43 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
     return shown
 
 
-def _redo(name: str, judge: Callable[[Series], Verdicts], reason: str) -> Check:
-    titles = {
-        "disposition": (
-            "Tools: retried or not",
-            "A failed tool is tried again as its contract says, and not otherwise.",
-        ),
-        "attempts": (
-            "Tools: number of executions",
-            "A tool call that is tried again gets as many executions as the contract gives.",
-        ),
-        "wait": (
-            "Tools: waits between executions",
-            "Each wait before a further execution lies within the interval of the tool's contract.",
-        ),
-    }
+disposition = series_check(
+    "tools.disposition",
+    series_of_tools,
+    judge_disposition,
+    title="Tools: retried or not",
+    says="A failed tool is tried again as its contract says, and not otherwise.",
+    unjudged="no tool was executed",
+)
+attempts = series_check(
+    "tools.attempts",
+    series_of_tools,
+    judge_attempts,
+    title="Tools: number of executions",
+    says="A tool call that is tried again gets as many executions as the contract gives.",
+    unjudged="no execution that may be tried again failed",
+)
+waits = series_check(
+    "tools.wait",
+    series_of_tools,
+    judge_waits,
+    title="Tools: waits between executions",
+    says="Each wait before a further execution lies within the interval of the tool's contract.",
+    unjudged="no execution was tried again",
+)
 
-    def run(history: History, model: ErrorModel) -> Verdicts:
-        yield otherwise(reason)
-        for series in series_of_tools(history, model, also(model, f"tools.{name}")):
-            yield from judge(series)
 
-    title, says = titles[name]
-    return Check(id=f"tools.{name}", title=title, says=says, run=run)
-
-
-def _deadline(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "tools.deadline",
+    title="The time limit of a tool",
+    says="An execution is given up exactly when the time in its contract is over, counted"
+    " from its start.",
+    unjudged="no execution reached the time limit of its tool",
+    role="runtime",
+)
+def deadline(history: History, model: ErrorModel) -> Verdicts:
+    """Judge when executions were given up that reached their limit."""
     requirements = also(model, "tools.deadline")
-    yield otherwise("no execution reached the time limit of its tool")
     for execution in history.executions:
         script = history.tool_scripts.get(execution.tool)
         if script is None or is_cancelled(history, execution):
@@ -187,12 +167,9 @@ def _deadline(history: History, model: ErrorModel) -> Verdicts:
         called, end = execution.called, execution.end
         due_ns = called.at_ns + script.timeout
         stopped = end is not None and end.kind == "tool.stopped"
-        if end is None:
-            life = next((item for item in history.lives if item.number == execution.life), None)
-            until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
-            overdue = until_ns > due_ns + SLACK_NS
-        else:
-            overdue = end.at_ns > due_ns + SLACK_NS
+        life = next((item for item in history.lives if item.number == execution.life), None)
+        until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
+        overdue = (until_ns if end is None else end.at_ns) > due_ns + SLACK_NS
         if not stopped and not overdue:
             continue
         if overdue and not stopped and end is not None and end.seen is False:
@@ -201,35 +178,31 @@ def _deadline(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
             continue
-        yield _not_at_its_deadline(execution, script.timeout, requirements)
-
-
-def _not_at_its_deadline(
-    execution: Execution, timeout_ns: int, requirements: tuple[str, ...]
-) -> Violation:
-    end = execution.end
-    if end is None:
         observed = "it was never given up"
-    else:
-        after = format_duration(end.at_ns - execution.called.at_ns)
-        how = "stopped" if end.kind == "tool.stopped" else "still waited for"
-        observed = f"it was {how} {after} after its start"
-    return Violation(
-        requirement=next(iter(requirements), None),
-        call=execution.call,
-        expected=(
-            f"{execution.tool} ({execution.tool_call}) is given up exactly"
-            f" {format_duration(timeout_ns)} after its execution began"
-        ),
-        observed=observed,
-        events=execution.events,
-        hint="Does the tool's timer start with the proposal, or with the approval?",
-    )
+        if end is not None:
+            how = "stopped" if stopped else "still waited for"
+            observed = f"it was {how} {format_duration(end.at_ns - called.at_ns)} after its start"
+        yield broken(
+            requirements,
+            call=execution.call,
+            expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
+            f" {format_duration(script.timeout)} after its execution began",
+            observed=observed,
+            events=execution.events,
+            hint="Does the tool's timer start with the proposal, or with the approval?",
+        )
 
 
-def _concurrent(history: History, model: ErrorModel) -> Verdicts:
+@check(
+    "tools.concurrent",
+    title="Approved tools run in parallel",
+    says="No tool call of an answer waits for the execution of another one.",
+    unjudged="no answer asked for several tools that all ran",
+    role="runtime",
+)
+def concurrent(history: History, model: ErrorModel) -> Verdicts:
+    """Judge that no execution of an answer waited for another one."""
     requirements = also(model, "tools.concurrent")
-    yield otherwise("no answer asked for several tools that all ran")
     for answer in history.answers:
         firsts = [
             next((item for item in call.executions if item.life == call.life), None)
@@ -277,23 +250,3 @@ def _waited(
             if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:
                 return f"the approval of {prompt.tool_call} was asked for", prompt.shown, one
     return None
-
-
-CHECKS = (
-    _redo("disposition", judge_disposition, "no tool was executed"),
-    _redo("attempts", judge_attempts, "no execution that may be tried again failed"),
-    _redo("wait", judge_waits, "no execution was tried again"),
-    Check(
-        id="tools.deadline",
-        title="The time limit of a tool",
-        says="An execution is given up exactly when the time in its contract is over, counted"
-        " from its start.",
-        run=_deadline,
-    ),
-    Check(
-        id="tools.concurrent",
-        title="Approved tools run in parallel",
-        says="No tool call of an answer waits for the execution of another one.",
-        run=_concurrent,
-    ),
-)

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
 from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import is_degraded
-from faultclock.oracle.check import Violation
+from faultclock.oracle.check import Violation, unproven
 from faultclock.oracle.executions import contract_of
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
-from faultclock.oracle.permissions import mode_of, refusal_of
-from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.requests import Attempt
+from faultclock.oracle.permissions import approvals_in, decider_of, refusal_of
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_fates import fate_of
 from faultclock.oracle.turn_facts import ToolCall
-from faultclock.oracle.uses import uses_of
-
-__all__ = ["unserved"]
+from faultclock.oracle.uses import Use, uses_of
 
 #: Statuses from which on an answer is a refusal.
 _REFUSED = 400
@@ -42,6 +39,8 @@ _TEMPO = ("latency", "jitter", "think_time", "pace", "limits", "overload")
 _WORD = re.compile(r"\w{4,}")
 #: Who spoke in a message that is an earlier answer of the model.
 _MODEL = ("assistant", "model")
+#: What was left in vain says nothing more of a run that fails by another check.
+_in_vain = partial(unproven, moot=True)
 
 
 def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
@@ -69,21 +68,6 @@ def unserved(history: History, model: ErrorModel) -> Iterator[Violation]:
         yield from _keeps_no_state(history)
 
 
-def _violation(
-    expected: str, observed: str, call: str | None, *events: int, hint: str = "", moot: bool = True
-) -> Violation:
-    return Violation(
-        requirement=None,
-        call=call,
-        expected=expected,
-        observed=observed,
-        events=events,
-        hint=hint,
-        inconclusive=True,
-        moot=moot,
-    )
-
-
 # ---------------------------------------------------------------------- the provider's own refusals
 
 
@@ -91,33 +75,29 @@ def _refused(history: History) -> Iterator[Violation]:
     """Yield each request that was refused although no fault and no limit asked for that."""
     planned = {event.exchange for event in history.of("fault.fired")}
     asked = {event.exchange: event for event in history.of("http.request")}
+    dialect = history.trace.header.scenario.provider.dialect or "the provider's API"
     seen: set[tuple[object, ...]] = set()
     for event in history.of("http.response"):
-        status, exchange = (event.status or 0), event.exchange
-        request = asked.get(exchange)
-        if status < _REFUSED or exchange in planned or request is None:
+        status, request = event.status or 0, asked.get(event.exchange)
+        if status < _REFUSED or event.exchange in planned or request is None:
             continue
-        method, target = request.method, request.target
-        what = (method, str(target).partition("?")[0], status)
-        if what in seen:
+        path = f"{request.method} {str(request.target).partition('?')[0]}"
+        if (path, status) in seen:
             continue
-        seen.add(what)
-        dialect = history.trace.header.scenario.provider.dialect or "the provider's API"
+        seen.add((path, status))
         error = event.error or {}
         why = error.get("message") or error.get("code") or error.get("type")
-        observed = (
-            f"{what[0]} {what[1]} was answered with {status}, and no fault of the scenario did"
-        )
+        observed = f"{path} was answered with {status}, and no fault of the scenario did"
         hint = f"The provider says: {why}." if why else ""
         if status in _UNKNOWN_PATH:
-            observed = f"{what[0]} {what[1]} is no path of {dialect}: it was answered with {status}"
+            observed = f"{path} is no path of {dialect}: it was answered with {status}"
             hint = "Does the client speak another API? Name it with --dialect, or in the decorator."
-        yield _violation(
+        yield _in_vain(
             "every request is one that the provider understands",
             observed,
-            None if request.call is None else str(request.call),
             request.seq,
             event.seq,
+            call=request.call,
             hint=hint,
             # That the wrong thing was asked says why everything else is as it is.
             moot=status not in _UNKNOWN_PATH,
@@ -135,11 +115,11 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
         return
     expected, hint = "the call makes something of the good answer", ""
     if history.is_runtime and last.tool_calls:
-        asked = () if last.answered is None else last.answered.tool_calls or ()
+        asked = () if last.answered is None else last.answered.tool_calls
         names = ", ".join(str(item.get("name")) for item in asked if item)
         expected = "the turn goes on after the answer that asks for tools"
         observed = f"it ended, and the model was never given a result of {names or 'them'}"
-        if call.raised and _is_at_a_limit(history, model, call):
+        if call.raised and _limits(history, model, call):
             # Where it stops is its own choice if the model has no rule; if it has, that one judges.
             return
     elif call.raised:
@@ -153,34 +133,26 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
     end = end_of(model, call)
     well = end is not None and end.state == "completed" and not is_degraded(call.end)
     if not _has_a_reason(history, model, call, answered, well=well):
-        yield _violation(expected, observed, call.id, answered, call.end.seq, hint=hint)
+        events = (answered, call.end.seq)
+        yield _in_vain(expected, observed, *events, call=call.id, hint=hint)
 
 
 def _is_made_up(history: History, call: Call) -> bool:
     """Return whether a call returned a text that shares no word with any that the provider has."""
     if call.end is None or is_degraded(call.end):
         return False
-    text = call.end.text
-    if not isinstance(text, str) or not text.strip():
-        return False
+    mine = (call.end.text or "").strip().casefold()
+    words = set(_WORD.findall(mine))
     scenario = history.trace.header.scenario
     ready = [
-        said.casefold()
+        text.casefold()
         for provider in (scenario.provider, *scenario.fallbacks)
-        for said in _texts(provider)
-        if said
+        for text in ([reply.text for reply in provider.replies] or [provider.reply])
+        if text
     ]
-    mine = text.strip().casefold()
-    words = set(_WORD.findall(mine))
-    return not any(
-        said in mine or mine in said or words.intersection(_WORD.findall(said)) for said in ready
+    return bool(mine) and not any(
+        text in mine or mine in text or words.intersection(_WORD.findall(text)) for text in ready
     )
-
-
-def _texts(script: ProviderScript) -> Iterator[str]:
-    yield from (reply.text for reply in script.replies)
-    if not script.replies:
-        yield script.reply
 
 
 # ---------------------------------------------------------------------- turns
@@ -195,26 +167,23 @@ def _never_called(history: History, model: ErrorModel) -> Iterator[Violation]:
             if answer.in_call.stop is None and not _has_a_reason(
                 history, model, answer.in_call, tool_call.answer.seq
             ):
-                yield _violation(
+                yield _in_vain(
                     f"the tool {tool_call.name} is called, as the model asked",
                     "it never was, and the model was asked again as if it had been",
-                    answer.in_call.id,
                     tool_call.answer.seq,
+                    call=answer.in_call.id,
                     hint="Call the tools of `surroundings.tools`; their effects are part of it.",
                 )
 
 
 def _could_run(history: History, model: ErrorModel, tool_call: ToolCall) -> bool:
     """Return whether nothing that the world saw kept a tool call from being executed."""
-    if any(prompt.tool_call == tool_call.id for prompt in history.prompts):
+    if history.prompts_about(tool_call):
         # What has to follow an answer of the person, the checks of approvals say.
         return False
     kind = fate_of(history, model, tool_call).kind
-    by_a_person = mode_of(history) == "ask" and not (
-        history.session.stages or history.session.headless
-    )
     # Without a request, that it was denied stands for a rule that decided; here a person does.
-    denied_by_none = kind == "denied" and by_a_person
+    denied_by_none = kind == "denied" and decider_of(history) == "person"
     return denied_by_none or (kind == "open" and refusal_of(history, tool_call) is None)
 
 
@@ -227,12 +196,12 @@ def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Vio
         # That it did nothing at all is said already.
         return
     if left and call.end is not None and not _has_a_reason(history, model, call, call.start.seq):
-        yield _violation(
+        yield _in_vain(
             f"the turn does all nodes of its workflow: {', '.join(left)} as well",
             "it ended, and never began them",
-            call.id,
             call.start.seq,
             call.end.seq,
+            call=call.id,
             hint="The nodes are those of `surroundings.workflow`, in their order.",
         )
 
@@ -240,7 +209,13 @@ def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Vio
 def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
     """Yield how many answers of the conversation nothing ever asked for."""
     replies = history.trace.header.scenario.provider.replies
-    places = [place for call in history.calls for item in call.attempts for place in _place(item)]
+    # Which answer of the conversation each good attempt was given.
+    places = [
+        sum(message.get("role") in _MODEL for message in attempt.asked.messages)
+        for call in history.calls
+        for attempt in call.attempts
+        if attempt.outcome == "ok" and attempt.asked is not None
+    ]
     left = len(replies) - 1 - max(places, default=-1)
     if not replies or not places or left <= 0 or any(life.crash for life in history.lives):
         return
@@ -253,10 +228,9 @@ def _never_served(history: History, model: ErrorModel) -> Iterator[Violation]:
         for call in history.calls
     ):
         return
-    yield _violation(
+    yield _in_vain(
         f"all {len(replies)} answers of the conversation are served",
         f"{left} of them never were: no request held the answers before them",
-        None,
         hint="Send the whole conversation with each request, the model's answers included.",
     )
 
@@ -266,13 +240,6 @@ def _skips_a_turn(history: History) -> bool:
     return any(event.task in asked for event in history.of("call.skipped"))
 
 
-def _place(attempt: Attempt) -> Iterator[int]:
-    """Yield which answer of the conversation an attempt was given."""
-    if attempt.outcome == "ok" and attempt.asked is not None:
-        messages = attempt.asked.messages or ()
-        yield sum(message.get("role") in _MODEL for message in messages)
-
-
 # ---------------------------------------------------------------------- other roles
 
 
@@ -280,23 +247,24 @@ def _never_read(history: History) -> Iterator[Violation]:
     """Yield that a store was never asked for what it keeps, since it cannot be asked."""
     skipped = [event for event in history.of("call.skipped") if event.do in _READS]
     if skipped and not any(call.do in _READS for call in history.calls):
-        yield _violation(
+        yield _in_vain(
             "the store is asked for what it was given",
             f"{skipped[0].why}, so nothing that it keeps was ever seen",
-            str(skipped[0].call),
             skipped[0].seq,
+            call=skipped[0].call,
         )
 
 
 def _keeps_no_state(history: History) -> Iterator[Violation]:
     """Yield that an extension was to be given a slot, and declares that it keeps none."""
     slot = next((call for call in history.calls if call.do == "slot"), None)
-    if slot is not None and contract_of(history) and contract_of(history).get("state_slot") is None:
-        yield _violation(
+    contract = contract_of(history)
+    if slot is not None and contract and contract.get("state_slot") is None:
+        yield _in_vain(
             "the extension is given the state that it kept",
             "its contract declares no state_slot, so there was none",
-            slot.id,
             slot.start.seq,
+            call=slot.id,
         )
 
 
@@ -310,10 +278,9 @@ def _service_left_alone(history: History) -> Iterator[Violation]:
         return
     if any(call.stop for call in history.calls) or any(history.of("net.connect_failed")):
         return
-    yield _violation(
+    yield _in_vain(
         "the service is asked, as the scenario is about how it answers",
         "it never was, so the situation never came about",
-        None,
         hint="Ask the service at `base_url`; what asks none is not shown by this scenario.",
     )
 
@@ -338,31 +305,21 @@ def _has_a_reason(
     if history.session.stages and any(visit.call == call.id for visit in history.stage_visits):
         # The state machine decides where a turn ends.
         return True
-    rules = model.budgets or BudgetRules()
-    if history.is_runtime and any(
-        use.reached and use.over is None for use in uses_of(history, call, rules)
+    if history.is_runtime and any(use.over is None for use in _limits(history, model, call)):
+        return True
+    if any(
+        prompt.call == call.id and prompt.shown.seq >= since and not prompt.is_approved_in_time
+        for prompt in history.prompts
     ):
         return True
-    if any(_is_without_a_yes(prompt, call, since) for prompt in history.prompts):
-        return True
     return any(
-        item.call == call.id and item.answer.seq >= since and refusal_of(history, item) is not None
-        for item in history.tool_calls
-        if (script := history.tool_scripts.get(item.name)) is not None and script.gated
+        approval.refused_by is not None and approval.call.answer.seq >= since
+        for approval in approvals_in(history)
+        if approval.call.call == call.id
     )
 
 
-def _is_at_a_limit(history: History, model: ErrorModel, call: Call) -> bool:
-    """Return whether a turn needed more than a limit of the session lets it use, or used more."""
-    rules = model.budgets or BudgetRules()
-    return any(use.reached for use in uses_of(history, call, rules))
-
-
-def _is_without_a_yes(prompt: Prompt, call: Call, since: int) -> bool:
-    """Return whether the person was asked in a call, and did not say yes in time."""
-    if prompt.call != call.id or prompt.shown.seq < since:
-        return False
-    accepted = prompt.accepted
-    over_ns = None if prompt.deadline_ns is None else prompt.shown.at_ns + prompt.deadline_ns
-    late = accepted is not None and over_ns is not None and accepted.at_ns > over_ns
-    return prompt.said != "approved" or prompt.settled is not accepted or late
+def _limits(history: History, model: ErrorModel, call: Call) -> list[Use]:
+    """Return the limits of the session that a turn needed more of than it may use, or used more."""
+    uses = uses_of(history, call, model.budgets or BudgetRules())
+    return [use for use in uses if use.reached]

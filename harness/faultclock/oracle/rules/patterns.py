@@ -7,14 +7,20 @@ trace, or of a life, counts where the scope says so: without a `before`, or with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
 from faultclock.model.finding import OrderStep
-from faultclock.model.ordering import EventRef, Events, OrderingRule, resolved
+from faultclock.model.ordering import EventRef, Events, OrderingRule, Pattern, resolved
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.event_match import EventIndex, described, field_of, is_absent
-from faultclock.oracle.stretches import (
+from faultclock.oracle.rules.automaton import Automaton
+from faultclock.oracle.rules.counts import Absence, AtMost, ExactlyOne, Existence
+from faultclock.oracle.rules.course import Increasing, Last, Sequence, Universality
+from faultclock.oracle.rules.figures import Settings
+from faultclock.oracle.rules.match import EventIndex, described, field_of, is_absent
+from faultclock.oracle.rules.pairs import Precedence, Response
+from faultclock.oracle.rules.stretch import (
     AFTER,
     AMONG,
     BEFORE,
@@ -23,15 +29,27 @@ from faultclock.oracle.stretches import (
     STEP,
     Fault,
     Stretch,
+    Terms,
     Words,
-    new_stretch,
+    terms_of,
 )
-
-__all__ = ["PatternResult", "RuleSet", "Witness", "evaluate", "evaluate_all"]
 
 #: Guards are no roles within a stretch.
 _WHEN, _UNLESS = 32, 64
 _GUARDS = _WHEN | _UNLESS
+_STRETCHES: Mapping[Pattern, type[Stretch]] = {
+    "absence": Absence,
+    "existence": Existence,
+    "universality": Universality,
+    "precedence": Precedence,
+    "response": Response,
+    "exactly_one": ExactlyOne,
+    "last": Last,
+    "sequence": Sequence,
+    "increasing": Increasing,
+    "at_most": AtMost,
+    "automaton": Automaton,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +78,7 @@ class PatternResult:
 
     Attributes:
         judged: how many things were looked at: stretches, or events within them.
-        witnesses: what was violated, at most one for each stretch.
+        witnesses: what was violated: at most one for each stretch, or with `report: every` each.
         silent: why the rule does not apply; empty when it does.
     """
 
@@ -84,7 +102,7 @@ class _Machine:
     """One rule on its way through a trace."""
 
     rule: OrderingRule
-    words: Words
+    terms: Terms
     after: str
     when: str
     unless: str
@@ -98,8 +116,9 @@ class _Machine:
     wanted: bool = False
     unwanted: TraceEvent | None = None
 
-    def begin_run(self) -> None:
+    def begin_run(self, settings: Settings) -> None:
         """Begin a trace that has nothing to do with one before it."""
+        self.terms.begin_run(settings)
         self.keys.clear()
         self.announced.clear()
         self.judged, self.witnesses = 0, []
@@ -136,7 +155,7 @@ class _Machine:
             self.announced.pop(key, None)
         if roles & AFTER and state.stretch is None and not state.over:
             if self.rule.scope.lives != "later":
-                state.stretch = new_stretch(self.rule, self.words, (event,))
+                state.stretch = self._stretch((event,))
             elif state.announced is None:
                 state.announced = event
                 self.announced[key] = state
@@ -158,7 +177,7 @@ class _Machine:
             for state in self.announced.values():
                 assert state.announced is not None
                 opened = (state.announced, event)
-                state.stretch = new_stretch(self.rule, self.words, opened)
+                state.stretch = self._stretch(opened)
                 state.announced = None
             self.announced.clear()
 
@@ -173,7 +192,7 @@ class _Machine:
 
     def result(self) -> PatternResult:
         """Return what the rule comes to."""
-        silent = ""
+        silent = self.terms.missing
         if not self.wanted:
             silent = f"{self.when} did not happen, and the rule is about what follows from it"
         elif self.unwanted is not None:
@@ -182,19 +201,22 @@ class _Machine:
             return PatternResult(judged=0, witnesses=(), silent=silent)
         return PatternResult(judged=self.judged, witnesses=tuple(self.witnesses))
 
+    def _stretch(self, opened_by: tuple[TraceEvent, ...]) -> Stretch:
+        return _STRETCHES[self.rule.pattern](terms=self.terms, opened_by=opened_by)
+
     def _fresh(self) -> _Key:
         # A stretch without `after` begins where the trace, or the life, does.
         if self.rule.scope.after is not None:
             return _Key()
-        return _Key(stretch=new_stretch(self.rule, self.words, ()))
+        return _Key(stretch=self._stretch(()))
 
     def _close(
         self, key: str, stretch: Stretch, *, end: TraceEvent | None, forgiven: bool = False
     ) -> None:
         stretch.conclude(forgiven=forgiven)
         self.judged += stretch.judged
-        if stretch.fault is not None:
-            self.witnesses.append(self._witness(key, stretch, stretch.fault, end))
+        for fault in stretch.faults:
+            self.witnesses.append(self._witness(key, stretch, fault, end))
 
     def _witness(self, key: str, stretch: Stretch, fault: Fault, end: TraceEvent | None) -> Witness:
         proof = (*stretch.opened_by, *fault.proof)
@@ -206,10 +228,12 @@ class _Machine:
                 proof = (*proof, end)
             elif not fault.proof:
                 near = (*near, end)
+        elif not proof and self.rule.per is not None:
+            proof = fault.alone
         began = tuple(_bound("", event) for event in stretch.opened_by)
         if began and self.after:
             began = (_bound(self.after, stretch.opened_by[0]), *began[1:])
-        shown_end = () if end is None else (_bound(self.words.before, end),)
+        shown_end = () if end is None else (_bound(self.terms.words.before, end),)
         return Witness(
             key=key,
             observed=fault.observed,
@@ -220,23 +244,30 @@ class _Machine:
 
 
 def evaluate(
-    rule: OrderingRule, events: Iterable[TraceEvent], names: Events | None = None
+    rule: OrderingRule,
+    events: Iterable[TraceEvent],
+    names: Events | None = None,
+    settings: Settings | None = None,
 ) -> PatternResult:
     """Return what one rule comes to; see `evaluate_all`."""
-    return evaluate_all((rule,), events, names)[0]
+    return evaluate_all((rule,), events, names, settings)[0]
 
 
 def evaluate_all(
-    rules: Sequence[OrderingRule], events: Iterable[TraceEvent], names: Events | None = None
+    rules: SequenceOf[OrderingRule],
+    events: Iterable[TraceEvent],
+    names: Events | None = None,
+    settings: Settings | None = None,
 ) -> tuple[PatternResult, ...]:
     """Return what each rule comes to, in one pass over `events`.
 
     Args:
-        rules: roles and declarations are not looked at: who calls has chosen.
+        rules: roles and declarations are not looked at: the caller has chosen.
         events: in the order of their time.
         names: the source document's names that the rules may use.
+        settings: what lookups find beside the events; see `settings_of`.
     """
-    return RuleSet(rules, names).evaluate(events)
+    return RuleSet(rules, names).evaluate(events, settings)
 
 
 class RuleSet:
@@ -246,15 +277,17 @@ class RuleSet:
         rules, names: as for `evaluate_all`.
     """
 
-    def __init__(self, rules: Sequence[OrderingRule], names: Events | None = None) -> None:
+    def __init__(self, rules: SequenceOf[OrderingRule], names: Events | None = None) -> None:
         self.rules = tuple(rules)
         self._index: EventIndex[_Machine] = EventIndex()
         self._machines = tuple(_machine(rule, names or {}, self._index) for rule in rules)
 
-    def evaluate(self, events: Iterable[TraceEvent]) -> tuple[PatternResult, ...]:
+    def evaluate(
+        self, events: Iterable[TraceEvent], settings: Settings | None = None
+    ) -> tuple[PatternResult, ...]:
         """Return what each rule comes to, in one pass; nothing of an earlier trace is left."""
         for machine in self._machines:
-            machine.begin_run()
+            machine.begin_run(settings or {})
         return _run_through(self._machines, self._index, events)
 
 
@@ -278,6 +311,7 @@ def _run_through(
 
 
 def _machine(rule: OrderingRule, names: Events, index: EventIndex[_Machine]) -> _Machine:
+    steps = (*rule.steps, *(move.event for move in rule.moves))
     roles: list[tuple[int, EventRef | None]] = [
         (EVENT, rule.event),
         (OTHER, rule.other),
@@ -286,18 +320,19 @@ def _machine(rule: OrderingRule, names: Events, index: EventIndex[_Machine]) -> 
         (BEFORE, rule.scope.before),
         (_WHEN, rule.when),
         (_UNLESS, rule.unless),
-        *((STEP << place, step) for place, step in enumerate(rule.steps)),
+        *((STEP << place, step) for place, step in enumerate(steps)),
     ]
     sets = {bit: resolved(ref, names) for bit, ref in roles}
     called = {bit: " or ".join(dict.fromkeys(name for name, _ in sets[bit])) for bit in sets}
+    words = Words(
+        event=called[EVENT],
+        other=called[OTHER],
+        before=called[BEFORE],
+        steps=tuple(called[STEP << place] for place in range(len(steps))),
+    )
     machine = _Machine(
         rule=rule,
-        words=Words(
-            event=called[EVENT],
-            other=called[OTHER],
-            before=called[BEFORE],
-            steps=tuple(called[STEP << place] for place in range(len(rule.steps))),
-        ),
+        terms=terms_of(rule, words),
         after=called[AFTER],
         when=called[_WHEN],
         unless=called[_UNLESS],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultclock.model.ordering import EventPattern
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.event_match import EventIndex, described
+from faultclock.oracle.rules.match import EventIndex, described
 
 
 def declared(name: object, **fields: object) -> TraceEvent:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.failure import Failure, disposition_of, speaks_of_failures
+from faultclock.oracle.failure import Failure, disposition_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.ordering import FAILURE_SEEN, with_derived
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
@@ -394,13 +394,6 @@ def test_the_numbers_of_a_node_count_where_the_policy_says_so() -> None:
         ruling = the(builder).ruling
         limits.append(None if ruling is None else ruling.policy.attempts_max)
     assert limits == [1, 5, 1]
-
-
-def test_only_a_model_that_names_such_failures_speaks_of_them() -> None:
-    """Rules for requests alone say nothing of the rest."""
-    bare = MODEL.model_copy(update={"signals": MODEL.signals[:2]})
-    assert speaks_of_failures(MODEL)
-    assert not speaks_of_failures(bare)
 
 
 def test_an_answer_that_was_filtered_is_a_failure_of_its_request() -> None:

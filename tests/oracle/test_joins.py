@@ -74,7 +74,7 @@ def test_a_join_that_holds_lets_the_turn_go_on(case: str) -> None:
     """With the results told; a turn that ends all the same is a finding."""
     outcomes, session = HELD[case]
     assert judged(MODEL, goes_on(group(outcomes, **session)), "joins.held") == 1
-    assert join_violations(History(group(outcomes, **session).build()), MODEL) == ()
+    assert not any(join_violations(History(group(outcomes, **session).build()), MODEL))
     ended = group(outcomes, **session).results("failed", "Run/Open")
     assert found(MODEL, ended, "joins.held") == [
         "it ended failed with Run/Open, without asking the model again"
@@ -87,9 +87,9 @@ def test_a_join_that_does_not_hold_ends_the_turn(case: str) -> None:
     outcomes, session = VIOLATED[case]
     ended = group(outcomes, **session).results("failed", "Run/Open")
     assert judged(MODEL, ended, "joins.held") == 1
-    (violation,) = join_violations(History(ended.build()), MODEL)
-    assert (violation.call, violation.pair) == ("ask/1", "Run/Open")
-    assert violation.seq in {event.seq for event in ended.events if event.at_ns == violation.at_ns}
+    ((violated, settled),) = join_violations(History(ended.build()), MODEL)
+    assert (violated.answer.in_call.id, violated.rule.violation) == ("ask/1", "Run/Open")
+    assert settled.seq in {violated.asked_seq, *violated.events}
     on = goes_on(group(outcomes, **session))
     assert found(MODEL, on, "joins.held") == ["the model was asked again, as if it held"]
     completed = group(outcomes, **session).ends()

@@ -73,7 +73,7 @@ def test_nothing_happens_beyond_a_limit(budgets: dict[str, Any]) -> None:
     assert len(found(MODEL, beyond, "limits.ends")) == 1
     (reached,) = limits_reached(History(beyond.build()), MODEL)
     assert reached.over is not None
-    assert reached.seq < reached.over.seq
+    assert reached.last.seq < reached.over.seq
 
 
 def test_a_limit_may_be_inexact() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from faultclock.load.error_model import load_error_model
+from faultclock.model.disk_script import DiskScript
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario, scenario_digest
 from faultclock.model.trace import (
@@ -322,6 +325,58 @@ def test_a_slot_is_not_taken_for_a_manifest(model: ErrorModel) -> None:
 
 
 @pytest.mark.parametrize(
+    ("then", "failed"), [("!ManifestDrift", "atomicity"), ("!", "atomicity"), ("!Other", "unknown")]
+)
+def test_a_first_write_that_was_cut_off_may_be_absent_and_not_torn(
+    then: str, failed: str, model: ErrorModel
+) -> None:
+    """What cannot be read is half written; any other error is one about nothing."""
+    history = History().ask("write", "#", value="r1").ask("read", then)
+    assert _failed(model, history) == {failed}
+
+
+def test_only_the_manifest_says_that_files_were_changed(model: ErrorModel) -> None:
+    """A slot of changed files is not judged, whether it is there or not."""
+    history = _wrote().ask("write_slot", value="s1", owner="a")
+    history.life = 2
+    history.say("disk.edited", file="m", how="half", call=None)
+    for then in ("", "s1", "?", "!"):
+        assert _failed(model, history.ask("read_slot", then, owner="a")) == set()
+
+
+def test_a_slot_that_is_gone_leaves_the_journal_as_it_was(model: ErrorModel) -> None:
+    """Only a manifest that came back older takes the journal with it."""
+    history = _wrote().ask("write_slot", value="s1", owner="a").ask("append", value="a").crash()
+    history.ask("read_slot", owner="a")
+    assert _failed(model, history.ask("read_journal", "b")) == {"durability", "journal"}
+
+
+@pytest.mark.parametrize(
+    ("found", "observed"),
+    [
+        ("a b x", "it has an entry that was not appended since then"),
+        ("a b b", "an entry is there twice"),
+        ("b a", "its entries are in another order"),
+        ("a", "it has 1 of them, and acknowledged ones are missing"),
+    ],
+)
+def test_a_wrong_journal_says_how_it_differs(found: str, observed: str, model: ErrorModel) -> None:
+    """Strange entries come before doubled ones, and both before the order."""
+    history = _wrote().ask("append", value="a").ask("append", value="b")
+    paired = Paired(history.ask("read_journal", found).trace())
+    (check,) = (item for item in CHECKS if item.id == "store.journal")
+    (violation,) = check.outcome(paired, model).violations
+    assert violation.observed == observed
+
+
+def test_of_two_equal_entries_both_are_kept(model: ErrorModel) -> None:
+    """An entry that was appended twice is there twice."""
+    history = _wrote().ask("append", value="a").ask("append", value="a")
+    assert _failed(model, history.ask("read_journal", "a a")) == set()
+    assert _failed(model, history.ask("read_journal", "a")) == {"journal"}
+
+
+@pytest.mark.parametrize(
     ("do", "then", "failed"),
     [
         ("read", "!ResumeMismatch", set()),
@@ -362,8 +417,29 @@ def test_what_was_not_looked_at_is_not_passed(model: ErrorModel) -> None:
     """No crash, no durability; no failure, no word on failures."""
     history = _wrote().ask("read", "r1")
     assert _judged(model, history, "read-your-writes") == 1
-    for check in ("durability", "unavailable", "drift", "foreign", "journal", "unknown"):
+    others = ("durability", "unavailable", "drift", "foreign", "isolation", "atomicity", "journal")
+    for check in (*others, "unknown"):
         assert _judged(model, history, check) == 0, check
+    failed = _wrote().ask("write", "!StoreUnavailable", value="r2", fault="no_space")
+    assert _judged(model, failed.ask("read", "r1"), "atomicity") == 1
+    apart = history.ask("write", value="r2", session="beta").ask("read", "r1")
+    assert _judged(model, apart, "isolation") == 1
+
+
+@pytest.mark.parametrize(
+    ("unsynced", "requirement"), [("all", "COMMON-STORE-01"), ("nothing", "COMMON-STORE-02")]
+)
+def test_what_a_crash_leaves_decides_which_sentence_is_judged(
+    unsynced: str, requirement: str
+) -> None:
+    """A crash that leaves what is not synced ends a process; any other takes the power as well."""
+    trace = _wrote().crash().ask("read", "r1").trace()
+    disk = DiskScript.model_validate({"unsynced": unsynced})
+    scenario = trace.header.scenario.model_copy(update={"disk": disk})
+    header = trace.header.model_copy(update={"scenario": scenario})
+    (check,) = (item for item in CHECKS if item.id == "store.durability")
+    outcome = check.outcome(Paired(replace(trace, header=header)), load_error_model("common"))
+    assert outcome.judged == {requirement: 1}
 
 
 def test_it_does_not_apply_to_other_roles(model: ErrorModel) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from faultclock.model._base import Value
+from faultclock.model._base import SparseValue, Value
 from faultclock.model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario import Role
 
@@ -156,7 +156,7 @@ class FieldPair:
     free_other: bool
 
 
-class OrderingRule(Value):
+class OrderingRule(SparseValue):
     """A property pattern over the events of a trace, judged per correlation key.
 
     absence: `event` never occurs · existence: it occurs · exactly_one: it occurs once ·
@@ -168,6 +168,11 @@ class OrderingRule(Value):
     before · at_most: there are no more than `limit` of `event` · automaton: each event of the
     `moves` has a move from the state that the ones before it led to
     """
+
+    #: So that a model without them is, to the byte, what it was when its sets were frozen.
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"same", "optional", "one_to_one", "limit", "states", "start", "moves", "ends", "report"}
+    )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     pattern: Pattern

@@ -6,49 +6,35 @@ of an exception class; what a shape cannot show is not judged.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from faultclock.model.error_model import AudienceRule, ErrorModel
-from faultclock.model.secrets import SECRET, SECRET_SHAPE, without_secrets
+from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Request
 from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
+from faultclock.oracle.words import excerpt
 
-__all__ = ["channel_kind", "checks", "leaks"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Channel:
-    """Where in a trace an audience is spoken to."""
+    """The events by which an audience is spoken to, and the field that it sees of them."""
 
-    declares: str
     kind: str
     field: str
     title: str
 
 
 _CHANNELS = {
-    "user": _Channel(
-        declares="user", kind="declared.user_message", field="message", title="What the user sees"
-    ),
-    "model": _Channel(
-        declares="model", kind="declared.model_message", field="shape", title="What the model sees"
-    ),
-    "operator": _Channel(
-        declares="operator",
-        kind="declared.operator_message",
-        field="message",
-        title="What the operator sees",
-    ),
-    "audit": _Channel(
-        declares="audit", kind="declared.audit", field="record", title="What the audit trail has"
-    ),
+    "user": _Channel("declared.user_message", "message", "What the user sees"),
+    "model": _Channel("declared.model_message", "shape", "What the model sees"),
+    "operator": _Channel("declared.operator_message", "message", "What the operator sees"),
+    "audit": _Channel("declared.audit", "record", "What the audit trail has"),
 }
 
 _SHAPES: dict[str, re.Pattern[str]] = {
@@ -111,54 +97,31 @@ def _check(rule: AudienceRule) -> Check:
 def _judge(rule: AudienceRule, history: History, model: ErrorModel) -> Verdicts:
     channel = _CHANNELS[rule.id]
     yield otherwise(f"no message went to the audience {rule.id!r}")
-    yield from _judge_events(rule, history)
-    if channel.declares not in history.trace.header.subject.declares:
-        yield otherwise(f"the subject's binding does not declare {channel.declares!r}")
-        yield from _judge_undeclared(rule, channel, history)
+    for event in history.of("declared.event"):
+        if event.name in rule.events:
+            yield held(rule.requirement)
+            # That such an event comes at all is not judged here.
+            yield from _judge_leaks(rule, event, event.fields, f"{event.name} holds")
+    if rule.id not in history.trace.header.subject.declares:
+        yield otherwise(f"the subject's binding does not declare {rule.id!r}")
+        for event in history.of(channel.kind):
+            # It need not be shown, and a leak is a leak.
+            yield from _judge_leaks(rule, event, getattr(event, channel.field), "it holds")
         return
     unmapped = _calls_with_unmapped(history, model)
-    told: set[str] = set()
     for event in history.of(channel.kind):
-        call = str(event.call)
-        told.add(call)
         yield held(rule.requirement)
-        fault = _fault(rule, event.payload.get(channel.field), may_be_unmapped=call in unmapped)
-        if fault is not None:
-            yield _violation(rule, fault, event, call)
+        said = getattr(event, channel.field)
+        found = list(_judge_leaks(rule, event, said, "it holds"))
+        yield from found or _judge_fields(rule, event, said, may_be_unmapped=event.call in unmapped)
     if rule.on_every_failure:
+        told = {event.call for event in history.of(channel.kind)}
         for request, _ in plans_of(history, model):
-            if request.raised and request.last_failure is not None:
-                yield from _judge_told(rule, request, told=request.id in told)
+            if request.raised and request.last_failure is not None and request.id not in told:
+                yield from _judge_silence(rule, request)
 
 
-def _judge_undeclared(rule: AudienceRule, channel: _Channel, history: History) -> Verdicts:
-    """Judge what is shown all the same: it need not be shown, and a leak is a leak."""
-    for event in history.of(channel.kind):
-        found = leaks(rule, "\n".join(_texts(event.payload.get(channel.field))))
-        if not found:
-            continue
-        never = ", ".join(_NAMES[name] for name in rule.never)
-        said = _excerpt(event.payload.get(channel.field))
-        fault = (f"nothing of: {never}", f"it holds {' and '.join(found)}: {said}")
-        yield _violation(rule, fault, event, str(event.call))
-
-
-def _judge_events(rule: AudienceRule, history: History) -> Verdicts:
-    """Judge the events that this audience sees; that they come at all is not judged here."""
-    for event in history.of("declared.event"):
-        if event.name not in rule.events:
-            continue
-        yield held(rule.requirement)
-        fields = event.fields
-        found = leaks(rule, "\n".join(_texts(fields)))
-        if found:
-            never = ", ".join(_NAMES[name] for name in rule.never)
-            observed = f"{event.name} holds {' and '.join(found)}: {_excerpt(fields)}"
-            call = str(event.call)
-            yield _violation(rule, (f"nothing of: {never}", observed), event, call)
-
-
-def _calls_with_unmapped(history: History, model: ErrorModel) -> set[str]:
+def _calls_with_unmapped(history: History, model: ErrorModel) -> set[str | None]:
     return {
         request.id
         for request, steps in plans_of(history, model)
@@ -167,11 +130,19 @@ def _calls_with_unmapped(history: History, model: ErrorModel) -> set[str]:
     }
 
 
-def _fault(rule: AudienceRule, said: object, *, may_be_unmapped: bool) -> tuple[str, str] | None:
+def _judge_leaks(rule: AudienceRule, event: TraceEvent, said: object, where: str) -> Verdicts:
+    """Judge that nothing in what was said must stay hidden from this audience."""
     found = leaks(rule, "\n".join(_texts(said)))
     if found:
-        never = ", ".join(_NAMES[name] for name in rule.never)
-        return f"nothing of: {never}", f"it holds {' and '.join(found)}: {_excerpt(said)}"
+        expected = f"nothing of: {', '.join(_NAMES[name] for name in rule.never)}"
+        observed = f"{where} {' and '.join(found)}: {excerpt(said)}"
+        yield _violation(rule, event, expected, observed)
+
+
+def _judge_fields(
+    rule: AudienceRule, event: TraceEvent, said: object, *, may_be_unmapped: bool
+) -> Verdicts:
+    """Judge that a message has all that it must have."""
     fields: Mapping[str, Any] = said if isinstance(said, Mapping) else {"message": said}
     # A failure without a class in the document has none to show.
     wanted = [
@@ -181,31 +152,26 @@ def _fault(rule: AudienceRule, said: object, *, may_be_unmapped: bool) -> tuple[
     ]
     missing = [name for name in wanted if fields.get(name) in (None, "", {}, [])]
     if missing:
-        return ", ".join(rule.must_have), f"{' and '.join(missing)} is missing: {_excerpt(said)}"
-    return None
+        observed = f"{' and '.join(missing)} is missing: {excerpt(said)}"
+        yield _violation(rule, event, ", ".join(rule.must_have), observed)
 
 
-def _judge_told(rule: AudienceRule, request: Request, *, told: bool) -> Verdicts:
-    if told:
-        return
+def _judge_silence(rule: AudienceRule, request: Request) -> Verdicts:
+    """Judge a failed request of which this audience learned nothing."""
     yield held(rule.requirement)
-    ending = (request.end.seq,) if request.end is not None else ()
     yield broken(
         (rule.requirement,),
         call=request.id,
         expected=f"a message to the audience {rule.id!r} about the failure that ended the call",
         observed="no message",
-        events=ending,
+        events=() if request.end is None else (request.end.seq,),
     )
 
 
-def _violation(
-    rule: AudienceRule, fault: tuple[str, str], event: TraceEvent, call: str
-) -> Violation:
-    expected, observed = fault
-    return Violation(
-        requirement=rule.requirement,
-        call=call,
+def _violation(rule: AudienceRule, event: TraceEvent, expected: str, observed: str) -> Violation:
+    return broken(
+        (rule.requirement,),
+        call=str(event.call),
         expected=f"for the audience {rule.id!r}: {expected}",
         observed=observed,
         events=(event.seq,),
@@ -223,10 +189,3 @@ def _texts(said: object) -> Iterator[str]:
     elif isinstance(said, (list, tuple)):
         for value in said:
             yield from _texts(value)
-
-
-def _excerpt(said: object) -> str:
-    text = said if isinstance(said, str) else json.dumps(said, sort_keys=True, ensure_ascii=False)
-    # What leaked must not leak again through the report.
-    text = without_secrets(text)
-    return repr(text if len(text) <= 160 else f"{text[:159]}…")

@@ -10,18 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from faultclock.model.error_model import (
-    Disposition,
-    ErrorModel,
-    FailureKind,
-    SignalKind,
-)
+from faultclock.model.error_model import Disposition, ErrorModel, FailureKind, SignalKind
+from faultclock.model.failure_rules import Consequence, KeptRule, TellingRule, Where, covers
 from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
+from faultclock.oracle.check import class_requirement
+from faultclock.oracle.history import History
 from faultclock.oracle.predict import Ruling
 from faultclock.oracle.signals import Classification, Signal
-
-__all__ = ["Failure", "Layer", "Target", "disposition_of", "speaks_of_failures"]
 
 Layer = Literal[
     "tool",
@@ -35,9 +31,7 @@ Layer = Literal[
     "request",
     "run",
 ]
-#: Layers of a policy whose retries begin the whole node anew.
-_NODE_LAYERS = ("node", "stage")
-_WIRE_KINDS = frozenset(SignalKind.__args__)  # type: ignore[attr-defined]  # a Literal has them
+Setting = str | bool | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +110,100 @@ class Failure:
         return f"{what}{cause} of {self.target.layer} {self.target.id!r}"
 
 
-def speaks_of_failures(model: ErrorModel) -> bool:
-    """Return whether `model` says anything of failures beside those of single requests."""
-    if model.consequences or model.telling or model.kept:
-        return True
-    return any(kind not in _WIRE_KINDS for rule in model.signals for kind in rule.when.kinds)
+def failure_of(
+    kind: FailureKind,
+    layer: Layer,
+    id_: str,
+    begun: TraceEvent,
+    shown: TraceEvent,
+    *,
+    cause: str | None = None,
+    names: tuple[str, ...] = (),
+    acts: tuple[TraceEvent, ...] = (),
+    node: NodeScript | None = None,
+    message: str = "",
+) -> Failure:
+    """Return the failure of what began with one event and was shown to fail by another."""
+    return Failure(
+        kind=kind,
+        cause=cause,
+        call=str(begun.call),
+        at_ns=shown.at_ns,
+        seq=shown.seq,
+        events=tuple(dict.fromkeys((begun.seq, shown.seq))),
+        target=Target(layer=layer, id=id_),
+        names=names,
+        acts=acts,
+        node=node,
+        message=message,
+    )
+
+
+# ---------------------------------------------------------------------- what the model says
 
 
 def disposition_of(model: ErrorModel, pair: tuple[str, str]) -> Disposition | None:
     """Return what `model` says is to be done about a class and code; None for an unknown one."""
     found = next((item for item in model.classes if item.id == pair[0]), None)
     return None if found is None else found.dispositions.get(pair[1], found.disposition)
+
+
+def requirements_of(model: ErrorModel, failure: Failure) -> tuple[str, ...]:
+    """Return what says of which class a failure is: the rule that matched, and the class's own."""
+    seen = failure.classification
+    if seen is None:
+        return ()
+    own = None if seen.pair is None else class_requirement(model, seen.pair[0])
+    return tuple(dict.fromkeys(item for item in (seen.requirement, own) if item is not None))
+
+
+def is_about(
+    history: History, rule: Consequence | TellingRule | KeptRule, failure: Failure
+) -> bool:
+    """Return whether a rule covers a failure, and its settings hold."""
+    return covers(rule.applies_to, failure.pair) and setting_holds(
+        history, failure.node, failure.tool, rule.where
+    )
+
+
+def consequence_of(history: History, model: ErrorModel, failure: Failure) -> Consequence | None:
+    """Return the first consequence that is about a failure; None for none."""
+    return next((rule for rule in model.consequences if is_about(history, rule, failure)), None)
+
+
+def setting_holds(
+    history: History, node: NodeScript | None, tool: str | None, where: Where
+) -> bool:
+    """Return whether every setting has the value, or one of the values, that `where` asks for."""
+    for name, wanted in where.items():
+        value = _setting(history, node, tool, name)
+        if value not in wanted if isinstance(wanted, tuple) else value != wanted:
+            return False
+    return True
+
+
+def _setting(history: History, node: NodeScript | None, tool: str | None, name: str) -> Setting:
+    """Return a setting: of the session, of the failure's node, or of its tool.
+
+    A policy or a join that the scenario does not set is empty. What has no node counts as one
+    without a role, what is no tool as one that is idempotent, required and no agent.
+    """
+    group, _, key = name.rpartition(".")
+    if group == "policies":
+        return {str(item): value for item, value in history.session.policies.items()}.get(key, "")
+    if group == "node":
+        plain: dict[str, Setting] = {"role": "", "do": "", "idempotent": True, "strict": True}
+        return plain[key] if node is None else getattr(node, key)
+    if group == "tool":
+        usual: dict[str, Setting] = {"idempotent": True, "required": True, "agent": False}
+        script = history.tool_scripts.get(tool or "")
+        return usual[key] if script is None else getattr(script, key)
+    scenario = history.trace.header.scenario
+    of_the_run: dict[str, Setting] = {
+        "chain": bool(scenario.fallbacks),
+        "workflow": scenario.workflow is not None,
+        "headless": history.session.headless,
+        "mode": history.session.mode,
+        "join": history.session.join,
+    }
+    return of_the_run[name]

@@ -9,10 +9,7 @@ from faultclock.model.failure_rules import FieldRule, TellingRule
 from faultclock.model.secrets import SECRET, without_secrets
 from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_nodes import argv_of
-
-__all__ = ["excerpt", "faults_in", "field_of", "worded"]
-
-_SHORT = 160
+from faultclock.oracle.words import excerpt
 
 
 def faults_in(
@@ -141,9 +138,3 @@ def _command(failure: Failure) -> str:
         return " ".join(failure.node.argv)
     begun = next((act for act in failure.acts if act.seq in failure.events), None)
     return "" if begun is None else " ".join(argv_of(begun))
-
-
-def excerpt(said: object) -> str:
-    """Return a short form of what was said, without what leaked into it."""
-    text = without_secrets(said if isinstance(said, str) else repr(said))
-    return repr(text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…")

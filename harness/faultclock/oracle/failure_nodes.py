@@ -15,8 +15,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
 from faultclock.oracle.history import History, once
 
-__all__ = ["NodeAct", "argv_of", "node_acts_of", "node_at"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAct:
@@ -65,10 +63,16 @@ def node_at(history: History, event: TraceEvent) -> NodeScript | None:
     return next((act.node for act in node_acts_of(history) if act.event.seq == event.seq), None)
 
 
+def acts_at(history: History, node: NodeScript, call: str | None) -> tuple[TraceEvent, ...]:
+    """Return the acts for a node in a call, in order."""
+    return tuple(
+        act.event for act in node_acts_of(history) if act.node.id == node.id and act.call == call
+    )
+
+
 def argv_of(event: TraceEvent) -> tuple[str, ...]:
     """Return the command line of a started or missing program."""
-    argv = event.argv
-    return tuple(str(item) for item in argv) if isinstance(argv, (list, tuple)) else ()
+    return tuple(str(item) for item in event.argv)
 
 
 def _acts(history: History, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
@@ -135,8 +139,7 @@ def _prompted(
 
 
 def _messages(asked: TraceEvent | None) -> list[Mapping[str, object]]:
-    found = () if asked is None else asked.messages or ()
-    return [item for item in found if isinstance(item, Mapping)]
+    return [] if asked is None else [item for item in asked.messages if isinstance(item, Mapping)]
 
 
 def _digest(text: str) -> str:

@@ -12,9 +12,8 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, broken, check, held
-from faultclock.oracle.failure import Failure
-from faultclock.oracle.failure_course import end_call, may_have_ended_it, requirements_of
-from faultclock.oracle.failures import failures_of
+from faultclock.oracle.failure import Failure, requirements_of
+from faultclock.oracle.failures import call_of, failures_of, may_have_ended_it, was_cut
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import Ruling
 from faultclock.oracle.redo import (
@@ -35,6 +34,7 @@ from faultclock.oracle.redo import (
     title="Retried or not, as the class says",
     says="A retryable failure is retried as often as allowed. Another failure is not retried.",
     unjudged="nothing failed that could have been done again",
+    role="runtime",
 )
 def redone(history: History, model: ErrorModel) -> Verdicts:
     """Judge what followed each failure."""
@@ -77,14 +77,15 @@ def _limit(failure: Failure) -> int | None:
 
 
 def _is_given_up(history: History, model: ErrorModel, failure: Failure, act: Act) -> bool:
-    call = end_call(history, model, failure)
+    call = call_of(history, failure)
+    if was_cut(history, model, call):
+        return False
     if act != "retry" or failure.ruling is None:
         # It was given up when nothing was left, or is about to be.
-        return call is not None
+        return True
     least, limit = failure.ruling.policy.attempts_min, failure.ruling.policy.attempts_max
     is_enough = failure.retries > 0 and (least is None or failure.tries >= min(least, limit))
-    ended = call is not None and call.end is not None
-    return ended and not is_enough and not may_have_ended_it(history, model, failure)
+    return not (is_enough or call.end is None or may_have_ended_it(history, model, failure))
 
 
 def _requirements(model: ErrorModel, failure: Failure) -> tuple[str | None, ...]:
@@ -108,8 +109,8 @@ def _not_as_its_class(
     if again is None:
         expected = f"it is done again: {failure} is {named}, {limit} attempts in all"
         observed = f"it was given up after attempt {tries}"
-        call = history.call(failure.call)
-        events += () if call is None or call.end is None else (call.end.seq,)
+        end = call_of(history, failure).end
+        events += () if end is None else (end.seq,)
     elif failure.ruling is not None:
         expected = f"{limit} attempts in all after {failure}"
         observed = f"it was done again after attempt {tries}"
@@ -173,6 +174,7 @@ def waits_of(history: History, model: ErrorModel) -> Iterator[Waited]:
     title="Waits before a retry",
     says="Each retry comes after the wait that the policy sets.",
     unjudged="nothing was retried under a policy with a wait",
+    role="runtime",
 )
 def waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge each wait that a policy asks for."""

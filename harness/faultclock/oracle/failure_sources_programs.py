@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
-from faultclock.oracle.failure import Failure, Layer, Target
-from faultclock.oracle.failure_nodes import argv_of, node_acts_of, node_at
+from faultclock.oracle.failure import Failure, Target, failure_of
+from faultclock.oracle.failure_nodes import acts_at, argv_of, node_acts_of, node_at
 from faultclock.oracle.history import History
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import fits
-
-__all__ = ["output_failures", "program_failures"]
 
 #: What the lines of a program mean, to the kind of failure that it is.
 _MEANINGS: Mapping[str, FailureKind] = {
@@ -51,21 +49,20 @@ class _Run:
 
     @property
     def means(self) -> str:
-        for event in (self.ended, self.started):
-            if event is not None and event.means:
-                return str(event.means)
-        return ""
+        """What its lines mean; empty for nothing."""
+        ended = None if self.ended is None else self.ended.means
+        return ended or self.started.means or ""
 
     @property
     def how(self) -> str | None:
         """How it ended badly; None if it ended well."""
-        payload = {} if self.ended is None else self.ended.payload
-        if payload.get("signal"):
-            return "signal"
-        return "status" if payload.get("status") else None
+        if self.ended is None or self.ended.signal:
+            return None if self.ended is None else "signal"
+        return "status" if self.ended.status else None
 
     def said(self, stream: str) -> str:
-        texts = [str(event.text) for event in self.wrote if event.stream == stream]
+        """Return what it wrote to a stream, as lines."""
+        texts = [event.text or "" for event in self.wrote if event.stream == stream]
         between = "" if any(text.endswith("\n") for text in texts) else "\n"
         return between.join(texts)
 
@@ -73,16 +70,13 @@ class _Run:
 def program_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the programs and commands that are missing, or that ended badly."""
     for event in history.of("program.missing"):
-        node = node_at(history, event)
-        same = _same(history, event, node)
-        yield _failure("program_missing", None, event, event, node, same, "")
+        run = _run(history, event, ())
+        yield _failure("program_missing", None, run, event, "")
     for run in _runs(history):
         seen = _of_run(history, run)
         if seen is not None and run.ended is not None:
-            kind, cause = seen
-            stderr = run.said("stderr").strip()
-            said = (stderr or run.said("stdout").strip()).rpartition("\n")[2]
-            yield _failure(kind, cause, run.started, run.ended, run.node, run.same, said)
+            said = run.said("stderr").strip() or run.said("stdout").strip()
+            yield _failure(*seen, run, run.ended, said.rpartition("\n")[2])
 
 
 def _of_run(history: History, run: _Run) -> tuple[FailureKind, str | None] | None:
@@ -113,30 +107,29 @@ def _stopped(history: History, run: _Run) -> bool:
 
 
 def _runs(history: History) -> Iterator[_Run]:
-    parts: dict[str, list[TraceEvent]] = {}
+    parts: dict[str | None, list[TraceEvent]] = {}
     for event in history.of("program.wrote", "program.signalled", "program.ended"):
-        parts.setdefault(str(event.run), []).append(event)
+        parts.setdefault(event.run, []).append(event)
     for started in history.of("program.started"):
-        own = parts.get(str(started.run), [])
-        node = node_at(history, started)
-        yield _Run(
-            started=started,
-            wrote=tuple(event for event in own if event.kind == "program.wrote"),
-            killed=next((event for event in own if event.kind == "program.signalled"), None),
-            ended=next((event for event in own if event.kind == "program.ended"), None),
-            node=node,
-            same=_same(history, started, node),
-        )
+        yield _run(history, started, parts.get(started.run, ()))
+
+
+def _run(history: History, started: TraceEvent, own: Sequence[TraceEvent]) -> _Run:
+    node = node_at(history, started)
+    return _Run(
+        started=started,
+        wrote=tuple(event for event in own if event.kind == "program.wrote"),
+        killed=next((event for event in own if event.kind == "program.signalled"), None),
+        ended=next((event for event in own if event.kind == "program.ended"), None),
+        node=node,
+        same=_same(history, started, node),
+    )
 
 
 def _same(history: History, event: TraceEvent, node: NodeScript | None) -> tuple[TraceEvent, ...]:
     """Return all starts of the same node, or of the same command line, in the call."""
     if node is not None:
-        return tuple(
-            act.event
-            for act in node_acts_of(history)
-            if act.node.id == node.id and act.call == str(event.call)
-        )
+        return acts_at(history, node, event.call)
     return tuple(
         other
         for other in history.of("program.started", "program.missing")
@@ -147,26 +140,18 @@ def _same(history: History, event: TraceEvent, node: NodeScript | None) -> tuple
 
 
 def _failure(
-    kind: FailureKind,
-    cause: str | None,
-    started: TraceEvent,
-    ended: TraceEvent,
-    node: NodeScript | None,
-    same: tuple[TraceEvent, ...],
-    said: str,
+    kind: FailureKind, cause: str | None, run: _Run, shown: TraceEvent, said: str
 ) -> Failure:
-    program = str(started.program)
-    layer: Layer = "command" if node is not None and node.do == "command" else "program"
-    return Failure(
-        kind=kind,
+    program, node = str(run.started.program), run.node
+    return failure_of(
+        kind,
+        "command" if node is not None and node.do == "command" else "program",
+        program if node is None else node.id,
+        run.started,
+        shown,
         cause=cause,
-        call=str(started.call),
-        at_ns=ended.at_ns,
-        seq=ended.seq,
-        events=tuple(dict.fromkeys((started.seq, ended.seq))),
-        target=Target(layer=layer, id=program if node is None else node.id),
         names=(program,),
-        acts=same,
+        acts=run.same,
         node=node,
         message=said,
     )
@@ -182,10 +167,10 @@ def output_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
         if not good or run.ended is None or run.means not in ("", "schema_invalid"):
             continue
         text = run.said("stdout")
-        cut = any(len(str(event.text)) >= _TEXT_MAX for event in run.wrote)
-        kind = None if cut or run.node is None else _unfit(run.node, (text, _last(text)))
+        cut = any(len(event.text or "") >= _TEXT_MAX for event in run.wrote)
+        kind = None if cut or run.node is None else _unfit(run.node, (text, _last_line(text)))
         if kind is not None:
-            yield _failure(kind, None, run.started, run.ended, run.node, run.same, text.strip())
+            yield _failure(kind, None, run, run.ended, text.strip())
     yield from _of_agents(history)
 
 
@@ -213,11 +198,7 @@ def _of_agents(history: History) -> Iterator[Failure]:
                 events=attempt.events,
                 target=Target(layer="node", id=node.id),
                 names=(node.role,) if node.role else (),
-                acts=tuple(
-                    act.event
-                    for act in node_acts_of(history)
-                    if act.node.id == node.id and act.call == call.id
-                ),
+                acts=acts_at(history, node, call.id),
                 node=node,
                 message=text or "",
             )
@@ -231,9 +212,8 @@ def _replies(history: History) -> Iterator[str]:
             yield reply.text
 
 
-def _last(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def _unfit(node: NodeScript, candidates: tuple[str, ...]) -> FailureKind | None:

@@ -6,6 +6,7 @@ values are fit, and what a cancel hit, `tool_fates` says.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,8 +18,6 @@ from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, came_of, due_ns_of, fits, works_until
 from faultclock.oracle.turn_facts import Execution, ToolCall
-
-__all__ = ["execution_failures", "refused_failures"]
 
 #: Failures of a subagent, by what they are for any other tool. The rest keeps its name.
 _OF_AGENTS: Mapping[FailureKind, FailureKind] = {
@@ -65,19 +64,19 @@ def refused_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
     """
     looped = any("tool_denial_loop" in rule.when.kinds for rule in model.signals)
     limit = history.session.denials_max if looped else None
-    for call in history.calls:
-        in_a_row = 0
-        for tool_call in history.tool_calls:
-            if tool_call.call != call.id:
-                continue
+    in_a_row: Counter[str] = Counter()
+    for answer in history.answers:
+        for tool_call in answer.tool_calls:
             seen = _refused(history, tool_call)
             denied = seen is not None and seen.kind in _DENIALS
-            in_a_row = in_a_row + 1 if denied else 0
+            in_a_row[tool_call.call] = in_a_row[tool_call.call] + 1 if denied else 0
             if seen is None:
                 continue
-            if limit is not None and in_a_row == limit:
+            if limit is not None and in_a_row[tool_call.call] == limit:
                 seen = replace(seen, kind="tool_denial_loop")
-            yield _of_call(history, tool_call, seen)
+            own = [item for item in tool_call.executions if item.call == tool_call.call]
+            call = (tool_call.name, tool_call.id, tool_call.call)
+            yield _failure(history, seen, *call, tool_call.answer, own, answer.attempt.start)
 
 
 def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
@@ -90,12 +89,12 @@ def _refused(history: History, tool_call: ToolCall) -> _Seen | None:
     decided = [
         event for event in history.of("policy.decided") if _is_about(history, event, tool_call)
     ]
-    for event in decided:
-        if event.decision == "deny":
-            return _Seen(kind="tool_denied_by_policy", event=event)
+    denied = next((event for event in decided if event.decision == "deny"), None)
+    if denied is not None:
+        return _Seen(kind="tool_denied_by_policy", event=denied)
     executed = any(item.call == tool_call.call for item in tool_call.executions)
     if script.policy == "deny" and executed and not decided:
-        # Who does not ask the policy engine is denied all the same.
+        # A subject that does not ask the policy engine is denied all the same.
         return _Seen(kind="tool_denied_by_policy", event=tool_call.answer)
     return _not_approved(history, tool_call)
 
@@ -127,49 +126,26 @@ def _is_about(history: History, event: TraceEvent, tool_call: ToolCall) -> bool:
     return tool_call.answer.seq < event.seq < min(later, default=len(history.trace.events) + 1)
 
 
-def _of_call(history: History, tool_call: ToolCall, seen: _Seen) -> Failure:
-    own = [item for item in tool_call.executions if item.call == tool_call.call]
-    asked = next(
-        (
-            answer.attempt.start
-            for answer in history.answers
-            if answer.in_call.id == tool_call.call
-            and any(item.answer.seq == tool_call.answer.seq for item in answer.tool_calls)
-        ),
-        tool_call.answer,
-    )
-    failure = _failure(history, seen, tool_call.name, tool_call.id, tool_call.call, own, asked)
-    events = tuple(dict.fromkeys((tool_call.answer.seq, seen.event.seq)))
-    return replace(failure, events=events)
-
-
 # ---------------------------------------------------------------------- executed
 
 
 def execution_failures(history: History, _model: ErrorModel) -> Iterator[Failure]:
     """Yield the executions that were not good, those of nodes that are tools included."""
-    asked: dict[int, tuple[TraceEvent, Sequence[Execution]]] = {}
-    for answer in history.answers:
-        for tool_call in answer.tool_calls:
-            for execution in tool_call.executions:
-                same = [item for item in tool_call.executions if item.call == execution.call]
-                asked[execution.called.seq] = (answer.attempt.start, same)
+    asked = {
+        execution.called.seq: (answer.attempt.start, tool_call.executions)
+        for answer in history.answers
+        for tool_call in answer.tool_calls
+        for execution in tool_call.executions
+    }
+    unasked = tuple(item for item in history.executions if item.called.seq not in asked)
     for execution in history.executions:
         seen = None if execution.call is None else _executed(history, execution)
         if seen is None:
             continue
-        begun, own = asked.get(execution.called.seq, (execution.called, ()))
-        own = own or [
-            item
-            for item in history.executions
-            if item.called.seq not in asked
-            and (item.call, item.tool, item.tool_call)
-            == (execution.call, execution.tool, execution.tool_call)
-        ]
-        call = str(execution.call)
-        failure = _failure(history, seen, execution.tool, execution.tool_call, call, own, begun)
-        events = tuple(dict.fromkeys((execution.called.seq, seen.event.seq)))
-        yield replace(failure, events=events)
+        begun, like = asked.get(execution.called.seq, (execution.called, unasked))
+        call = (execution.tool, execution.tool_call, str(execution.call))
+        own = [item for item in like if (item.tool, item.tool_call, item.call) == call]
+        yield _failure(history, seen, *call, execution.called, own, begun)
 
 
 def _executed(history: History, execution: Execution) -> _Seen | None:
@@ -218,13 +194,10 @@ def _tool_was_cancelled(history: History, execution: Execution) -> bool:
 def _message(history: History, execution: Execution) -> str:
     """Return the text that the tool gave; it is in the script of the fault that it met."""
     script = history.tool_scripts.get(execution.tool)
-    for event in history.of("fault.fired"):
-        if event.execution != execution.id or script is None:
-            continue
-        for rule in script.rules:
-            if rule.id == event.fault:
-                return str(getattr(rule.then.fault, "message", ""))
-    return ""
+    rules = {} if script is None else {rule.id: rule for rule in reversed(script.rules)}
+    met = (event.fault for event in history.of("fault.fired") if event.execution == execution.id)
+    found = (rules[fault] for fault in met if fault in rules)
+    return next((str(getattr(rule.then.fault, "message", "")) for rule in found), "")
 
 
 # ---------------------------------------------------------------------- both
@@ -236,6 +209,7 @@ def _failure(
     tool: str,
     tool_call: str,
     call: str,
+    asked: TraceEvent,
     own: Sequence[Execution],
     begun: TraceEvent,
 ) -> Failure:
@@ -252,7 +226,7 @@ def _failure(
         call=call,
         at_ns=seen.event.at_ns if seen.at_ns is None else seen.at_ns,
         seq=seen.event.seq,
-        events=(),
+        events=tuple(dict.fromkeys((asked.seq, seen.event.seq))),
         target=Target(layer="tool", id=tool_call),
         names=(tool,) if node is None else (tool, node.id),
         acts=tuple(item.called for item in own),
@@ -265,5 +239,5 @@ def _failure(
 
 def _last_before(history: History, at_ns: int) -> TraceEvent:
     """Return the last fact before a time, after which everything that it caused comes."""
-    before = [event for event in history.trace.events if event.at_ns < at_ns]
-    return max(before, key=lambda event: event.seq, default=history.trace.events[0])
+    before = (event for event in reversed(history.trace.events) if event.at_ns < at_ns)
+    return next(before, history.trace.events[0])

@@ -1,25 +1,29 @@
 """The failure engine: what the facts show, what the model says of it, and what was done again.
 
 The sources each read one group of facts; here the model's `signals` give each failure its class,
-code and disposition, and its policies whether it is done again.
+code and disposition, and its policies whether it is done again. Only what was left in the end has
+consequences: a failure that was redone has come to nothing, with any result of the retry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from faultclock.model.error_model import ErrorModel, SignalRule
 from faultclock.model.retry_policy import Backoff, RetryPolicy
 from faultclock.model.trace import SubjectInfo, TraceEvent
 from faultclock.model.workflow_script import NodeScript
-from faultclock.oracle.failure import Failure, disposition_of
+from faultclock.oracle.attempts import Call
+from faultclock.oracle.failure import Failure, consequence_of, disposition_of, setting_holds
 from faultclock.oracle.failure_nodes import NodeAct, node_acts_of
 from faultclock.oracle.failure_sources import seen_failures
-from faultclock.oracle.failure_where import setting_holds
 from faultclock.oracle.history import History, once
-from faultclock.oracle.predict import Ruling
+from faultclock.oracle.predict import Ruling, ruling_of
 from faultclock.oracle.signals import Classification
+
+#: Endings that are the subject's own doing, when a call is what did not end.
+_HANGS = ("deadlock", "livelock", "virtual_time_limit")
 
 
 @once
@@ -40,6 +44,67 @@ def failures_of(history: History, model: ErrorModel) -> tuple[Failure, ...]:
 def _in_its_call(history: History, failure: Failure) -> bool:
     call = history.call(failure.call)
     return call is not None and (call.end is None or failure.seq < call.end.seq)
+
+
+# ---------------------------------------------------------------------- what became of it
+
+
+def final_failures(history: History, model: ErrorModel) -> Iterator[Failure]:
+    """Yield the failures that have a class and were not redone."""
+    return (
+        failure
+        for failure in failures_of(history, model)
+        if failure.pair is not None and failure.redone_by is None
+    )
+
+
+def call_of(history: History, failure: Failure) -> Call:
+    """Return the call in which something failed."""
+    call = history.call(failure.call)
+    assert call is not None, "failures outside of all calls are left out"
+    return call
+
+
+def said_after(history: History, failure: Failure, kind: str) -> list[TraceEvent]:
+    """Return the events of a kind between a failure and the end of its call, that may be of it."""
+    end = call_of(history, failure).end
+    return [
+        event
+        for event in history.of(kind)
+        if event.seq > failure.seq
+        and (end is None or event.seq < end.seq)
+        and event.call in (failure.call, None)
+    ]
+
+
+def was_cut(history: History, model: ErrorModel, call: Call) -> bool:
+    """Return whether a crash, a cancel or a limit came between, or the run itself was cut off."""
+    if call.crashed is not None or call.stop is not None:
+        return True
+    if call.end is None:
+        return history.trace.footer.ending not in _HANGS
+    # The limit of rounds counts as one only where the model names it.
+    return any(
+        failure.kind == "limit_reached"
+        and failure.call == call.id
+        and (failure.cause != "turns" or any(rule.limit == "turns" for rule in model.limits))
+        for failure in failures_of(history, model)
+    )
+
+
+def may_have_ended_it(history: History, model: ErrorModel, failure: Failure) -> bool:
+    """Return whether another failure of the same call may be why it ended as it did."""
+    return any(
+        other is not failure and other.call == failure.call and not _goes_on(history, model, other)
+        for other in failures_of(history, model)
+    )
+
+
+def _goes_on(history: History, model: ErrorModel, failure: Failure) -> bool:
+    if failure.redone_by is not None:
+        return True
+    rule = consequence_of(history, model, failure)
+    return rule is not None and rule.run == "goes_on" and rule.then != "iterate_to_coder"
 
 
 # ---------------------------------------------------------------------- what it is
@@ -86,26 +151,15 @@ def _meets(history: History, rule: SignalRule, failure: Failure) -> bool:
 def _ruling(
     model: ErrorModel, subject: SubjectInfo, failure: Failure, seen: Classification
 ) -> Ruling | None:
-    if seen.pair is None or seen.disposition != "retry":
+    pair = seen.pair
+    if pair is None or seen.disposition != "retry":
         return None
-    covering = [
-        policy
-        for policy in model.policies
-        if policy.covers(*seen.pair) and policy.layer != "transport"
-    ]
-    layer = failure.target.layer
+    beside = (item for item in model.policies if item.layer != "transport" and item.covers(*pair))
     # One pair may be retried by several; the one in whose layer it failed comes first.
-    own = next((policy for policy in covering if policy.layer == layer), next(iter(covering), None))
-    requirements = None if own is None else own.requirements
-    if model.declared_policies == "allowed":
-        for policy in subject.retry_policies:
-            if policy.covers(*seen.pair):
-                return Ruling(policy=policy, declared=True, requirements=requirements)
-    if own is None:
-        return None
-    if own.attempts_from == "node":
-        own = _of_node(own, failure.node, seen.pair[1])
-    return Ruling(policy=own, declared=False, requirements=requirements)
+    own = model.policy_for(*pair, layer=failure.target.layer) or next(beside, None)
+    if own is not None and own.attempts_from == "node":
+        own = _of_node(own, failure.node, pair[1])
+    return ruling_of(model, subject, pair, own)
 
 
 def _of_node(policy: RetryPolicy, node: NodeScript | None, code: str) -> RetryPolicy:
@@ -123,11 +177,12 @@ def _of_node(policy: RetryPolicy, node: NodeScript | None, code: str) -> RetryPo
 
 
 def _redone_by(history: History, failure: Failure, known: Sequence[Failure]) -> TraceEvent | None:
+    begun = next((item for item in _begins(history, failure) if item.seq > failure.seq), None)
+    if begun is not None and failure.ruling is None and _fails_later(failure, begun, known):
+        # The later failure is why the node begins anew.
+        begun = None
     again = next((act for act in failure.acts if act.seq > failure.seq), None)
-    begun = _begun_anew(history, failure, known)
-    found = min(
-        (act for act in (again, begun) if act is not None), key=lambda act: act.seq, default=None
-    )
+    found = min((act for act in (again, begun) if act), key=lambda act: act.seq, default=None)
     if found is None or failure.node is None:
         return found
     # What another node has done in between makes it a new round of the work.
@@ -138,28 +193,25 @@ def _redone_by(history: History, failure: Failure, known: Sequence[Failure]) -> 
     return None if between else found
 
 
-def _begun_anew(history: History, failure: Failure, known: Iterable[Failure]) -> TraceEvent | None:
-    """Return the next beginning of the failure's node, if this failure is why."""
-    if failure.node is None:
-        return None
-    begun = next(
-        (
-            act.event
-            for act in _acts_in(history, failure)
-            if act.begins and act.node.id == failure.node.id and act.event.seq > failure.seq
-        ),
-        None,
-    )
-    if begun is None or failure.ruling is not None:
-        return begun
-    later = any(
+def _fails_later(failure: Failure, begun: TraceEvent, known: Sequence[Failure]) -> bool:
+    """Return whether something else fails in the same node before it begins anew."""
+    return any(
         other.node is not None
+        and failure.node is not None
         and other.node.id == failure.node.id
         and other.call == failure.call
         and failure.seq < other.seq < begun.seq
         for other in known
     )
-    return None if later else begun
+
+
+def _begins(history: History, failure: Failure) -> Iterator[TraceEvent]:
+    """Yield the beginnings of the failure's node in its call, in order; none without a node."""
+    return (
+        act.event
+        for act in (() if failure.node is None else _acts_in(history, failure))
+        if act.begins and failure.node is not None and act.node.id == failure.node.id
+    )
 
 
 def _acts_in(history: History, failure: Failure) -> Iterator[NodeAct]:
@@ -170,10 +222,10 @@ def _counted(history: History, model: ErrorModel, failures: Sequence[Failure]) -
     """Yield the failures with how often each had been done again before."""
     before: dict[tuple[str, int], list[Failure]] = {}
     for failure in failures:
-        began = {act.seq for act in failure.acts if act.seq <= failure.seq}
-        newest = {max(began)} if began else set()
-        if failure.node is not None:
-            newest |= _last_begin(history, failure)
+        begun = (failure.acts, _begins(history, failure))
+        newest = [
+            max((act.seq for act in acts if act.seq <= failure.seq), default=0) for acts in begun
+        ]
         series = max((before.get((failure.call, seq), []) for seq in newest), key=len, default=[])
         tries = 1 + sum(_counts_with(model, failure, other) for other in series)
         counted = replace(failure, retries=len(series), tries=tries)
@@ -182,18 +234,6 @@ def _counted(history: History, model: ErrorModel, failures: Sequence[Failure]) -
             # Several failures that one act makes good are one retry.
             before[key] = max(before.get(key, []), [*series, counted], key=len)
         yield counted
-
-
-def _last_begin(history: History, failure: Failure) -> set[int]:
-    begun = [
-        act.event.seq
-        for act in _acts_in(history, failure)
-        if failure.node is not None
-        and act.begins
-        and act.node.id == failure.node.id
-        and act.event.seq <= failure.seq
-    ]
-    return {max(begun)} if begun else set()
 
 
 def _counts_with(model: ErrorModel, failure: Failure, other: Failure) -> bool:

@@ -7,15 +7,15 @@ if nothing had happened.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import JoinRule, covers
+from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
-from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
-from faultclock.oracle.failure_where import setting_holds
+from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
+from faultclock.oracle.failure import setting_holds
 from faultclock.oracle.history import History
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
@@ -23,26 +23,21 @@ from faultclock.oracle.tool_messages import told_of
 from faultclock.oracle.turn_facts import Answer, ToolCall
 from faultclock.oracle.uses import limits_reached
 
-__all__ = ["CHECKS", "Group", "JoinViolation", "groups_of", "join_violations"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """One subagent of a group.
 
     Attributes:
-        ended: whether its last execution has ended, or it was never executed.
+        matters: whether the join depends on it.
+        failed: whether nothing good can come of it any more: its last execution has ended, or it
+            was never executed.
     """
 
     asked: ToolCall
-    required: bool
+    matters: bool
     succeeded: bool
-    ended: bool
-
-    @property
-    def failed(self) -> bool:
-        """Whether nothing good can come of it any more."""
-        return self.ended and not self.succeeded
+    failed: bool
 
     @property
     def seq(self) -> int:
@@ -50,24 +45,38 @@ class Member:
         ends = [item.end.seq for item in self.asked.executions if item.end is not None]
         return max(ends, default=self.asked.answer.seq)
 
-    @property
-    def events(self) -> tuple[int, ...]:
-        """`seq` of the events that show it."""
-        return tuple(seq for item in self.asked.executions for seq in item.events)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The subagents of one answer, and what their join came to.
 
     Attributes:
-        holds: None where that was not settled yet when the trace, or the turn, was over.
+        quorum: how many of the members that matter have to succeed.
     """
 
     answer: Answer
     rule: JoinRule
     members: tuple[Member, ...]
-    holds: bool | None
+    quorum: int
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the join holds; None where that was open when the trace, or the turn, ended."""
+        matter = [member for member in self.members if member.matters]
+        if sum(member.succeeded for member in matter) >= self.quorum:
+            return True
+        return False if sum(not member.failed for member in matter) < self.quorum else None
+
+    @property
+    def asked_seq(self) -> int:
+        """The answer that asked for it."""
+        return self.answer.tool_calls[0].answer.seq
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show how its members came out."""
+        executions = (item for member in self.members for item in member.asked.executions)
+        return tuple(sorted({seq for item in executions for seq in item.events}))
 
     def __str__(self) -> str:
         bad = [member.asked.name for member in self.members if not member.succeeded]
@@ -75,121 +84,81 @@ class Group:
         return f"{count} ({', '.join(bad)} did not)" if bad else count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinViolation:
-    """A join that does not hold.
-
-    Attributes:
-        pair: what the model says it is.
-        seq: the event by which it was settled, at `at_ns`.
-        events: `seq` of the events that show it.
-    """
-
-    group: Group
-    call: str
-    pair: str
-    at_ns: int
-    seq: int
-    events: tuple[int, ...]
-
-
-def groups_of(history: History, model: ErrorModel) -> tuple[Group, ...]:
-    """Return the groups of subagents, in order; none where the model has no rule for them."""
+def groups_of(history: History, model: ErrorModel) -> Iterator[Group]:
+    """Yield the groups of subagents, in order; none where the model has no rule for them."""
     rule = _rule(history, model)
     if rule is None:
-        return ()
-    groups = []
+        return
     for answer in history.answers:
         members = tuple(
-            _member(history, answer, item) for item in answer.tool_calls if _is_agent(history, item)
+            _member(history, rule, answer, item)
+            for item in answer.tool_calls
+            if (script := history.tool_scripts.get(item.name)) is not None and script.agent
         )
         if members:
-            holds = _settled(*_terms(rule, members, history.session.quorum))
-            groups.append(Group(answer=answer, rule=rule, members=members, holds=holds))
-    return tuple(groups)
+            quorum = _quorum(rule, members, history.session.quorum)
+            yield Group(answer=answer, rule=rule, members=members, quorum=quorum)
 
 
-def join_violations(history: History, model: ErrorModel) -> tuple[JoinViolation, ...]:
-    """Return the joins that do not hold, in order."""
-    found = []
+def join_violations(history: History, model: ErrorModel) -> Iterator[tuple[Group, TraceEvent]]:
+    """Yield the groups whose join does not hold, in order, with the event that settled it."""
     for group in groups_of(history, model):
-        if group.holds is not False or group.rule.violation is None:
-            continue
-        relevant, count = _terms(group.rule, group.members, history.session.quorum)
-        failed = sorted(member.seq for member in relevant if member.failed)
-        # As soon as so many have failed, too few are left.
-        seq = failed[max(0, len(relevant) - count)]
-        events = {seq for member in group.members for seq in member.events}
-        found.append(
-            JoinViolation(
-                group=group,
-                call=group.answer.in_call.id,
-                pair=group.rule.violation,
-                at_ns=history.trace.events[seq - 1].at_ns,
-                seq=seq,
-                events=(group.answer.tool_calls[0].answer.seq, *sorted(events)),
-            )
-        )
-    return tuple(found)
+        if group.holds is False and group.rule.violation is not None:
+            matter = [member for member in group.members if member.matters]
+            failed = sorted(member.seq for member in matter if member.failed)
+            # As soon as so many have failed, too few are left.
+            settled = failed[max(0, len(matter) - group.quorum)]
+            yield group, history.trace.events[settled - 1]
 
 
 # --------------------------------------------------------------------- how a group came out
 
 
 def _rule(history: History, model: ErrorModel) -> JoinRule | None:
-    rules, policy = model.joins, history.session.join
-    if not policy:
-        return rules[0] if rules else None
-    return next((rule for rule in rules if rule.policy == policy), None)
+    policy = history.session.join
+    return next((rule for rule in model.joins if policy in ("", rule.policy)), None)
 
 
-def _is_agent(history: History, asked: ToolCall) -> bool:
-    script = history.tool_scripts.get(asked.name)
-    return script is not None and script.agent
-
-
-def _member(history: History, answer: Answer, asked: ToolCall) -> Member:
+def _member(history: History, rule: JoinRule, answer: Answer, asked: ToolCall) -> Member:
     executions = asked.executions
-    # Who was never begun has come out badly, once the turn went on without it or is over.
+    succeeded = any(item.is_good for item in executions)
+    # A member that never began has failed once the turn goes on without it, or is over.
     over = answer.next is not None or answer.in_call.end is not None
+    ended = all(item.end is not None for item in executions) if executions else over
     return Member(
         asked=asked,
-        required=history.tool_scripts[asked.name].required,
-        succeeded=any(item.is_good for item in executions),
-        ended=all(item.end is not None for item in executions) if executions else over,
+        matters=rule.holds != "all_required" or history.tool_scripts[asked.name].required,
+        succeeded=succeeded,
+        failed=ended and not succeeded,
     )
 
 
-def _terms(
-    rule: JoinRule, members: tuple[Member, ...], quorum: int | None
-) -> tuple[tuple[Member, ...], int]:
-    """Return the members that matter, and how many of them have to succeed."""
+def _quorum(rule: JoinRule, members: tuple[Member, ...], quorum: int | None) -> int:
+    """Return how many of the members that matter have to succeed."""
+    matter = sum(member.matters for member in members)
     match rule.holds:
-        case "all":
-            return members, len(members)
-        case "all_required":
-            required = tuple(member for member in members if member.required)
-            return required, len(required)
+        case "all" | "all_required":
+            return matter
         case "any":
-            return members, 1
+            return 1
         case "quorum":
-            return members, len(members) // 2 + 1 if quorum is None else quorum
+            return matter // 2 + 1 if quorum is None else quorum
         case "always":
-            return members, 0
-
-
-def _settled(members: tuple[Member, ...], count: int) -> bool | None:
-    """Return whether `count` of the members succeeded; None while that is open."""
-    if sum(member.succeeded for member in members) >= count:
-        return True
-    return False if sum(not member.failed for member in members) < count else None
+            return 0
 
 
 # ------------------------------------------------------------------------------- the check
 
 
-def _held(history: History, model: ErrorModel) -> Verdicts:
-    yield otherwise("no group of subagents came to an end")
+@check(
+    "joins.held",
+    title="Groups of subagents",
+    says="When a join holds, the turn goes on. When it fails, the turn ends as the join says.",
+    unjudged="no group of subagents came to an end",
+    role="runtime",
+)
+def joins_held(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each turn that asks for subagents, unless something else ended it."""
     if not model.joins:
         yield otherwise("the document says nothing of groups of subagents")
     elif _rule(history, model) is None:
@@ -200,13 +169,15 @@ def _held(history: History, model: ErrorModel) -> Verdicts:
         if call.stop is not None or call.crashed is not None or call.id in reached:
             continue
         if group.holds is False:
-            yield from _judge_violated(history, model, call, group)
-        elif group.holds is True:
-            yield from _judge_held(history, model, call, group)
+            yield from _judge_violated(history, model, group)
+        elif group.holds is True and group.answer.next is None:
+            yield from _judge_over(history, model, group)
+        elif group.holds is True and group.answer.next is not None:
+            yield from _judge_results(group, group.answer.next)
 
 
-def _judge_violated(history: History, model: ErrorModel, call: Call, group: Group) -> Verdicts:
-    rule, following = group.rule, group.answer.next
+def _judge_violated(history: History, model: ErrorModel, group: Group) -> Verdicts:
+    rule, following, call = group.rule, group.answer.next, group.answer.in_call
     if rule.violation is None or _goes_on(history, model, rule.violation):
         return
     end = end_of(model, call)
@@ -224,49 +195,47 @@ def _judge_violated(history: History, model: ErrorModel, call: Call, group: Grou
         call=call.id,
         expected=f"{rule.violation}: {rule.policy} does not hold, {group}",
         observed=observed,
-        events=(group.answer.tool_calls[0].answer.seq, shown),
+        events=(group.asked_seq, shown),
         hint="Is the join judged only when all of its members are good?",
     )
 
 
-def _judge_held(history: History, model: ErrorModel, call: Call, group: Group) -> Verdicts:
-    rule, following = group.rule, group.answer.next
-    if following is None:
-        end = end_of(model, call)
-        if end is None or not _nothing_else_ends_it(history, group):
-            return
+def _judge_over(history: History, model: ErrorModel, group: Group) -> Verdicts:
+    """Judge a turn in which nothing follows a join that holds."""
+    rule, call = group.rule, group.answer.in_call
+    end = end_of(model, call)
+    if end is not None and _nothing_else_ends_it(history, group):
         yield held(rule.requirement)
         yield broken(
             (rule.requirement,),
             call=call.id,
             expected=f"the turn goes on: {rule.policy} holds, {group}",
             observed=f"{end}, without asking the model again",
-            events=(group.answer.tool_calls[0].answer.seq, end.event.seq),
+            events=(group.asked_seq, end.event.seq),
             hint="Does one failed subagent fail the group under every policy?",
         )
-        return
-    yield held(rule.requirement)
-    untold = _untold(group, following)
-    if untold:
-        yield broken(
-            (rule.requirement,),
-            call=call.id,
-            expected="the next request holds the results of the subagents",
-            observed=f"it has no result of {', '.join(untold)}",
-            events=(group.answer.tool_calls[0].answer.seq, *following.events),
-        )
 
 
-def _untold(group: Group, following: Attempt) -> list[str]:
-    """Return the members with a good result of which the next request has none."""
+def _judge_results(group: Group, following: Attempt) -> Verdicts:
+    """Judge that the request after a join that holds has the good results."""
+    yield held(group.rule.requirement)
     asked = following.asked
-    if asked is None or not asked.messages:
-        return []
-    return [
+    untold = [
         member.asked.name
         for member in group.members
-        if member.succeeded and not told_of(asked, member.asked.id)
+        if asked is not None
+        and asked.messages
+        and member.succeeded
+        and not told_of(asked, member.asked.id)
     ]
+    if untold:
+        yield broken(
+            (group.rule.requirement,),
+            call=group.answer.in_call.id,
+            expected="the next request holds the results of the subagents",
+            observed=f"it has no result of {', '.join(untold)}",
+            events=(group.asked_seq, *following.events),
+        )
 
 
 def _nothing_else_ends_it(history: History, group: Group) -> bool:
@@ -283,19 +252,7 @@ def _nothing_else_ends_it(history: History, group: Group) -> bool:
 
 def _goes_on(history: History, model: ErrorModel, pair: str) -> bool:
     """Return whether the model lets a run go on after the violation."""
-    rules = (
-        rule
-        for rule in model.consequences
-        if covers(rule.applies_to, split(pair)) and setting_holds(history, None, None, rule.where)
-    )
-    return any(rule.run == "goes_on" for rule in islice(rules, 1))
-
-
-CHECKS = (
-    Check(
-        id="joins.held",
-        title="Groups of subagents",
-        says="When a join holds, the turn goes on. When it fails, the turn ends as the join says.",
-        run=_held,
-    ),
-)
+    for rule in model.consequences:
+        if covers(rule.applies_to, split(pair)) and setting_holds(history, None, None, rule.where):
+            return rule.run == "goes_on"
+    return False

@@ -6,7 +6,6 @@ one where its class and code are those that the model has for a cancel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
@@ -16,8 +15,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import origin, typed
 from faultclock.oracle.history import History
-
-__all__ = ["RunEnd", "end_of", "told_pairs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +40,15 @@ def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
     if event is None:
         return None
     if event.kind == "call.raised":
-        named = typed(origin(event.chain or []))
+        named = typed(origin(event.chain))
         pair = None if named is None else "/".join(named)
         cancelled = pair is not None and pair in _of_cancels(model)
         return RunEnd(event=event, state="cancelled" if cancelled else "failed", pair=pair)
-    result = event.result
-    if not isinstance(result, Mapping):
+    if event.result is None:
         return RunEnd(event=event, state="completed", pair=None)
-    states: tuple[RunState, ...] = get_args(RunState)
-    state = next((item for item in states if item == result.get("state")), states[2])
+    result, states = event.result, get_args(RunState)
+    # A state that no document has is a failed run.
+    state: RunState = next((item for item in states if item == result.get("state")), "failed")
     class_name, code = result.get("class"), result.get("code")
     pair = None if class_name is None or code is None else f"{class_name}/{code}"
     return RunEnd(event=event, state=state, pair=pair)
@@ -60,12 +57,12 @@ def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
 def told_pairs(history: History, model: ErrorModel, call: Call) -> frozenset[str]:
     """Return each `Class/Code` that the subject named in `call`: at its end, or for the audit."""
     end = end_of(model, call)
-    told = {end.pair} if end is not None and end.pair is not None else set()
-    for event in history.of("declared.audit"):
-        record = event.record
-        if event.call == call.id and isinstance(record, Mapping):
-            told.add(f"{record.get('class')}/{record.get('code')}")
-    return frozenset(told)
+    audited = {
+        f"{event.record.get('class')}/{event.record.get('code')}"
+        for event in history.of("declared.audit")
+        if event.call == call.id
+    }
+    return frozenset(audited if end is None or end.pair is None else audited | {end.pair})
 
 
 def _of_cancels(model: ErrorModel) -> frozenset[str]:

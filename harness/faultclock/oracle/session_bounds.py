@@ -15,21 +15,15 @@ from faultclock.oracle.extension_set import set_faults
 from faultclock.oracle.history import History
 from faultclock.oracle.opening import opening_of
 
-__all__ = ["judge_bounds", "said_of"]
-
 
 def judge_bounds(history: History, model: ErrorModel) -> Verdicts:
     """Judge that new sessions open, and that sessions close."""
     for life in history.lives:
         start = opening_of(history, life.number)
-        if (
-            start is not None
-            and not life.resumes
-            and not _keeps_from_opening(history, model, start)
-        ):
+        if start is not None and not life.resumes and not _is_kept_shut(history, model, start):
             yield from _judge(model, start, "start", "a new session opens")
     for call in history.calls:
-        if call.do == "close" and not _keeps_from_closing(history, call):
+        if call.do == "close" and not _is_kept_open(history, call):
             yield from _judge(model, call, "close", "the session is closed")
 
 
@@ -42,22 +36,18 @@ def said_of(end: TraceEvent | None) -> str:
     return str(chain[0].get("type")) if chain else "an error"
 
 
-def _keeps_from_opening(history: History, model: ErrorModel, start: Call) -> bool:
+def _is_kept_shut(history: History, model: ErrorModel, start: Call) -> bool:
     store = any(not item.ok for item in history.store_operations if item.call == start.id)
-    return (
-        store
-        or start.is_turn
-        or _failed_phase(history, start)
-        or bool(set_faults(history, model, start))
-    )
+    failed = start.is_turn or _failed_phase(history, start)
+    return store or failed or bool(set_faults(history, model, start))
 
 
-def _keeps_from_closing(history: History, call: Call) -> bool:
+def _is_kept_open(history: History, call: Call) -> bool:
     store = any(not item.ok and item.life == call.life for item in history.store_operations)
     opened = any(
         item.do == "start" and item.life == call.life and item.returned for item in history.calls
     )
-    cancelled = any(history.of("cancel.requested"))
+    cancelled = bool(history.of("cancel.requested"))
     return store or cancelled or not opened or _failed_phase(history, call)
 
 

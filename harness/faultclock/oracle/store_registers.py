@@ -52,7 +52,7 @@ class Register:
         digest: of that; after a crash, of what was then read.
         maybe: calls since then that did not end well.
         ever: digests that any call tried to write.
-        life: in which it was last written; 0 for never.
+        life: in which it was last written; the first one for never.
     """
 
     since: int
@@ -60,7 +60,7 @@ class Register:
     digest: str | None = None
     maybe: list[Call] = field(default_factory=list)
     ever: set[str | None] = field(default_factory=set)
-    life: int = 0
+    life: int = 1
 
     @property
     def legal(self) -> set[str | None]:
@@ -101,12 +101,12 @@ class Journal:
     Attributes:
         since: the life in which the session was first written to, or its manifest last well.
         after: the manifests that may be the present one, each with the appends after it.
-        life: in which the manifest or the journal was last written; 0 for never.
+        life: in which the manifest or the journal was last written; the first one for never.
     """
 
     since: int
     after: list[tuple[str | None, list[Call]]] = field(default_factory=lambda: [(None, [])])
-    life: int = 0
+    life: int = 1
 
     def wrote(self, call: Call) -> None:
         """Take in the end of a write of the manifest, or of an append."""
@@ -194,7 +194,7 @@ class StoreState:
 
     def may_lack(self, kept: Kept, session: str) -> bool:
         """Return whether what is there is unknown: a sync since the last write did nothing."""
-        return self.lied.get(session, 0) >= max(1, kept.life)
+        return self.lied.get(session, 0) >= kept.life
 
     def crash_between(self, first: Call, second: Call) -> TraceEvent | None:
         """Return a crash after the one and before the other."""

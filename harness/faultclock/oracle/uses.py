@@ -6,12 +6,11 @@ A limit that is reached by the last thing that the turn needed ends nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.session_script import Budgets
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
@@ -30,61 +29,34 @@ class Use:
     """How a turn stands to one of its limits.
 
     Attributes:
-        name: of the limit, as the model's rules name it.
+        name: `steps`, `tool_calls`, `tokens`, `cost`, `wall_time` or `turns`.
         limit: the limit in words.
+        last: the last event of the turn within the limit.
         over: what went beyond it; None for nothing.
         reached: whether the turn had to stop there, though it needed more.
         used: what it used, in words.
     """
 
+    call: str
     name: str
     limit: str
+    last: TraceEvent
     over: TraceEvent | None
     reached: bool
     used: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitReached:
-    """A turn that needed more than one of its limits allows.
-
-    Attributes:
-        name: `steps`, `tool_calls`, `tokens`, `cost`, `wall_time` or `turns`.
-        limit: in words.
-        seq: the last event within the limit, at `at_ns`.
-        over: what went beyond it all the same; None for nothing.
-    """
-
-    call: str
-    name: str
-    limit: str
-    at_ns: int
-    seq: int
-    over: TraceEvent | None
-
-
 @once
-def limits_reached(history: History, model: ErrorModel) -> tuple[LimitReached, ...]:
-    """Return the limits that turns came to while they needed more, in order."""
-    found = []
-    for call in history.calls:
-        if not call.is_turn or _is_stopped(call):
-            continue
-        for use in named_uses(history, model, call):
-            if (use.over is None and not use.reached) or _in_time(history, model, call, use):
-                continue
-            last = _last_within(history, call, use)
-            found.append(
-                LimitReached(
-                    call=call.id,
-                    name=use.name,
-                    limit=use.limit,
-                    at_ns=last.at_ns,
-                    seq=last.seq,
-                    over=use.over,
-                )
-            )
-    return tuple(sorted(found, key=lambda item: item.seq))
+def limits_reached(history: History, model: ErrorModel) -> tuple[Use, ...]:
+    """Return how turns stand to the limits that they came to while they needed more, in order."""
+    found = [
+        use
+        for call in history.calls
+        if call.is_turn and not _is_stopped(call)
+        for use in named_uses(history, model, call)
+        if (use.over is not None or use.reached) and not _in_time(history, model, call, use)
+    ]
+    return tuple(sorted(found, key=lambda use: use.last.seq))
 
 
 def _is_stopped(call: Call) -> bool:
@@ -133,13 +105,8 @@ def _rounds(history: History, call: Call) -> Use | None:
             begun.append(act.event)
             worked = False
     most = workflow.iterations_max
-    return Use(
-        name="turns",
-        limit=f"{most} rounds of the coder",
-        over=begun[most] if len(begun) > most else None,
-        reached=len(begun) == most and _ended_badly(history, call, begun[-1]),
-        used=f"{len(begun)} rounds",
-    )
+    due = len(begun) == most and _ended_badly(history, call, begun[-1])
+    return _count(history, call, "turns", "rounds", begun, most, "of the coder", due)
 
 
 def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
@@ -152,53 +119,80 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
     return bool(ended) and ended[-1].status != 0
 
 
-def _last_within(history: History, call: Call, use: Use) -> TraceEvent:
-    """Return the last event of the turn before it went beyond its limit, or ended."""
-    until = use.over or call.end
-    within = history.trace.events[: None if until is None else until.seq - 1]
-    own = (event for event in reversed(within) if event.call == call.id)
-    return next(own, call.start)
-
-
 def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
     """Yield how a turn stands to each of its limits."""
     budgets = history.session.budgets
     answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
     executions = [item for item in history.executions if item.call == call.id]
     # A turn that ended with a text needed nothing more.
-    wants_more = bool(answers) and answers[-1].tool_calls
+    wants_more = bool(answers) and bool(answers[-1].tool_calls)
     if budgets.steps_max is not None:
-        over = answers[budgets.steps_max :]
-        yield Use(
-            name="steps",
-            limit=f"{budgets.steps_max} answers of the provider",
-            over=over[0].start if over else None,
-            reached=wants_more and len(answers) >= budgets.steps_max,
-            used=f"{len(answers)} answers",
-        )
+        most, asked = budgets.steps_max, [item.start for item in answers]
+        due = wants_more and len(asked) >= most
+        yield _count(history, call, "steps", "answers", asked, most, "of the provider", due)
     if budgets.tool_calls_max is not None:
-        beyond = executions[budgets.tool_calls_max :]
-        yield Use(
-            name="tool_calls",
-            limit=f"{budgets.tool_calls_max} executions of tools",
-            over=beyond[0].called if beyond else None,
-            reached=len(executions) + _pending(history, call) > budgets.tool_calls_max,
-            used=f"{len(executions)} executions",
-        )
+        most, called = budgets.tool_calls_max, [item.called for item in executions]
+        due = len(called) + _pending(history, call) > most
+        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
     if budgets.tokens_max is not None:
-        yield _tokens(call, answers, budgets.tokens_max, wants_more=wants_more)
+        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
     if budgets.cost_max_usd is not None:
-        yield _cost(call, answers, budgets, wants_more=wants_more)
+        price = budgets.usd_per_million_tokens
+        # It is spent by the first token at which the money is no less than the limit.
+        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+        use = _tokens(history, call, limit, wants_more=wants_more)
+        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
     limit_ns = history.limit_ns(call)
     if limit_ns is not None:
-        late = _late(call, executions, limit_ns, rules)
-        yield Use(
-            name="wall_time",
+        yield _use(
+            history,
+            call,
+            "wall_time",
             limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
-            over=late,
+            over=_late(call, executions, limit_ns, rules),
             reached=call.end is None or call.end.at_ns >= limit_ns,
             used="it went on after its time was over",
         )
+
+
+def _use(
+    history: History,
+    call: Call,
+    name: str,
+    *,
+    limit: str,
+    over: TraceEvent | None,
+    reached: bool,
+    used: str,
+) -> Use:
+    until = over or call.end
+    within = history.trace.events[: None if until is None else until.seq - 1]
+    last = next((event for event in reversed(within) if event.call == call.id), call.start)
+    return Use(
+        call=call.id, name=name, limit=limit, last=last, over=over, reached=reached, used=used
+    )
+
+
+def _count(
+    history: History,
+    call: Call,
+    name: str,
+    noun: str,
+    begun: Sequence[TraceEvent],
+    most: int,
+    whose: str,
+    due: bool,
+) -> Use:
+    """Return how a turn stands to a limit of what it may begin; `due`: it needed more."""
+    return _use(
+        history,
+        call,
+        name,
+        limit=f"{most} {noun} {whose}",
+        over=begun[most] if len(begun) > most else None,
+        reached=due,
+        used=f"{len(begun)} {noun}",
+    )
 
 
 def _pending(history: History, call: Call) -> int:
@@ -215,31 +209,25 @@ def _pending(history: History, call: Call) -> int:
     return pending
 
 
-def _cost(call: Call, answers: list[Attempt], budgets: Budgets, *, wants_more: bool) -> Use:
-    assert budgets.cost_max_usd is not None, "a cost is counted against a limit"
-    price = budgets.usd_per_million_tokens
-    # It is spent by the first token at which the money is no less than the limit.
-    tokens = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
-    use = _tokens(call, answers, tokens, wants_more=wants_more)
-    return replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
-
-
-def _tokens(call: Call, answers: list[Attempt], limit: int, *, wants_more: bool) -> Use:
+def _tokens(history: History, call: Call, limit: int, *, wants_more: bool) -> Use:
     used = 0
     spent_by: Attempt | None = None
-    for attempt in answers:
-        usage = {} if attempt.answered is None else attempt.answered.usage or {}
-        used += int(usage.get("total_tokens") or 0)
-        if spent_by is None and used >= limit:
-            spent_by = attempt
-    over = None
-    if spent_by is not None:
-        after = [item.start for item in call.attempts if item.start.seq > spent_by.events[-1]]
-        over = after[0] if after else None
-    return Use(
-        name="tokens",
+    for attempt in call.attempts:
+        if attempt.outcome == "ok" and attempt.answered is not None:
+            used += int(attempt.answered.usage.get("total_tokens") or 0)
+            if spent_by is None and used >= limit:
+                spent_by = attempt
+    after = (
+        item.start
+        for item in call.attempts
+        if spent_by is not None and item.start.seq > spent_by.events[-1]
+    )
+    return _use(
+        history,
+        call,
+        "tokens",
         limit=f"{limit} tokens",
-        over=over,
+        over=next(after, None),
         reached=spent_by is not None and wants_more,
         used=f"{used} tokens, and it asked again",
     )

@@ -26,7 +26,7 @@ from faultclock.oracle.history import History
 from faultclock.oracle.tool_messages import CONTENT_MAX, loaded, told_of
 from faultclock.oracle.words import excerpt
 
-#: Traces keep no more characters of a result, a file, and what a program writes at once.
+#: Traces keep no more characters of a file, and of what a program writes at once.
 _TEXT_MAX, _WROTE_MAX = 4_000, 2_000
 
 #: A message or a file, and in words what it lacks; empty for nothing.

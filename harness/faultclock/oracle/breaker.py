@@ -20,9 +20,14 @@ from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers
 from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
 from faultclock.oracle.history import History, once
 from faultclock.oracle.plans import providers_of
-from faultclock.oracle.providers import Visit, access_in, asked_nothing, visits_in
+from faultclock.oracle.providers import (
+    Visit,
+    access_in,
+    asked_nothing,
+    failed_before_asking,
+    visits_in,
+)
 from faultclock.oracle.run_end import end_of, told_pairs
-from faultclock.oracle.silent_turns import failed_before_asking
 
 #: The way of a request to its provider.
 _SENDING = ("net.resolve", "net.connect", "net.sent")

@@ -19,11 +19,11 @@ from faultclock.oracle.providers import (
     Visit,
     access_in,
     asked_nothing,
+    failed_before_asking,
     turnings,
     visits_in,
 )
 from faultclock.oracle.run_end import end_of
-from faultclock.oracle.silent_turns import failed_before_asking
 
 _Requirements = tuple[str | None, ...]
 _Judge = Callable[[History, ErrorModel, ChainRules, _Requirements], Verdicts]

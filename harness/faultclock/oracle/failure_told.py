@@ -23,11 +23,11 @@ from faultclock.oracle.failure import Failure, is_about
 from faultclock.oracle.failure_fields import faults_in, field_of, worded
 from faultclock.oracle.failures import call_of, final_failures, said_after, was_cut
 from faultclock.oracle.history import History
-from faultclock.oracle.tool_messages import loaded, told_of
+from faultclock.oracle.tool_messages import CONTENT_MAX, loaded, told_of
 from faultclock.oracle.words import excerpt
 
-#: Traces keep no more characters of a result, a file, and what a program writes at once.
-_CONTENT_MAX, _TEXT_MAX, _WROTE_MAX = 2_000, 4_000, 2_000
+#: Traces keep no more characters of a file, and of what a program writes at once.
+_TEXT_MAX, _WROTE_MAX = 4_000, 2_000
 
 #: A message or a file, and in words what it lacks; empty for nothing.
 _Seen = tuple[TraceEvent, tuple[str, ...]]
@@ -88,7 +88,7 @@ def _told(history: History, model: ErrorModel) -> Iterator[_Told]:
         if request is None:
             continue
         content = told_of(request, failure.tool_call)
-        if content is None or len(content) < _CONTENT_MAX:
+        if content is None or len(content) < CONTENT_MAX:
             yield _Told(failure=failure, request=request, content=content)
 
 

@@ -247,3 +247,9 @@ def turnings(history: History, model: ErrorModel, rules: ChainRules) -> Iterator
 def asked_nothing(call: Call) -> bool:
     """Return whether a turn came to its own end, and asked no provider."""
     return call.is_turn and not call.attempts and call.end is not None and call.stop is None
+
+
+def failed_before_asking(history: History, call: Call) -> bool:
+    """Return whether something beside the providers failed in `call`."""
+    replies = ("store.answered", "hook.replied", "telemetry.answered", "queue.answered")
+    return any(event.call == call.id and not event.ok for event in history.of(*replies))

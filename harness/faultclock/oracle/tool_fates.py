@@ -84,51 +84,71 @@ class Fate:
 
 def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     """Return what became of `call`, in the life in which the model asked for it."""
-    rules = model.tool_calls
-    script = history.tool_scripts.get(call.name)
     own = [item for item in call.executions if item.life == call.life]
-    if own:
-        fate = came_of(history, own[-1])
-        pairs = {"failed": own[-1].pair}
-        if rules is not None:
-            pairs["cancelled"], pairs["timed_out"] = rules.cancelled, rules.timed_out
-            pairs["malformed"] = rules.output_malformed
-        return replace(fate, pair=pairs.get(fate.kind))
-    if script is None or (script.lives and call.life not in script.lives):
-        return Fate(kind="unknown", pair=None if rules is None else rules.not_found)
-    given = arguments_of(call)
-    if given is None:
+    fate = came_of(history, own[-1]) if own else Fate(kind=_unexecuted(history, call))
+    if fate.kind == "unfit" and arguments_of(call) is None:
         # Whose fault it is that they are no JSON object, the documents do not agree on.
-        return Fate(kind="unfit")
-    if not fits(script.input_schema, given):
-        return Fate(kind="unfit", pair=None if rules is None else rules.input_invalid)
-    if script.gated:
-        return _not_approved(history, model, call)
-    return Fate(kind="open")
+        return fate
+    return replace(fate, pair=own[-1].pair if fate.kind == "failed" else pair_of(model, fate.kind))
+
+
+def pair_of(model: ErrorModel, kind: Kind) -> str | None:
+    """Return `Class/Code` that the model has for a fate; None where it has none."""
+    rules = model.tool_calls
+    if rules is None:
+        return None
+    pairs: dict[Kind, str | None] = {
+        "timed_out": rules.timed_out,
+        "cancelled": rules.cancelled,
+        "malformed": rules.output_malformed,
+        "unknown": rules.not_found,
+        "unfit": rules.input_invalid,
+        "denied": rules.denied,
+        "unanswered": rules.denied,
+    }
+    return pairs.get(kind)
+
+
+def _unexecuted(history: History, call: ToolCall) -> Kind:
+    script = history.tool_scripts.get(call.name)
+    if script is None or (script.lives and call.life not in script.lives):
+        return "unknown"
+    given = arguments_of(call)
+    if given is None or not fits(script.input_schema, given):
+        return "unfit"
+    if not script.gated:
+        return "open"
+    asked = history.prompts_about(call)
+    if not asked or asked[-1].said == "denied":
+        # Where no person was asked a rule decided: the allowlist, or the state machine.
+        return "denied"
+    return "unanswered" if asked[-1].is_unanswered else "open"
 
 
 @once
 def came_of(history: History, execution: Execution) -> Fate:
-    """Return what became of an execution, whatever an error model says of it."""
-    end, due_ns = execution.end, due_ns_of(history, execution)
-    if end is not None and end.kind == "tool.stopped":
-        kind: Kind = "cancelled" if is_cancelled(history, execution) else "timed_out"
-        return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
-    if end is None or end.seen is False:
+    """Return what became of an execution in its time, whatever an error model says of it."""
+    kind, end, due_ns = ended_as(history, execution), execution.end, due_ns_of(history, execution)
+    if end is None or kind == "open":
         # The runtime has turned away from it, if its time was up while the call was at work.
-        works = works_until(history, execution.call, due_ns)
-        if not works or any(
-            aimed and at.at_ns <= due_ns for at, aimed in _cancels(history, execution)
-        ):
+        cancelled = any(
+            aimed and event.at_ns <= due_ns for event, aimed in _cancels(history, execution)
+        )
+        if cancelled or not works_until(history, execution.call, due_ns):
             return Fate(kind="open", execution=execution)
         return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
-    return Fate(kind=_reply(history, execution, end, due_ns), execution=execution, at_ns=end.at_ns)
+    if end.kind != "tool.stopped" and end.at_ns > due_ns + SLACK_NS:
+        kind = "late"
+    return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
 
 
-def _reply(history: History, execution: Execution, end: TraceEvent, due_ns: int) -> Kind:
-    script = history.tool_scripts.get(execution.tool)
-    if end.at_ns > due_ns + SLACK_NS:
-        return "late"
+def ended_as(history: History, execution: Execution) -> Kind:
+    """Return how an execution ended, early or late; `open` where the runtime saw no end of it."""
+    script, end = history.tool_scripts.get(execution.tool), execution.end
+    if end is None or end.seen is False:
+        return "open"
+    if end.kind == "tool.stopped":
+        return "cancelled" if is_cancelled(history, execution) else "timed_out"
     if end.kind == "tool.raised":
         return "raised"
     if not execution.is_good:
@@ -154,17 +174,6 @@ def works_until(history: History, call_id: str | None, at_ns: int) -> bool:
     if call.stop is not None and call.stop.at_ns <= at_ns:
         return False
     return over is None or over.at_ns >= at_ns
-
-
-def _not_approved(history: History, model: ErrorModel, call: ToolCall) -> Fate:
-    denied = None if model.tool_calls is None else model.tool_calls.denied
-    asked = history.prompts_about(call)
-    if not asked or asked[-1].said == "denied":
-        # Where no person was asked a rule decided: the allowlist, or the state machine.
-        return Fate(kind="denied", pair=denied)
-    if asked[-1].is_unanswered:
-        return Fate(kind="unanswered", pair=denied)
-    return Fate(kind="open")
 
 
 def is_cancelled(history: History, execution: Execution) -> bool:

@@ -23,7 +23,7 @@ from faultclock.oracle.turn_facts import Answer, ToolCall
 Message = Mapping[str, Any]
 
 #: Traces keep no more characters of a result; one that was cut cannot be read.
-_CONTENT_MAX = 2_000
+CONTENT_MAX = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Result:
     @property
     def is_whole(self) -> bool:
         """Whether the trace has all of it."""
-        return len(self.content) < _CONTENT_MAX
+        return len(self.content) < CONTENT_MAX
 
     @cached_property
     def value(self) -> Any:

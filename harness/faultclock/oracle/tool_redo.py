@@ -26,7 +26,7 @@ from faultclock.oracle.redo import (
     policy_of,
     series_check,
 )
-from faultclock.oracle.tool_fates import is_cancelled, value_is_fit
+from faultclock.oracle.tool_fates import ended_as, is_cancelled, pair_of
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 
 
@@ -79,21 +79,16 @@ def _repeats(before: tuple[Execution, ...], execution: Execution) -> bool:
 def _try(
     history: History, model: ErrorModel, execution: Execution, retryable: tuple[str, ...]
 ) -> Try:
-    begun, end, rules = execution.called, execution.end, model.tool_calls
-    failure = execution.pair or "a failure"
-    if end is None or end.seen is False:
+    begun, end, kind = execution.called, execution.end, ended_as(history, execution)
+    if kind == "open" or end is None:
         return Try(begun=begun, ended=None, outcome="open")
-    if end.kind == "tool.stopped":
-        if is_cancelled(history, execution):
-            return Try(begun=begun, ended=end, outcome="open")
-        failure = "" if rules is None else rules.timed_out
-    elif end.kind == "tool.raised":
+    if kind in ("cancelled", "good", "partial"):
+        return Try(begun=begun, ended=end, outcome="open" if kind == "cancelled" else "good")
+    failure = execution.pair or "a failure"
+    if kind == "raised":
         failure = f"an exception ({end.type})"
-    elif execution.is_good:
-        script = history.tool_scripts.get(execution.tool)
-        if script is None or value_is_fit(script, end.value_sha256):
-            return Try(begun=begun, ended=end, outcome="good")
-        failure = "" if rules is None else rules.output_malformed
+    elif kind != "failed":
+        failure = pair_of(model, kind) or ""
     is_retryable = failure.rpartition("/")[2] in retryable
     return Try(begun=begun, ended=end, outcome="failed", failure=failure, retryable=is_retryable)
 

@@ -1,32 +1,33 @@
 """Judgement: pure functions from an error model and a finished trace to findings.
 
-    attempts    the calls of a trace and their attempts, built once
-    requests    the attempts of a call, by the answer that they are for
-    signals     what a subject can see of a failure, and which rule of the model it meets
-    retry_hints every wire form of Retry-After, and what else says when to ask again
-    redo        what must follow a try, what followed, and whether a wait lies in its interval
-    predict     the model folded over the attempts: what had to happen next, and when
-    plans       the same over whole runs: chains, redoes of nodes, breakers
-    rules       the ordering rules: property patterns over events, all in one pass
-    check       what a check is: it returns an Outcome
-    judge       all checks, and the verdicts that they come to
+Each line stands on those above it. Facts, which know no error model:
 
-For whole turns (`turn_checks` gathers their checks):
+    signals, wall      what a subject can see of a failure; how exactly times may be taken
+    wire, requests     the events of the network by attempt, and attempts by the answer they are for
+    chain, stops       the errors that a call ended with; what stopped it from outside
+    attempts           the calls of a trace
+    turn_facts         lives, the model's tool calls, executions of tools
+    port_facts         requests to the person, operations of the store, attempts of stages
+    history            all of these: one trace, paired once
 
-    turn_facts  lives, the model's tool calls and their executions
-    port_facts  requests to the person, operations of the store, attempts of stages
-    stops       what ends the work of a call from outside, so that nothing more was due
-    tool_fates  what became of a tool call, and of each execution
-    tool_messages results of tool calls, as the model reads them
-    permissions what allows a gated call to run
-    stored_state what lay in the store when a life began
+Folds of a history and an error model, each made once (`history.once`):
 
-For session stores (`store_role` has their checks):
+    redo, predict      what must follow a try and after which wait; the same for requests
+    plans, providers   over chains, redoes and breakers: what had to happen, who may be asked
+    tool_fates, tool_messages, permissions   what became of tool calls, and who allowed them
+    uses               how turns stand to their limits
+    failure, failure_sources, failures       all that failed, and what the model says of it
+    store_registers, store_answers, stored_state   what a session store keeps
+    rules, ordering    the ordering rules of the model, in one pass over events and derived events
 
-    store_registers what is known of each thing that a store keeps
-    store_answers what each call shows, beside that
+Checks:
 
-and one file for each group of checks: classification, backoff, jitter, ordering, wrapping,
-swallow, audience, liveness, evidence. No clock, no file, no import of the world or of a subject: a
-trace that was recorded elsewhere is judged in the same way. No check knows an error model by name.
+    check, words       what a check is: a function that yields verdicts; how findings quote
+    one file for each group of checks, such as approvals, cancels, retries, limits, failure_outcome
+    evidence           whether a run shows anything at all
+    foreign            what the log of another system, or real time, can show
+    judge, verdicts    all checks in their order, and the findings that they come to
+
+No clock, no file, no import of the world or of a subject: a trace that was recorded elsewhere is
+judged in the same way. No check knows an error model by name.
 """

@@ -283,3 +283,18 @@ def test_two_rules_need_two_ids(tmp_path: Path) -> None:
     again = MODEL.partition("ordering:\n")[2].partition("requirements:")[0]
     with pytest.raises(SourceError, match="two ordering rules have the id 'one'"):
         load(tmp_path / "mine.yaml", MODEL.replace("requirements:", f"{again}requirements:"))
+
+
+@pytest.mark.parametrize("given", [{"requirement": ()}, {"rules": "audit.attempts"}])
+def test_a_rule_names_sentences_in_one_of_two_ways(given: dict[str, Any]) -> None:
+    """Without any it would judge nothing, and with both it would not be clear what."""
+    with pytest.raises(ValidationError, match="exactly one of requirement and rules"):
+        rule("absence", event=A, **given)
+
+
+def test_a_name_of_rules_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """With the nearest one."""
+    text = MODEL.replace("    requirement: R-1\n", "    rules: audit.attemps\n")
+    text = text.replace("ordering:\n", "rules: {audit.attempts: R-1}\nordering:\n")
+    with pytest.raises(SourceError, match="nothing named 'audit"):
+        load(tmp_path / "mine.yaml", text)

@@ -6,23 +6,25 @@ import pytest
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
-from faultclock.oracle import extension_role
+from faultclock.oracle import extension_role, ordering, rows
 from faultclock.oracle.check import checks_in
 from tests.oracle.tool_traces import ExtensionTrace, outcome
 
-CHECKS = checks_in(extension_role)
+CODE = (*rows.EXTENSION_CHECKS, *checks_in(extension_role))
 LOST = "ExtensionHost/LifecycleFailure"
 WRONG = "Validation/ConfigSchemaViolation"
 
 
 def violated(model: ErrorModel, trace: Trace) -> set[str]:
     """Return the checks that a trace violates."""
-    return {c.id for c in CHECKS if outcome(model, CHECKS, c.id, trace).violations}
+    checks = ordering.checks(model, CODE)
+    return {c.id for c in CODE if outcome(model, checks, c.id, trace).violations}
 
 
 def judged(model: ErrorModel, check: str, trace: Trace) -> int:
     """Return how many things a check looked at."""
-    return sum(outcome(model, CHECKS, check, trace).judged.values())
+    checks = ordering.checks(model, CODE)
+    return sum(outcome(model, checks, check, trace).judged.values())
 
 
 def life(*phases: str) -> ExtensionTrace:

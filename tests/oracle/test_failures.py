@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from faultclock.oracle.derived import derived_for, with_derived
 from faultclock.oracle.failure import Failure, disposition_of
 from faultclock.oracle.failures import failures_of
-from faultclock.oracle.ordering import FAILURE_SEEN, with_derived
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
 
 MODEL = model_of()
@@ -408,8 +408,9 @@ def test_an_ordering_rule_may_speak_of_any_failure_where_it_could_be_known() -> 
     """As `failure.seen`, right behind the fact that shows it, in the words of the model."""
     found = paired(called().raises_in("c1").ends())
     scenario = found.trace.header.scenario
-    events = with_derived(found.trace.events, found.calls, scenario, failures_of(found, model_of()))
-    (place,) = (index for index, event in enumerate(events) if event.kind == FAILURE_SEEN)
+    derived = derived_for(found, model_of(), frozenset({"failure.seen"}))
+    events = with_derived(found.trace.events, found.calls, scenario, derived)
+    (place,) = (index for index, event in enumerate(events) if event.kind == "failure.seen")
     shown, seen = events[place - 1], events[place]
     assert (shown.kind, shown.seq, shown.at_ns) == ("tool.raised", seen.seq, seen.at_ns)
     assert seen.payload == {

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle import audit, failure_outcome, failure_redone, failure_told
+from faultclock.oracle import failure_classified, failure_outcome, failure_redone, failure_told
 from faultclock.oracle.check import checks_in
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from tests.oracle.failure_builder import FailureBuilder, model_of
 
-CHECKS = checks_in(failure_redone, failure_outcome, failure_told, audit)
+CHECKS = checks_in(failure_redone, failure_outcome, failure_told, failure_classified)
 ALL: dict[str, Any] = {"applies_to": ["*/*"]}
 MODEL = model_of(
     consequences=[

@@ -8,9 +8,10 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.trace import Trace
 from faultclock.oracle.check import Outcome
+from faultclock.oracle.derived import with_derived
 from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
-from faultclock.oracle.ordering import checks, with_derived
+from faultclock.oracle.ordering import checks
 from tests.oracle.mini_trace import events_of, runtime_trace
 from tests.oracle.planted_orders import ORDERS
 from tests.oracle.trace_builder import TraceBuilder

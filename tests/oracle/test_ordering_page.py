@@ -9,9 +9,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from faultclock.model.events import DERIVED_KINDS
 from faultclock.model.lookup import CountLookup, TimeLookup
 from faultclock.model.ordering import EventPattern, Move, OrderingRule, Pattern, Scope
 from faultclock.model.scenario import Scenario
+from faultclock.oracle.rows import ROWS
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate
 from tests.oracle.brute_force import violated_keys
@@ -69,6 +71,17 @@ def test_each_key_of_the_language_is_on_the_page() -> None:
     for model in (OrderingRule, Scope, EventPattern, Move, TimeLookup, CountLookup):
         for name in (field.alias or name for name, field in model.model_fields.items()):
             assert re.search(rf"[`{{ ]{name}[`:]|^{name}:", PAGE, re.MULTILINE), name
+
+
+def test_each_derived_event_is_on_the_page() -> None:
+    """With its fields, so that a rule can speak of it."""
+    assert set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", PAGE, re.MULTILINE)) == DERIVED_KINDS
+
+
+def test_the_checks_that_are_rows_are_on_the_page() -> None:
+    """A reader who looks for their code finds what they are instead."""
+    (named,) = re.findall(r"The checks ([^.]+(?:\.[^.]+)*?) are such rules", PAGE)
+    assert set(re.findall(r"`([^`]+)`", named)) == {row.check for row in ROWS}
 
 
 def test_the_names_on_the_page_are_those_of_the_model() -> None:

@@ -99,7 +99,7 @@ def check_references(model: ErrorModel) -> None:
         *((rule.id, rule.requirement) for rule in model.signals),
         *((rule.id, rule.requirement) for rule in model.tool_signals),
         *((rule.id, rule.requirement) for rule in model.audiences),
-        *((rule.id, rule.requirement) for rule in model.ordering),
+        *((rule.id, cited) for rule in model.ordering for cited in rule.requirements),
         *_cited_by_failure_rules(model),
         *_cited_by_turn_rules(model),
         *model.rules.items(),
@@ -124,8 +124,9 @@ def check_that_rules_are_judged(model: ErrorModel) -> None:
     by_id = {requirement.id: requirement for requirement in model.requirements}
     rules = [
         *(
-            (f"ordering {item.id}", item.requirement, f"ordering.{item.id}")
+            (f"ordering {item.id}", cited, item.check_id)
             for item in model.ordering
+            for cited in item.requirements or model.rules_below.get(item.rules, ())
         ),
         *(
             (f"audiences {item.id}", item.requirement, f"audience.{item.id}")
@@ -185,6 +186,9 @@ def check_orders(model: ErrorModel) -> None:
         if rule.id in seen:
             raise ValueError(f"two ordering rules have the id '{rule.id}'")
         seen.add(rule.id)
+        if rule.rules and rule.rules not in model.rules_below:
+            near = _near(rule.rules, model.rules_below)
+            raise ValueError(f"{rule.id}: `rules` has nothing named '{rule.rules}'{near}")
         if problem := unknown_event(rule, model.events):
             raise ValueError(problem)
 

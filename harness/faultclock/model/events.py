@@ -54,7 +54,17 @@ EVENT_KINDS = frozenset(name for name, kind in EVENTS.items() if kind.only == "a
 
 #: What the oracle makes of these for ordering rules; a trigger cannot wait for them.
 DERIVED_KINDS = frozenset(
-    {"attempt.failed", "attempt.started", "dependent.phase", "failure.seen", "gated.called"}
+    {
+        "attempt.failed",
+        "attempt.started",
+        "dependent.phase",
+        "failure.seen",
+        "gated.called",
+        "interaction.over",
+        "phase.ended",
+        "phase.failed",
+        "try.failed",
+    }
 )
 
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
+from faultclock.model.event_sets import EventPattern, EventRef, Events, resolved
 from faultclock.model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario import Role
 
@@ -32,7 +33,6 @@ __all__ = [
     "unknown_event",
 ]
 
-Fact = str | int | bool | None
 Pattern = Literal[
     "absence",
     "existence",
@@ -70,37 +70,6 @@ _MAY_HAVE: Mapping[str, tuple[str, ...]] = {
     "automaton": ("ends",),
 }
 _KEYS = (*_NEEDS.values(), *_MAY_HAVE.values())
-
-
-class EventPattern(Value):
-    """A set of trace events: by kind (or by one of the model's own names), and by payload fields.
-
-    Give exactly one of `kinds` and `event`.
-    """
-
-    kinds: tuple[str, ...] = ()
-    """Canonical kinds, such as `tool.called`."""
-    event: str | None = None
-    """A name of the model's `events`; what stands beside it narrows it."""
-    where: dict[str, Fact | tuple[Fact, ...]] = {}
-    """Payload field (dotted where it is nested; a number picks from a list) to the value that it
-    must have, or to a list of which it must have one."""
-    like: dict[str, str] = {}
-    """Payload field to a text in which `*` stands for anything."""
-    has: tuple[str, ...] = ()
-    """Payload fields that must be there, and be neither null nor an empty text."""
-
-    @model_validator(mode="after")
-    def _one_source(self) -> EventPattern:
-        if bool(self.kinds) == (self.event is not None):
-            raise ValueError("give exactly one of kinds and event")
-        return self
-
-
-#: One set of events, or several that count as one: by name, by pattern, or a list of both.
-EventRef = str | EventPattern | tuple[str | EventPattern, ...]
-#: A source document's names for events.
-Events = Mapping[str, EventPattern]
 
 
 class Scope(Value):
@@ -171,7 +140,10 @@ class OrderingRule(SparseValue):
 
     #: So that a model without them is, to the byte, what it was when its sets were frozen.
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"same", "optional", "one_to_one", "limit", "states", "start", "moves", "ends", "report"}
+        {
+            *("same", "optional", "one_to_one", "limit", "states", "start", "moves", "ends"),
+            *("report", "expected", "observed", "rules", "check"),
+        }
     )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -224,9 +196,19 @@ class OrderingRule(SparseValue):
     """The rule does not apply to a trace in which this occurs."""
     says: str
     """The rule in one sentence."""
+    expected: str = ""
+    """What a finding says was expected; empty: `says`. `{field}` stands for a field of the event
+    that the violation is about."""
+    observed: str = ""
+    """What a finding says was observed, likewise; empty: what the pattern says."""
     hint: str = ""
     """What usually breaks it."""
-    requirement: str
+    requirement: str | tuple[str, ...] = ()
+    """What it judges: one sentence of the document, or several, of which the first one is cited."""
+    rules: str = ""
+    """In place of `requirement`: a name of the model's `rules`, which say what it judges."""
+    check: str | None = None
+    """The check that it is a part of; None: it is a check by itself, `ordering.` and its id."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -239,6 +221,16 @@ class OrderingRule(SparseValue):
     def declarations(self) -> tuple[str, ...]:
         """What the binding must declare."""
         return (self.needs,) if isinstance(self.needs, str) else self.needs
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The sentences that it names itself."""
+        return (self.requirement,) if isinstance(self.requirement, str) else self.requirement
+
+    @property
+    def check_id(self) -> str:
+        """The check under which it is judged."""
+        return self.check or f"ordering.{self.id}"
 
     @property
     def pairs(self) -> tuple[FieldPair, ...]:
@@ -271,6 +263,8 @@ class OrderingRule(SparseValue):
             raise ValueError(f"{self.id}: no_sooner is longer than within")
         if self.per is not None and not self.keys:
             raise ValueError(f"{self.id}: per is empty: write null to judge the trace as one")
+        if bool(self.requirement) == bool(self.rules):
+            raise ValueError(f"{self.id}: give exactly one of requirement and rules")
         self._check_same()
         self._check_limit()
         self._check_states()
@@ -354,45 +348,3 @@ def unknown_event(rule: OrderingRule, events: Events) -> str | None:
                 hint = f"; did you mean `{near[0]}`?" if near else ""
                 return f"{rule.id}: there is no event '{name}': write a name of `events`{hint}"
     return None
-
-
-def resolved(ref: EventRef | None, events: Events) -> tuple[tuple[str, EventPattern], ...]:
-    """Return the sets that `ref` stands for, each as its name and a pattern with kinds.
-
-    The name is the source document's own, or else the kinds. An absent `ref` is no set.
-    """
-    if ref is None:
-        return ()
-    items = ref if isinstance(ref, tuple) else (ref,)
-    return tuple(_resolved(item, events) for item in items)
-
-
-def _resolved(item: str | EventPattern, events: Events) -> tuple[str, EventPattern]:
-    if isinstance(item, str):
-        return item, events[item]
-    details = _details(item)
-    if item.event is None:
-        return f"{' or '.join(item.kinds)}{details}", item
-    named = events[item.event]
-    narrowed = EventPattern(
-        kinds=named.kinds,
-        where={**named.where, **item.where},
-        like={**named.like, **item.like},
-        has=(*named.has, *item.has),
-    )
-    return f"{item.event}{details}", narrowed
-
-
-def _details(pattern: EventPattern) -> str:
-    """Return the conditions on fields, in words, such as ` {answer: approved}`."""
-    wanted = {**pattern.where, **pattern.like}
-    parts = [f"{path.removeprefix('fields.')}: {_shown(value)}" for path, value in wanted.items()]
-    return f" {{{', '.join(parts)}}}" if parts else ""
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return " or ".join(map(_shown, value))
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else str(value).lower()
-    return str(value)

@@ -7,6 +7,7 @@ fail, too; a phase that was cancelled is judged by that alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -45,11 +46,6 @@ class Step:
     again: bool = False
 
     @property
-    def error(self) -> Link:
-        """The outermost error that it raised; empty for none."""
-        return outermost(self.end)
-
-    @property
     def said(self) -> str:
         """How it ended, in words."""
         return (
@@ -57,9 +53,25 @@ class Step:
         )
 
     @property
-    def unless_good(self) -> str:
-        """How it ended, in words; empty where it worked."""
-        return "" if self.call.returned else self.said
+    def asked(self) -> tuple[str, bool]:
+        """What had to become of it, in words, and whether that is so."""
+        rules, do, worked = self.rules, self.call.do, self.call.returned
+        if self.due == "refused":
+            wanted = rules.refusal_class
+            expected = f"{do} is refused while {self.state}, with {wanted or 'any error'}"
+            return expected, not worked and not self.is_other(wanted)
+        if self.due == "may_fail":
+            wanted = rules.failure_class
+            return f"{do} works, or fails with {wanted}", not self.is_other(wanted)
+        if self.due == "bad_config":
+            pair = rules.invalid_config
+            error = outermost(self.end)
+            named = f"{error.get('class')}/{error.get('code')}"
+            is_other = pair is not None and error.get("class") is not None and named != pair
+            expected = f"{pair or 'an error'} before it acts: {self.call.start.config_problem}"
+            return expected, not worked and not is_other
+        state = f"{self.state}, which a phase that failed left as it was" if self.again else ""
+        return f"{do} works while {state or self.state}", worked
 
     def is_other(self, class_name: str | None) -> bool:
         """Return whether it failed with another class than the one that is asked for.
@@ -153,104 +165,25 @@ def _verdict(
     )
 
 
-# ---------------------------------------------------------------------- the order of the phases
-
-
-@_check(
-    "extension.order-accepted",
-    title="The order of the phases",
-    says="Each phase works when the phases come in their order.",
-    unjudged="no phase came in its order without a planned failure",
-)
-def order_accepted(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that have to work."""
-    requirements = also(model, "extension.order-accepted")
-    for step in _walk(history, model):
-        if step.due == "works" and not step.again and step.state != step.rules.disposed:
-            expected = f"{step.call.do} works while {step.state}"
-            yield _verdict(requirements, step.call, expected, step.unless_good)
-
-
-@_check(
-    "extension.order-refused",
-    title="Another order is refused",
-    says="A phase out of order is refused with a typed error of the host.",
-    unjudged="no phase came out of its order",
-)
-def order_refused(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that have to be refused."""
-    requirements = also(model, "extension.order-refused")
-    for step in _walk(history, model):
-        if step.due == "refused":
-            wanted = step.rules.refusal_class
-            expected = f"{step.call.do} is refused while {step.state}"
-            expected += "" if wanted is None else f", with {wanted}"
-            observed = step.said if step.call.returned or step.is_other(wanted) else ""
-            hint = "Keep the state, and look at it first in each phase."
-            yield _verdict(requirements, step.call, expected, observed, hint=hint)
-
-
-@_check(
-    "extension.failed-phase",
-    title="A phase that fails",
-    says="A phase that fails raises the host's error, and can be called again.",
-    unjudged="no phase met a planned failure",
-)
-def failed_phase(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that the world made fail, and the same ones asked for again."""
-    requirements = also(model, "extension.failed-phase")
-    for step in _walk(history, model):
-        if step.due == "may_fail":
-            wanted = step.rules.failure_class
-            expected = f"{wanted}, or a phase that works without it"
-            observed = step.said if step.is_other(wanted) else ""
-            yield _verdict(requirements, step.call, expected, observed)
-        elif step.again and step.due == "works":
-            expected = f"{step.call.do} works the second time: one that failed leaves the state"
-            expected = f"{expected} {step.state}"
-            yield _verdict(requirements, step.call, expected, step.unless_good)
-
-
-@_check(
-    "extension.dispose-twice",
-    title="dispose can be called twice",
-    says="A second dispose does nothing, and raises no error.",
-    unjudged="nothing was disposed of twice",
-)
-def dispose_twice(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that have to work after the end."""
-    requirements = also(model, "extension.dispose-twice")
-    for step in _walk(history, model):
-        if step.due == "works" and step.state == step.rules.disposed:
-            acts, expected = _acts(history, step.call), "the second time does nothing"
-            observed = "it acted again" if acts else step.unless_good
-            yield _verdict(requirements, step.call, expected, observed, events=acts)
-
-
-@_check(
-    "extension.config",
-    title="A wrong configuration",
-    says="An extension refuses a configuration that its schema refuses, before it acts.",
-    unjudged="no configuration was wrong",
-)
-def config(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that were given a wrong configuration."""
-    requirements = also(model, "extension.config")
-    for step in _walk(history, model):
-        if step.due != "bad_config":
-            continue
-        wanted, error = step.rules.invalid_config, step.error
-        is_typed = wanted is not None and error.get("class") is not None
-        is_other = is_typed and f"{error.get('class')}/{error.get('code')}" != wanted
-        acts = _acts(history, step.call)
-        observed = "it had already acted when it was refused" if acts else ""
-        yield _verdict(
-            requirements,
-            step.call,
-            f"{wanted or 'an error'} before anything is done: {step.call.start.config_problem}",
-            step.said if step.call.returned or is_other else observed,
-            events=acts,
-        )
+def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `phase.ended` for each phase that was asked for, with what was asked of it."""
+    for step in () if model.extensions is None else _walk(history, model):
+        disposed = step.state == step.rules.disposed
+        acts = _acts(history, step.call) if disposed or step.due == "bad_config" else ()
+        asked, right = step.asked
+        payload = {
+            "call": step.call.id,
+            "phase": step.call.do,
+            "due": step.due,
+            "again": step.again,
+            "disposed": disposed,
+            "asked": asked,
+            "right": right,
+            "acted": bool(acts),
+            "said": f"{step.said}, and it acted" if acts else step.said,
+            "shown_by": (*acts[:3], step.call.start.seq, step.end.seq),
+        }
+        yield TraceEvent(step.end.seq, step.end.at_ns, "oracle", "phase.ended", payload)
 
 
 # ---------------------------------------------------------------------- what it does

@@ -13,7 +13,6 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.role_rules import ExtensionRules
 from faultclock.model.session_script import ExtensionScript
 from faultclock.model.trace import TraceEvent
-from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
@@ -113,46 +112,6 @@ def _fault(
         if event.life == opening.life and event.phase == "init":
             return "an extension had been initialised before", (event.seq,)
     return None
-
-
-@check(
-    "extensions.failure",
-    title="An extension that fails",
-    says="A phase that fails is in the audit trail, under the name that the document gives.",
-    unjudged="no phase of an extension failed",
-    role="runtime",
-)
-def failure(history: History, model: ErrorModel) -> Verdicts:
-    """Judge each phase that failed."""
-    requirements, rules = also(model, "extensions.failure"), model.extension_set
-    if rules is None or "audit" not in history.trace.header.subject.declares:
-        yield otherwise("the subject's binding does not declare 'audit'")
-        return
-    crashes = {life.number: life.crash for life in history.lives}
-    for event in history.of("extension.phase"):
-        if event.ok or event.how not in (None, "failed") or event.life not in crashes:
-            continue
-        crash = crashes[event.life]
-        if crash is not None and crash.at_ns == event.at_ns:
-            continue
-        records = [
-            (record.record.get("class"), record.record.get("code"))
-            for record in history.of("declared.audit")
-            if record.seq > event.seq and record.at_ns <= event.at_ns + rules.within
-        ]
-        if split(rules.failure) in records:
-            yield held(*requirements)
-            continue
-        said = ", ".join(f"{class_name}/{code}" for class_name, code in records)
-        name = f"{event.extension} in {event.phase}"
-        yield broken(
-            requirements,
-            call=event.call,
-            expected=f"the audit trail has the failure of {name} as {rules.failure}",
-            observed=f"it has {said}" if said else "it has no such record",
-            events=(event.seq,),
-            hint="Record each error that an extension raises, and go on with the session.",
-        )
 
 
 # ---------------------------------------------------------------------- the course of a session

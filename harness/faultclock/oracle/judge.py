@@ -27,6 +27,7 @@ from faultclock.oracle import (
     ordering,
     retries,
     retry_shapes,
+    rows,
     store_role,
     tool_role,
     turn_checks,
@@ -63,6 +64,7 @@ CHECKS: tuple[Check, ...] = (
     *turn_checks.CHECKS,
     *store_role.CHECKS,
     *tool_role.CHECKS,
+    *rows.EXTENSION_CHECKS,
     *checks_in(extension_role),
     *checks_in(liveness, evidence),
 )
@@ -109,14 +111,14 @@ def checks_of(model: ErrorModel) -> tuple[Check, ...]:
     named = {name for requirement in model.requirements for name in requirement.checks}
     return tuple(
         check
-        for check in (*CHECKS, *ordering.checks(model), *audience.checks(model))
+        for check in (*ordering.checks(model, CHECKS), *audience.checks(model))
         if check.id in named or check.id.startswith(_WITHOUT_A_SENTENCE)
     )
 
 
 def check_ids(model: ErrorModel) -> tuple[str, ...]:
     """Return the ids of all checks that a sentence of `model` may name."""
-    checks = (*CHECKS, *LOG_CHECKS, *ordering.checks(model), *audience.checks(model))
+    checks = (*ordering.checks(model, CHECKS), *LOG_CHECKS, *audience.checks(model))
     return tuple(dict.fromkeys(check.id for check in checks))
 
 

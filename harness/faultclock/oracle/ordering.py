@@ -1,155 +1,82 @@
-"""Ordering: the model's ordering rules, each a check, over the trace and what follows from it.
+"""Ordering: the rules of a model, and the rows that every model has, judged in one pass.
 
-Beside the events of the trace a rule may speak of a few that the oracle derives, each right behind
-the event that shows it, with its `seq`:
-
-- `attempt.started` {call, attempt, retry} and `attempt.failed` {call, attempt};
-- `gated.called`, for a `tool.called` whose tool needs an approval by its script: the same payload,
-  and `mode` of the session, and `staged`, whether a state machine is attached;
-- `failure.seen` {kind, cause, class, code, role, layer, target, tool, tool_call, node, call,
-  number}, for each failure (see `failures`), where the subject could know of it;
-- `dependent.phase` {extension, dependent, phase, ok}, for each `extension.phase` of a `dependent`
-  and each `extension` that it depends on.
+A rule is a check by itself, or a part of one (`check`): then its verdicts are that check's, beside
+those of the check's code. The rows in `rows` are rules that every model has whose sentences name
+their checks. Beside the events of the trace a rule may speak of those that `derived` makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from faultclock.model.error_model import ErrorModel, OrderingRule
 from faultclock.model.ordering import kinds_of
-from faultclock.model.scenario import Scenario
 from faultclock.model.trace import SubjectInfo, TraceEvent
-from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Check, Verdicts, broken, held, otherwise
-from faultclock.oracle.failure import Failure
-from faultclock.oracle.failures import failures_of
+from faultclock.oracle.check import Check, Judging, Verdicts, also, broken, held, otherwise
+from faultclock.oracle.derived import derived_for, with_derived
 from faultclock.oracle.foreign import as_seen, by_run
 from faultclock.oracle.history import History, once
+from faultclock.oracle.rows import ROWS
 from faultclock.oracle.rules.figures import settings_of
+from faultclock.oracle.rules.match import field_of, is_absent
 from faultclock.oracle.rules.patterns import PatternResult, RuleSet, Witness
 
-__all__ = ["FAILURE_SEEN", "checks", "with_derived"]
-
-#: The derived kind of every failure.
-FAILURE_SEEN = "failure.seen"
+#: A field that the words of a rule stand for.
+_FIELD = re.compile(r"\{([a-z_0-9.]+)\}")
 
 
-def checks(model: ErrorModel) -> tuple[Check, ...]:
-    """Return one check for each ordering rule of `model`; they share one pass over a trace."""
-    results = _Results(model)
-    return tuple(_check(rule, results) for rule in model.ordering)
+def checks(model: ErrorModel, code: Sequence[Check] = ()) -> tuple[Check, ...]:
+    """Return `code`, each check with the rules that are a part of it, and all others of `model`.
 
-
-def with_derived(
-    events: Iterable[TraceEvent],
-    calls: Iterable[Call],
-    scenario: Scenario,
-    failures: Iterable[Failure] = (),
-) -> list[TraceEvent]:
-    """Return `events` with the derived ones among them."""
-    derived: dict[int, list[TraceEvent]] = {}
-    for failure in failures:
-        derived.setdefault(failure.seq, []).append(_of_failure(failure))
-    for call in calls:
-        for attempt in call.attempts:
-            for event in _of_attempt(attempt):
-                derived.setdefault(event.seq, []).append(event)
-    gated = {tool.name for tool in scenario.tools if tool.gated}
-    session = scenario.session
-    extensions = () if session is None else session.extensions
-    needed = {extension.id: extension.depends_on for extension in extensions}
-    merged: list[TraceEvent] = []
-    for event in events:
-        merged.append(event)
-        if event.seq in derived:
-            merged.extend(derived[event.seq])
-        if event.kind == "tool.called" and event.tool in gated:
-            mode = _mode(scenario)
-            staged = session is not None and bool(session.stages)
-            payload = {**event.payload, "mode": mode, "staged": staged}
-            merged.append(TraceEvent(event.seq, event.at_ns, "oracle", "gated.called", payload))
-        elif event.kind == "extension.phase":
-            merged.extend(_dependent(event, needed.get(str(event.extension), ())))
-    return merged
-
-
-def _mode(scenario: Scenario) -> str:
-    """Return the mode of the session: a stored one that is resumed keeps its own."""
-    session, store = scenario.session, scenario.store
-    if session is None:
-        return "ask"
-    recorded = None if store is None or store.initial is None else store.initial.get("mode")
-    return recorded if session.resume and isinstance(recorded, str) else session.mode
-
-
-def _of_attempt(attempt: Attempt) -> Iterator[TraceEvent]:
-    facts = {"call": attempt.call, "attempt": attempt.number}
-    start = attempt.start
-    begun = {**facts, "retry": attempt.number > 1}
-    yield TraceEvent(start.seq, start.at_ns, "oracle", "attempt.started", begun)
-    if attempt.failed and attempt.knowable_seq is not None and attempt.knowable_ns is not None:
-        yield TraceEvent(
-            attempt.knowable_seq, attempt.knowable_ns, "oracle", "attempt.failed", facts
-        )
-
-
-def _of_failure(failure: Failure) -> TraceEvent:
-    error_class, code = failure.pair or (None, None)
-    payload = {
-        "kind": failure.kind,
-        "cause": failure.cause,
-        "class": error_class,
-        "code": code,
-        "role": failure.role,
-        "layer": failure.target.layer,
-        "target": failure.target.id,
-        "tool": failure.tool,
-        "tool_call": failure.tool_call,
-        "node": None if failure.node is None else failure.node.id,
-        "call": failure.call,
-        "number": failure.number,
-    }
-    return TraceEvent(failure.seq, failure.at_ns, "oracle", FAILURE_SEEN, payload)
-
-
-def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[TraceEvent]:
-    for name in dependencies:
-        payload = {
-            "extension": name,
-            "dependent": event.extension,
-            "phase": event.phase,
-            "ok": event.ok,
-        }
-        yield TraceEvent(event.seq, event.at_ns, "oracle", "dependent.phase", payload)
+    All rules share one pass over a trace.
+    """
+    known = {check.id: check for check in code}
+    named = {name for requirement in model.requirements for name in requirement.checks}
+    rules = (*model.ordering, *(row for row in ROWS if row.check in known and row.check in named))
+    parts: dict[str, list[OrderingRule]] = {}
+    for rule in rules:
+        parts.setdefault(rule.check_id, []).append(rule)
+    results = _Results(model, tuple((rule, known.get(rule.check_id)) for rule in rules))
+    own = (
+        replace(check, run=_with_rules(check, parts.pop(check.id), results))
+        if check.id in parts
+        else check
+        for check in code
+    )
+    return (*own, *(_check(id_, part, results) for id_, part in parts.items()))
 
 
 class _Results:
     """What the rules of a model come to over a history, all in one pass."""
 
-    def __init__(self, model: ErrorModel) -> None:
+    def __init__(
+        self, model: ErrorModel, rules: tuple[tuple[OrderingRule, Check | None], ...]
+    ) -> None:
         self._model = model
+        #: Each rule, with the check whose code it stands beside.
+        self._rules = rules
         #: To make rules ready takes as long as to follow them. Which ones apply follows from the
         #: subject, so there are few such sets.
-        self._sets: dict[tuple[str, ...], RuleSet] = {}
+        self._sets: dict[tuple[tuple[str, str], ...], RuleSet] = {}
 
-    def of(self, rule: OrderingRule, history: History) -> PatternResult:
-        """Return what `rule` comes to; the first rule of a history has all of them evaluated."""
-        return _all_results(history, self)[rule.id]
+    def of(self, rule: OrderingRule, history: History) -> PatternResult | None:
+        """Return what `rule` comes to; None where it does not apply.
 
-    def all(self, history: History) -> dict[str, PatternResult]:
-        """Return what each rule that applies comes to, by its id."""
+        The first rule of a history has all of them evaluated.
+        """
+        return _all_results(history, self).get((rule.check_id, rule.id))
+
+    def all(self, history: History) -> dict[tuple[str, str], PatternResult]:
+        """Return what each rule that applies comes to, by its check and its id."""
         model = self._model
-        applying = tuple(_applying(model, history))
-        # To find all failures takes longer than to follow most rules.
-        wanted = any(FAILURE_SEEN in kinds_of(rule, model.events) for rule in applying)
-        events = with_derived(
-            history.trace.events,
-            history.calls,
-            history.trace.header.scenario,
-            failures_of(history, model) if wanted else (),
-        )
+        applying = tuple(self._applying(history))
+        kinds = frozenset(kind for rule in applying for kind in kinds_of(rule, model.events))
+        trace = history.trace
+        derived = derived_for(history, model, kinds)
+        events = with_derived(trace.events, history.calls, trace.header.scenario, derived)
         runs = (events,) if history.trace.header.foreign is None else by_run(events)
         rules = self._rule_set(applying)
         header = history.trace.header
@@ -157,10 +84,26 @@ class _Results:
         settings = settings_of(header.scenario) if header.foreign is None else {}
         each_run = [rules.evaluate(run, settings) for run in runs]
         results = [_together(of_rule) for of_rule in zip(*each_run, strict=True)]
-        return {each.id: result for each, result in zip(applying, results, strict=True)}
+        found = zip(applying, results, strict=True)
+        return {(rule.check_id, rule.id): result for rule, result in found}
+
+    def _applying(self, history: History) -> Iterator[OrderingRule]:
+        """Yield the rules that are for the subject; in a log, what it can show of each."""
+        header = history.trace.header
+        for rule, check in self._rules:
+            if _does_not_apply(rule, header.subject):
+                continue
+            if check is not None and check.inapplicable(header.subject, self._model):
+                continue
+            if header.foreign is None:
+                yield rule
+            elif rule.check is None:
+                seen = as_seen(rule, self._model.events, header.foreign)
+                if not isinstance(seen, str):
+                    yield seen
 
     def _rule_set(self, rules: tuple[OrderingRule, ...]) -> RuleSet:
-        key = tuple(rule.id for rule in rules)
+        key = tuple((rule.check_id, rule.id) for rule in rules)
         found = self._sets.get(key)
         # A log of another system has rules of the same ids that are narrowed to what it shows.
         if found is None or any(
@@ -171,7 +114,7 @@ class _Results:
 
 
 @once
-def _all_results(history: History, results: _Results) -> dict[str, PatternResult]:
+def _all_results(history: History, results: _Results) -> dict[tuple[str, str], PatternResult]:
     return results.all(history)
 
 
@@ -186,28 +129,34 @@ def _together(results: tuple[PatternResult, ...]) -> PatternResult:
     )
 
 
-def _check(rule: OrderingRule, results: _Results) -> Check:
-    def run(history: History, _model: ErrorModel) -> Verdicts:
-        return _judged(rule, history, results.of(rule, history))
-
+def _check(id_: str, rules: Sequence[OrderingRule], results: _Results) -> Check:
+    first = rules[0]
     return Check(
-        id=f"ordering.{rule.id}",
-        title=rule.id.replace("-", " ").capitalize(),
-        says=rule.says,
-        run=run,
-        why_not=partial(_does_not_apply, rule),
+        id=id_,
+        title=id_.partition(".")[2].replace("-", " ").capitalize(),
+        says=first.says,
+        run=partial(_verdicts, rules, results),
+        why_not=partial(_does_not_apply, first) if len(rules) == 1 else None,
     )
 
 
-def _applying(model: ErrorModel, history: History) -> Iterator[OrderingRule]:
-    """Yield the rules that are for the subject; in a foreign log, what it can show of each."""
-    log = history.trace.header.foreign
-    for rule in model.ordering:
-        if _does_not_apply(rule, history.trace.header.subject):
-            continue
-        seen = rule if log is None else as_seen(rule, model.events, log)
-        if not isinstance(seen, str):
-            yield seen
+def _with_rules(check: Check, rules: Sequence[OrderingRule], results: _Results) -> Judging:
+    """Return how a check is judged that has code and rules."""
+
+    def run(history: History, model: ErrorModel) -> Verdicts:
+        yield from check.run(history, model)
+        yield from _verdicts(rules, results, history, model)
+
+    return run
+
+
+def _verdicts(
+    rules: Sequence[OrderingRule], results: _Results, history: History, model: ErrorModel
+) -> Verdicts:
+    for rule in rules:
+        result = results.of(rule, history)
+        if result is not None:
+            yield from _judged(rule, history, model, result)
 
 
 def _does_not_apply(rule: OrderingRule, subject: SubjectInfo) -> str:
@@ -221,10 +170,14 @@ def _does_not_apply(rule: OrderingRule, subject: SubjectInfo) -> str:
     return ""
 
 
-def _judged(rule: OrderingRule, history: History, result: PatternResult) -> Verdicts:
-    yield otherwise(result.silent or "no event of the rule happened")
+def _judged(
+    rule: OrderingRule, history: History, model: ErrorModel, result: PatternResult
+) -> Verdicts:
+    requirements = rule.requirements or also(model, rule.rules)
+    if result.silent or rule.check is None:
+        yield otherwise(result.silent or "no event of the rule happened")
     for _ in range(result.judged):
-        yield held(rule.requirement)
+        yield held(*requirements)
     footer = history.trace.footer
     waits = ""
     if footer.ending != "completed":
@@ -233,14 +186,32 @@ def _judged(rule: OrderingRule, history: History, result: PatternResult) -> Verd
         waits = f" (the run ended by {ending}{': ' if detail else ''}{detail})"
     for witness in result.witnesses:
         yield broken(
-            (rule.requirement,),
+            requirements,
             call=_call(rule, witness),
-            expected=rule.says,
-            observed=f"{witness.observed}{waits}",
-            events=tuple(sorted({event.seq for event in (*witness.events, *witness.near)})),
+            expected=_in_words(rule.expected, witness.about) or rule.says,
+            observed=f"{_in_words(rule.observed, witness.about) or witness.observed}{waits}",
+            events=_cited(rule, witness),
             hint=rule.hint,
             order=witness.order,
         )
+
+
+def _cited(rule: OrderingRule, witness: Witness) -> tuple[int, ...]:
+    """Return `seq` of the events to show; a part of a check shows the proof alone."""
+    if rule.check is None:
+        return tuple(sorted({event.seq for event in (*witness.events, *witness.near)}))
+    shown = (event.payload.get("shown_by") or (event.seq,) for event in witness.events)
+    return tuple(dict.fromkeys(seq for seqs in shown for seq in seqs))
+
+
+def _in_words(template: str, about: TraceEvent | None) -> str:
+    """Return the words of a rule about an event."""
+
+    def said(field: re.Match[str]) -> str:
+        value = None if about is None else field_of(about.payload, field[1])
+        return "none" if is_absent(value) else str(value)
+
+    return _FIELD.sub(said, template)
 
 
 def _call(rule: OrderingRule, witness: Witness) -> str | None:

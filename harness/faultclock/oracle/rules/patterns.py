@@ -63,6 +63,8 @@ class Witness:
             and without any one of them it does not (or the rule finds nothing to judge).
         near: events beside the proof that a person wants to see, such as an answer that was late.
         order: what was expected beside what was observed, the bounds of the stretch included.
+        about: the event that breaks the rule, or that lacks what it asks for; else what began the
+            stretch.
     """
 
     key: str
@@ -70,6 +72,7 @@ class Witness:
     events: tuple[TraceEvent, ...]
     near: tuple[TraceEvent, ...] = ()
     order: tuple[OrderStep, ...] = ()
+    about: TraceEvent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +243,7 @@ class _Machine:
             events=proof,
             near=near,
             order=(*began, *fault.order, *shown_end),
+            about=next(reversed((*stretch.opened_by, *fault.proof)), None),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,3 +117,14 @@ def test_a_derived_event_is_cited_by_the_events_that_show_it(
     rule = NO_LS | {"event": {"kinds": ["try.failed"]}}
     (violation,) = found(with_rules(model, rule), f"{LS} · {RM}")["tools.none"].violations
     assert violation.events == (2, 1)
+
+
+def test_a_part_of_a_check_needs_a_simulated_run(model: ErrorModel) -> None:
+    """In real time a bound would be wrong; a rule that is a check by itself says so on its own."""
+    trace = runtime_trace(LS)
+    header = trace.header.model_copy(update={"time_base": "wall"})
+    history = History(replace(trace, header=header))
+    (check,) = checks(with_rules(model, NO_LS, NO_RM))
+    outcome = check.outcome(history, model)
+    assert (outcome.violations, outcome.judged) == ([], {})
+    assert outcome.reason == "it needs a simulated run"

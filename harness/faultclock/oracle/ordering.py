@@ -95,12 +95,14 @@ class _Results:
                 continue
             if check is not None and check.inapplicable(header.subject, self._model):
                 continue
-            if header.foreign is None:
-                yield rule
-            elif rule.check is None:
+            # What is a part of a check needs what the world observed, as code does.
+            if rule.check is not None and not history.trace.is_virtual:
+                continue
+            seen: OrderingRule | str = rule
+            if header.foreign is not None:
                 seen = as_seen(rule, self._model.events, header.foreign)
-                if not isinstance(seen, str):
-                    yield seen
+            if not isinstance(seen, str):
+                yield seen
 
     def _rule_set(self, rules: tuple[OrderingRule, ...]) -> RuleSet:
         key = tuple((rule.check_id, rule.id) for rule in rules)
@@ -155,7 +157,10 @@ def _verdicts(
 ) -> Verdicts:
     for rule in rules:
         result = results.of(rule, history)
-        if result is not None:
+        if result is None:
+            why_not = _does_not_apply(rule, history.trace.header.subject)
+            yield otherwise(why_not or "it needs a simulated run")
+        else:
             yield from _judged(rule, history, model, result)
 
 

@@ -18,11 +18,13 @@ Folds of a history and an error model, each made once (`history.once`):
     uses               how turns stand to their limits
     failure, failure_sources, failures       all that failed, and what the model says of it
     store_registers, store_answers, stored_state   what a session store keeps
+    derived            what rules may speak of beside the events of the trace
     rules, ordering    the ordering rules of the model, in one pass over events and derived events
 
 Checks:
 
     check, words       what a check is: a function that yields verdicts; how findings quote
+    rows               the checks that are ordering rules and no code
     one file for each group of checks, such as approvals, cancels, retries, limits, failure_outcome
     evidence           whether a run shows anything at all
     foreign            what the log of another system, or real time, can show

@@ -70,6 +70,8 @@ class Step:
             is_other = pair is not None and error.get("class") is not None and named != pair
             expected = f"{pair or 'an error'} before it acts: {self.call.start.config_problem}"
             return expected, not worked and not is_other
+        if self.state == rules.disposed:
+            return f"{do} works again, and does nothing", worked
         state = f"{self.state}, which a phase that failed left as it was" if self.again else ""
         return f"{do} works while {state or self.state}", worked
 

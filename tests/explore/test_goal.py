@@ -84,8 +84,9 @@ def searched(model: ErrorModel, trace: Trace, given: str) -> list[Finding]:
 
 def crashed(kind: str = "KeyError", message: str = "'choices'", *behind: str) -> Trace:
     """Return the trace of a call that raises; `behind` are the classes behind the exception."""
-    chain = [{"type": kind, "message": message, "link": None}]
-    chain += [{"type": name, "message": "", "link": "cause"} for name in behind]
+    untyped = {"class": None, "code": None}
+    chain = [{"type": kind, "message": message, "link": "outer", **untyped}]
+    chain += [{"type": name, "message": "", "link": "cause", **untyped} for name in behind]
     return TraceBuilder().start().raises(*chain).build()
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
-from faultclock.oracle.tool_role import CHECKS
+from faultclock.oracle import judge
 from tests.oracle.tool_traces import ToolTrace, outcome
 
+CHECKS = tuple(check for check in judge.CHECKS if check.role == "tool")
 BUSY, SLOW = "ToolTransient/ResourceBusy", "ToolTransient/ExecutionTimeout"
 GONE, NO = "ToolTerminal/NotFound", "ToolTerminal/Forbidden"
 

@@ -10,10 +10,7 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.scenario import Role
-from faultclock.oracle import extension_role, rows
-from faultclock.oracle.check import checks_in
-from faultclock.oracle.judge import judge
-from faultclock.oracle.tool_role import CHECKS as TOOL_CHECKS
+from faultclock.oracle.judge import CHECKS, judge
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.extension_miniatures import EXTENSION_MINIATURES
@@ -22,7 +19,9 @@ from faultclock.subjects.tool_miniatures import TOOL_MINIATURES
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped
 
-EXTENSION_CHECKS = (*rows.EXTENSION_CHECKS, *checks_in(extension_role))
+TOOL_CHECKS, EXTENSION_CHECKS = (
+    tuple(check for check in CHECKS if check.role == role) for role in ("tool", "extension")
+)
 MINIATURES = {**TOOL_MINIATURES, **EXTENSION_MINIATURES}
 REFERENCES = [
     *("reference-tool", "reference-tool-sync"),

@@ -14,19 +14,14 @@ from faultclock.model.finding import Judgement
 from faultclock.model.removable import rules_of
 from faultclock.model.scenario import Role, Scenario
 from faultclock.model.trace import SubjectInfo, Trace
-from faultclock.oracle import extension_role, rows, store_role, tool_role, turn_checks
-from faultclock.oracle.check import checks_in
-from faultclock.oracle.judge import check_infos
+from faultclock.oracle.judge import CHECKS, check_infos
 
 __all__ = ["Tally", "reached_by"]
 
 _ASKING: tuple[Role, ...] = ("provider_adapter", "runtime")
 #: Checks that are for subjects of some roles only, by id.
 _ROLES: dict[str, tuple[Role, ...]] = {
-    **{check.id: ("runtime",) for check in turn_checks.CHECKS},
-    **{check.id: ("session_store",) for check in store_role.CHECKS},
-    **{check.id: ("tool",) for check in tool_role.CHECKS},
-    **{check.id: ("extension",) for check in (*rows.EXTENSION_CHECKS, *checks_in(extension_role))},
+    check.id: (check.role,) for check in CHECKS if check.role is not None
 }
 #: First parts of the ids of checks on what is asked of a model.
 _OF_A_MODEL = ("amplification", "classification", "backoff", "swallow", "wrapping")

@@ -9,8 +9,15 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Attempt
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
-from faultclock.oracle.executions import Ask, Execution, classify_for_tool, executions, retry_rule
+from faultclock.oracle.check import Verdicts, Violation, also, broken, held, otherwise
+from faultclock.oracle.executions import (
+    Ask,
+    Execution,
+    classify_for_tool,
+    executions,
+    retry_rule,
+    tool_check,
+)
 from faultclock.oracle.history import History
 from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements, wait_before
 
@@ -80,7 +87,7 @@ def _failures(
             )
 
 
-@check(
+@tool_check(
     "tool.retries",
     title="Retries of the contract",
     says="A failed execution is retried as often as the tool's contract declares, and no more.",
@@ -128,7 +135,7 @@ def _not_as_declared(failure: _Failure, requirement: str | None) -> Violation:
     )
 
 
-@check(
+@tool_check(
     "tool.waits",
     title="Waits of the contract",
     says="Each wait before a retry of a tool lies in the interval that its contract declares.",

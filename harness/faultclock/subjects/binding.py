@@ -135,6 +135,10 @@ class Binding:
         """Call the bound function as if it were not bound."""
         return self.function(*args)
 
+    def invoke(self, request: ProviderRequest) -> Any:
+        """Ask the subject once, in its style; what an async one returns has to be awaited."""
+        return self.invoke_async(request) if self.style == "async" else self.invoke_sync(request)
+
     def invoke_sync(self, request: ProviderRequest) -> Any:
         """Make the client, call the (sync) subject, close the client; return what it returned."""
         if self.open is None:

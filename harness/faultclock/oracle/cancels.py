@@ -12,14 +12,18 @@ from collections.abc import Iterator
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.events import EVENTS
+from faultclock.model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import CancellationRules, split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import chain_of, origin, typed
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.executions import said, tool_runs
+from faultclock.oracle.extension_role import is_bare_cancel, walked
 from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.stops import acts_after, is_dismissal, killed_by
+from faultclock.oracle.stops import NETWORK_ACTS, acts_after, is_dismissal, killed_by
 from faultclock.oracle.turn_facts import Execution
 
 #: What went wrong, and the events that show it.
@@ -28,16 +32,7 @@ _Fault = tuple[str, tuple[int, ...]]
 _Judged = tuple[str, str | None, _Fault | None]
 
 #: What may reach a turn, so that it ends by itself.
-_ARRIVALS = (
-    "net.connect_failed",
-    "net.delivered",
-    "net.eof",
-    "net.reset",
-    "tool.replied",
-    "tool.raised",
-    "store.answered",
-    "interaction.answered",
-)
+_ARRIVALS = tuple(name for name, kind in EVENTS.items() if kind.arrives)
 #: What is said of each expectation after the cancel of a tool.
 _TOOL = "after the cancel of the tool: "
 #: What a turn begins: an execution, a question, a request.
@@ -369,3 +364,54 @@ def _audit_fault(
         elif not of_tool:
             return f"it has {record.get('class')}/{record.get('code')} instead", (event.seq,)
     return ("it has nothing of it", ()) if of_tool and not said else None
+
+
+# ---------------------------------------------------------------------- of a tool or an extension
+
+
+def calls_cancelled(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `call.cancelled` for each cancelled call of a tool or an extension under test."""
+    for run in () if (tool := model.tools) is None else tool_runs(history):
+        if run.cancel is not None and tool is not None:
+            other = tool.cancelled and (run.ok or run.pair not in (None, split(tool.cancelled)))
+            wrong = said(run) if other else ""
+            work = "asked its service again"
+            yield _cancelled(history, run.call, run.cancel, tool, tool.cancelled, work, wrong)
+    for step in () if (rules := model.extensions) is None else walked(history, model):
+        if step.cancel is not None and rules is not None:
+            named = rules.cancelled_class
+            other = step.is_other(named) and not is_bare_cancel(step.call)
+            wrong = step.said if named is not None and (step.call.returned or other) else ""
+            yield _cancelled(history, step.call, step.cancel, rules, named, "acted", wrong)
+
+
+def _cancelled(
+    history: History,
+    call: Call,
+    cancel: TraceEvent,
+    rules: ToolRules | ExtensionRules,
+    named: str | None,
+    work: str,
+    wrong: str,
+) -> TraceEvent:
+    """Return how a cancelled call ended; `wrong` says what is wrong with an end in time."""
+    end, within_ns = call.end, rules.stops_within
+    # Where only the time counts, what blocks may take that time to look at the signal.
+    since_ns = cancel.at_ns + (within_ns if named is None else 0)
+    acts = acts_after(history.of(*NETWORK_ACTS), call.id, cancel, since_ns)[:3]
+    if acts:
+        wrong = f"it {work} after the cancel"
+    elif end is None:
+        wrong = "it never ended"
+    elif end.at_ns > cancel.at_ns + within_ns:
+        wrong = f"it went on for {format_duration(end.at_ns - cancel.at_ns)}"
+    replies = (event for event in history.of("tool.replied") if event.call == call.id)
+    shown = (cancel, *acts, call.start, *replies, *(() if end is None else (end,)))
+    payload = {
+        "call": call.id,
+        "asked": f"{named or 'an end'} within {format_duration(within_ns)}",
+        "right": not wrong,
+        "said": wrong,
+        "shown_by": tuple(event.seq for event in shown),
+    }
+    return TraceEvent(cancel.seq, cancel.at_ns, "oracle", "call.cancelled", payload)

@@ -14,12 +14,14 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Attempt, Call
+from faultclock.oracle.cancels import calls_cancelled
 from faultclock.oracle.extension_role import phases_ended
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from faultclock.oracle.stages import series_of_stages
 from faultclock.oracle.store_redo import store_series
 from faultclock.oracle.tool_redo import series_of_tools
+from faultclock.oracle.tool_service import runs_over
 
 
 def derived_for(history: History, model: ErrorModel, kinds: frozenset[str]) -> Iterator[TraceEvent]:
@@ -192,9 +194,11 @@ def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[Tra
 
 #: Each kind that costs a fold, with that fold.
 DERIVED: Mapping[str, Callable[[History, ErrorModel], Iterable[TraceEvent]]] = {
+    "call.cancelled": calls_cancelled,
     "failure.seen": failures_seen,
     "interaction.over": interactions_over,
     "phase.ended": phases_ended,
     "phase.failed": failed_phases,
+    "tool.run": runs_over,
     "try.failed": failed_tries,
 }

@@ -178,14 +178,15 @@ def _does_not_apply(rule: OrderingRule, subject: SubjectInfo) -> str:
 def _judged(
     rule: OrderingRule, history: History, model: ErrorModel, result: PatternResult
 ) -> Verdicts:
-    requirements = rule.requirements or also(model, rule.rules)
+    # Where the model has no sentence for a part of a check, it has one for all of it.
+    requirements = rule.requirements or also(model, rule.rules) or also(model, rule.check_id)
     if result.silent or rule.check is None:
         yield otherwise(result.silent or "no event of the rule happened")
     for _ in range(result.judged):
         yield held(*requirements)
     footer = history.trace.footer
     waits = ""
-    if footer.ending != "completed":
+    if footer.ending != "completed" and not rule.observed:
         detail = "; ".join(footer.detail)
         ending = footer.ending.replace("_", " ")
         waits = f" (the run ended by {ending}{': ' if detail else ''}{detail})"
@@ -197,7 +198,8 @@ def _judged(
             observed=f"{_in_words(rule.observed, witness.about) or witness.observed}{waits}",
             events=_cited(rule, witness),
             hint=rule.hint,
-            order=witness.order,
+            # That one event is not as it should be is no order, and the words say more of it.
+            order=() if rule.observed and rule.pattern == "universality" else witness.order,
         )
 
 

@@ -12,11 +12,11 @@ from faultclock.oracle.attempts import Attempt
 from faultclock.oracle.check import Verdicts, Violation, also, broken, held, otherwise
 from faultclock.oracle.executions import (
     Ask,
-    Execution,
+    ToolRun,
     classify_for_tool,
-    executions,
     retry_rule,
     tool_check,
+    tool_runs,
 )
 from faultclock.oracle.history import History
 from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements, wait_before
@@ -26,7 +26,7 @@ from faultclock.oracle.redo import FAULTS, Act, Tried, in_time, judgements, wait
 class _Failure:
     """A failed attempt of an ask, and what the contract says of it."""
 
-    execution: Execution
+    execution: ToolRun
     made: tuple[Attempt, ...]
     number: int
     code: str
@@ -64,18 +64,18 @@ class _Failure:
 
 def _asks(history: History, model: ErrorModel) -> Iterator[list[_Failure]]:
     """Yield the failures of each thing that a tool asked its service."""
-    for execution in executions(history):
+    for execution in tool_runs(history):
         if execution.cancel is None:
             for ask in execution.asks or ():
                 yield list(_failures(history, model, execution, ask))
 
 
 def _failures(
-    history: History, model: ErrorModel, execution: Execution, ask: Ask
+    history: History, model: ErrorModel, execution: ToolRun, ask: Ask
 ) -> Iterator[_Failure]:
     policy, retryable = retry_rule(history) or (None, ())
     for number, attempt in enumerate(ask.attempts, start=1):
-        seen = None if attempt.signal is None else classify_for_tool(model, attempt.signal)
+        seen = classify_for_tool(model, attempt)
         if seen is not None and seen.pair is not None:
             yield _Failure(
                 execution=execution,

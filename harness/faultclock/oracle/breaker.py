@@ -17,7 +17,7 @@ from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers_in
-from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
+from faultclock.oracle.check import Check, Verdicts, broken, check, held, otherwise, verdict
 from faultclock.oracle.history import History, once
 from faultclock.oracle.plans import providers_of
 from faultclock.oracle.providers import (
@@ -179,14 +179,15 @@ def moves_on(model: ErrorModel) -> bool:
 
 _Requirements = tuple[str | None, ...]
 _Judge = Callable[[History, ErrorModel, Breakers, _Requirements], Verdicts]
+Part = Literal["opens", "refuses", "half_open", "closes"]
 
 
-def _at_breakers(
-    part: Literal["opens", "refuses", "half_open", "closes"],
-) -> Callable[[_Judge], Judging]:
-    """Give a check the breakers of a trace, and the requirement of a part of their rules."""
+def _breaker_check(
+    part: Part, *, title: str, says: str, unjudged: str
+) -> Callable[[_Judge], Check]:
+    """Make a check of a function that is given the breakers of a trace, and a part's sentence."""
 
-    def made(judge: _Judge) -> Judging:
+    def made(judge: _Judge) -> Check:
         def run(history: History, model: ErrorModel) -> Verdicts:
             breakers = breakers_in(history, model)
             if breakers is None:
@@ -195,7 +196,8 @@ def _at_breakers(
                 requirement = breakers.rules.requirements.get(part)
                 yield from judge(history, model, breakers, (requirement,))
 
-        return run
+        id_ = f"breaker.{part.replace('_', '-')}"
+        return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
 
     return made
 
@@ -203,14 +205,12 @@ def _at_breakers(
 # ------------------------------------------------------------------------ what comes too soon
 
 
-@check(
-    "breaker.opens",
+@_breaker_check(
+    "opens",
     title="Open breakers let nothing through",
     says="After the set number of failures in a row, no request is sent for the set time.",
     unjudged="no breaker opened, or nothing was asked while it was open",
-    role="runtime",
 )
-@_at_breakers("opens")
 def opens(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -230,7 +230,6 @@ def opens(
 def _sent_while_open(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     rules, attempt, before = breakers.rules, passage.attempt, passage.before
     since = attempt.start.at_ns - (before.until_high_ns - rules.open_for)
-    yield held(*requirements)
     yield broken(
         requirements,
         call=attempt.call,
@@ -244,14 +243,12 @@ def _sent_while_open(breakers: Breakers, passage: Passage, requirements: _Requir
 # ------------------------------------------------------------------------- what is refused
 
 
-@check(
-    "breaker.refuses",
+@_breaker_check(
+    "refuses",
     title="An open breaker refuses requests",
     says="While it is open, a request fails with its error or goes to the next provider.",
     unjudged="nothing was asked while a breaker was open",
-    role="runtime",
 )
-@_at_breakers("refuses")
 def refuses(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -262,52 +259,39 @@ def refuses(
         if call is None or (refusal.call, refusal.seq) in judged:
             continue
         judged.add((refusal.call, refusal.seq))
-        yield held(*requirements)
-        fault = _not_refused(history, model, breakers.rules.refusal, call, refusal)
-        if fault is not None:
-            expected, observed = fault
-            yield broken(
-                requirements,
-                call=call.id,
-                expected=expected,
-                observed=observed,
-                events=refusal.events,
-            )
+        expected, observed = _not_refused(history, model, breakers.rules.refusal, call, refusal)
+        yield verdict(
+            requirements, observed, call=call.id, expected=expected, events=refusal.events
+        )
 
 
 def _not_refused(
     history: History, model: ErrorModel, pair: str, call: Call, refusal: BreakerRefusal
-) -> tuple[str, str] | None:
-    """Return what was expected and observed where a refusal is none; None where it is one."""
+) -> tuple[str, str]:
+    """Return what was expected and observed where a refusal is none; empty where it is one."""
+    expected, goes_on = f"{pair}: the breaker is open", moves_on(model)
     if refusal.moved:
-        if moves_on(model):
-            return None
-        return f"{pair}: the breaker is open", "another provider was asked in its place"
+        return expected, "" if goes_on else "another provider was asked in its place"
     access, instant = access_in(history, model), (call.life, refusal.seq + 1, refusal.at_ns)
     later = access.order[access.order.index(refusal.provider) + 1 :]
-    if moves_on(model) and any(access.gate(item, *instant) == "free" for item in later):
+    if goes_on and any(access.gate(item, *instant) == "free" for item in later):
         return "the next provider is asked: the breaker is open", "none was asked"
     end = end_of(model, call)
-    if refusal.told or end is None:
-        return None
     # What else a run may carry that ends by the refusal.
-    consequences = (rule for rule in model.consequences if covers(rule.applies_to, split(pair)))
-    if any(end.pair in rule.carries for rule in consequences):
-        return None
-    return f"{pair}: the breaker is open", str(end)
+    rules = (rule for rule in model.consequences if covers(rule.applies_to, split(pair)))
+    right = refusal.told or end is None or any(end.pair in rule.carries for rule in rules)
+    return expected, "" if right else str(end)
 
 
 # ------------------------------------------------------------- the probe, and what closes it
 
 
-@check(
-    "breaker.half-open",
+@_breaker_check(
+    "half_open",
     title="Probes of a half-open breaker",
     says="After that time the set number of probes is sent, and a failed probe opens it again.",
     unjudged="no breaker was open for its whole time and then asked again",
-    role="runtime",
 )
-@_at_breakers("half_open")
 def half_open(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -329,7 +313,6 @@ def half_open(
 
 def _crowded(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     most, attempt = breakers.rules.half_open_probes, passage.attempt
-    yield held(*requirements)
     yield broken(
         requirements,
         call=attempt.call,
@@ -340,14 +323,12 @@ def _crowded(breakers: Breakers, passage: Passage, requirements: _Requirements) 
     )
 
 
-@check(
-    "breaker.closes",
+@_breaker_check(
+    "closes",
     title="A good probe closes the breaker",
     says="After a good probe, requests flow again.",
     unjudged="no probe closed a breaker before something else was asked",
-    role="runtime",
 )
-@_at_breakers("closes")
 def closes(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -374,7 +355,6 @@ def _refused_for_nothing(
 
 
 def _wedged(call: Call, requirements: _Requirements, expected: str) -> Verdicts:
-    yield held(*requirements)
     yield broken(
         requirements,
         call=call.id,

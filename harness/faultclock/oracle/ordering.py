@@ -16,7 +16,7 @@ from faultclock.model.error_model import ErrorModel, OrderingRule
 from faultclock.model.ordering import kinds_of
 from faultclock.model.trace import SubjectInfo, TraceEvent
 from faultclock.oracle.check import Check, Judging, Verdicts, also, broken, held, otherwise
-from faultclock.oracle.derived import derived_for, with_derived
+from faultclock.oracle.derived import with_derived
 from faultclock.oracle.foreign import as_seen, by_run
 from faultclock.oracle.history import History, once
 from faultclock.oracle.rows import ROWS
@@ -74,12 +74,10 @@ class _Results:
         model = self._model
         applying = tuple(self._applying(history))
         kinds = frozenset(kind for rule in applying for kind in kinds_of(rule, model.events))
-        trace = history.trace
-        derived = derived_for(history, model, kinds)
-        events = with_derived(trace.events, history.calls, trace.header.scenario, derived)
-        runs = (events,) if history.trace.header.foreign is None else by_run(events)
-        rules = self._rule_set(applying)
+        events = with_derived(history, model, kinds)
         header = history.trace.header
+        runs = (events,) if header.foreign is None else by_run(events)
+        rules = self._rule_set(applying)
         # The scenario of a log of another system is not what that system was set up with.
         settings = settings_of(header.scenario) if header.foreign is None else {}
         each_run = [rules.evaluate(run, settings) for run in runs]

@@ -36,9 +36,13 @@ def _row(
 ) -> _Row:
     """Return a row; `who` says for which subjects it is, as for a check."""
     check = Check(id=id_, title=title, says=says, run=_no_code, unjudged=unjudged, **who)
-    named = {"id": id_.replace(".", "-"), "check": id_, "rules": id_, "says": says}
-    made = [OrderingRule.model_validate({**named, **_OF_ALL, **rule}) for rule in rules]
-    return _Row(check, tuple(made))
+    return _Row(check, tuple(_rule(id_, {"says": says, **rule}) for rule in rules))
+
+
+def _rule(check: str, rule: _Rule) -> OrderingRule:
+    """Return a rule that is a part of a check."""
+    named = {"id": check.replace(".", "-"), "check": check, "rules": check}
+    return OrderingRule.model_validate({**named, **_OF_ALL, **rule})
 
 
 def _each(kind: str, among: _Fields | tuple[_Fields, ...], right: _Fields, **more: str) -> _Rule:
@@ -130,6 +134,31 @@ _OF_RUNTIMES = (
     ),
 )
 
+
+#: Rules that stand beside the code of a check.
+_PARTS = (
+    _rule(
+        "budgets.kept",
+        {
+            "id": "turn-cap",
+            "rules": "budgets.kept.turn_cap",
+            "says": "An attempt of a stage gets no more answers than its cap.",
+            "pattern": "at_most",
+            "report": "first",
+            "scope": {
+                "after": {"kinds": ["stage.asked"], "where": {"phase": "check_gate"}},
+                "before": {"kinds": ["stage.asked"]},
+                "until_end": True,
+                "lives": "all",
+            },
+            "event": {"kinds": ["attempt.started"], "where": {"good": True}},
+            "limit": "scenario.session.stages.{stage}.turn_cap",
+            "per": "call",
+            "observed": "the provider was asked for one answer more",
+            "hint": "Count the answers of an attempt anew at each gate.",
+        },
+    ),
+)
 
 #: The checks of a tool under test.
 _OF_TOOLS = (
@@ -255,7 +284,8 @@ _OF_EXTENSIONS = (
     ),
 )
 
-ROWS = tuple(rule for row in (*_OF_RUNTIMES, *_OF_TOOLS, *_OF_EXTENSIONS) for rule in row.rules)
+_CHECKS = (*_OF_RUNTIMES, *_OF_TOOLS, *_OF_EXTENSIONS)
+ROWS = (*_PARTS, *(rule for row in _CHECKS for rule in row.rules))
 RUNTIME_CHECKS = tuple(row.check for row in _OF_RUNTIMES)
 TOOL_CHECKS = tuple(row.check for row in _OF_TOOLS)
 EXTENSION_CHECKS = tuple(row.check for row in _OF_EXTENSIONS)

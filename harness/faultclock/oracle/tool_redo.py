@@ -12,7 +12,7 @@ from dataclasses import replace
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, also, broken, check, held
+from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.predict import SLACK_NS
@@ -170,19 +170,18 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
         if overdue and not stopped and end is not None and end.seen is False:
             # It goes on unseen after the runtime has turned away: when that was is not in sight.
             continue
-        yield held(*requirements)
-        if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
-            continue
         observed = "it was never given up"
         if end is not None:
+            exact = stopped and abs(end.at_ns - due_ns) <= SLACK_NS
             how = "stopped" if stopped else "still waited for"
-            observed = f"it was {how} {format_duration(end.at_ns - called.at_ns)} after its start"
-        yield broken(
+            after = format_duration(end.at_ns - called.at_ns)
+            observed = "" if exact else f"it was {how} {after} after its start"
+        yield verdict(
             requirements,
+            observed,
             call=execution.call,
             expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
             f" {format_duration(script.timeout)} after its execution began",
-            observed=observed,
             events=execution.events,
             hint="Does the tool's timer start with the proposal, or with the approval?",
         )
@@ -197,7 +196,6 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
 )
 def concurrent(history: History, model: ErrorModel) -> Verdicts:
     """Judge that no execution of an answer waited for another one."""
-    requirements = also(model, "tools.concurrent")
     for answer in history.answers:
         firsts = [
             next((item for item in call.executions if item.life == call.life), None)
@@ -206,30 +204,25 @@ def concurrent(history: History, model: ErrorModel) -> Verdicts:
         own = [item for item in firsts if item is not None]
         if len(own) < 2:
             continue
-        yield held(*requirements)
         ids = {item.id for item in answer.tool_calls}
         prompts = [
             item
             for item in history.prompts
             if item.tool_call in ids and item.life == answer.in_call.life
         ]
-        waited = _waited(own, prompts)
-        if waited is not None:
-            who, event, before = waited
-            yield broken(
-                requirements,
-                call=answer.in_call.id,
-                expected="the approved calls of one answer run side by side",
-                observed=f"{who} only when {before.tool} ({before.tool_call}) had ended",
-                events=(*before.events, event.seq),
-                hint="Ask for every approval first, then begin all before any is awaited.",
-            )
+        observed, events = _waited(own, prompts)
+        yield verdict(
+            also(model, "tools.concurrent"),
+            observed,
+            call=answer.in_call.id,
+            expected="the approved calls of one answer run side by side",
+            events=events,
+            hint="Ask for every approval first, then begin all before any is awaited.",
+        )
 
 
-def _waited(
-    executions: list[Execution], prompts: list[Prompt]
-) -> tuple[str, TraceEvent, Execution] | None:
-    """Return what waited for the end of another tool: in words, its event, and that tool."""
+def _waited(executions: list[Execution], prompts: list[Prompt]) -> tuple[str, tuple[int, ...]]:
+    """Return in words what waited for the end of another tool, and what shows it."""
     # An approval that comes late is no waiting for another tool.
     approvals = [item.settled.at_ns for item in prompts if item.settled is not None]
     ready_ns = max(approvals, default=0)
@@ -237,11 +230,14 @@ def _waited(
         end = one.end
         if end is None or end.at_ns <= one.called.at_ns:
             continue
+        when = f"only when {one.tool} ({one.tool_call}) had ended"
         for other in executions:
             after = max(one.called.at_ns, ready_ns) < end.at_ns <= other.called.at_ns
             if other is not one and after:
-                return f"{other.tool} ({other.tool_call}) began", other.called, one
+                observed = f"{other.tool} ({other.tool_call}) began {when}"
+                return observed, (*one.events, other.called.seq)
         for prompt in prompts:
             if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:
-                return f"the approval of {prompt.tool_call} was asked for", prompt.shown, one
-    return None
+                observed = f"the approval of {prompt.tool_call} was asked for {when}"
+                return observed, (*one.events, prompt.shown.seq)
+    return "", ()

@@ -22,8 +22,8 @@ from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
 from faultclock.oracle.executions import said, tool_runs
 from faultclock.oracle.extension_role import is_bare_cancel, walked
 from faultclock.oracle.history import History, aims_at
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.stops import NETWORK_ACTS, acts_after, is_dismissal, killed_by
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.turn_facts import Execution
 
 #: What went wrong, empty for nothing, and the events that show it.

@@ -15,7 +15,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
     Series,
     Try,
@@ -26,6 +25,7 @@ from faultclock.oracle.redo import (
     policy_of,
     series_check,
 )
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.tool_fates import ended_as, is_cancelled, pair_of
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 

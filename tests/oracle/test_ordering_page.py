@@ -9,9 +9,10 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.events import DERIVED_KINDS
 from faultclock.model.lookup import CountLookup, TimeLookup
-from faultclock.model.ordering import EventPattern, Move, OrderingRule, Pattern, Scope
+from faultclock.model.ordering import Move, OrderingRule, Pattern, Scope
 from faultclock.model.scenario import Scenario
 from faultclock.oracle.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
 from faultclock.oracle.rules.figures import settings_of

@@ -136,12 +136,16 @@ class CheckInfo:
 
 def checks_of(model: ErrorModel) -> tuple[Check, ...]:
     """Return the checks that judge by `model`: those that its sentences name, and the others."""
-    named = {name for requirement in model.requirements for name in requirement.checks}
+    named = _named(model)
     return tuple(
         check
         for check in (*ordering.checks(model, CHECKS), *audience.checks(model))
         if check.id in named or check.id.startswith(_WITHOUT_A_SENTENCE)
     )
+
+
+def _named(model: ErrorModel) -> set[str]:
+    return {name for requirement in model.requirements for name in requirement.checks}
 
 
 def check_ids(model: ErrorModel) -> tuple[str, ...]:
@@ -299,7 +303,7 @@ class SeedsJudge:
 
     def __init__(self, model: ErrorModel) -> None:
         self._model = model
-        named = {check.id for check in checks_of(model)}
+        named = _named(model)
         self._folds = {id_: make() for id_, make in _OVER_SEEDS.items() if id_ in named}
         self._scenario = ""
         self._runs = 0

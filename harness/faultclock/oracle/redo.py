@@ -253,29 +253,23 @@ def judge_series(series: Series, which: Container[Judged]) -> Verdicts:
 def series_check(
     id_: str,
     series_of: Callable[[History, ErrorModel, tuple[str, ...]], Iterator[Series]],
-    judge: Callable[[Series], Verdicts],
+    which: Container[Judged] | None,
     *,
     title: str,
     says: str,
     unjudged: str,
 ) -> Check:
-    """Return a check of runtimes that judges each series of a layer by itself."""
+    """Return a check of runtimes that judges each series of a layer by itself.
+
+    Args:
+        which: what of it is judged; None: its waits.
+    """
 
     def run(history: History, model: ErrorModel) -> Verdicts:
         for series in series_of(history, model, also(model, id_)):
-            yield from judge(series)
+            yield from judge_waits(series) if which is None else judge_series(series, which)
 
     return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
-
-
-def judge_disposition(series: Series) -> Verdicts:
-    """Judge that what must be tried again was, and that nothing else was."""
-    return judge_series(series, DISPOSITION)
-
-
-def judge_attempts(series: Series) -> Verdicts:
-    """Judge that there were as many tries as the policy gives."""
-    return judge_series(series, ATTEMPTS)
 
 
 def _tried(series: Series) -> Iterator[Tried[_Numbered]]:

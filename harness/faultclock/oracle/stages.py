@@ -23,7 +23,6 @@ from faultclock.oracle.redo import (
     Try,
     busy_times,
     judge_series,
-    judge_waits,
     policy_of,
     series_check,
 )
@@ -112,7 +111,7 @@ def _judge_pause(
 waits = series_check(
     "stages.wait",
     series_of_stages,
-    judge_waits,
+    None,
     title="Stages: waits between attempts",
     says="Each wait before a further attempt of a stage lies within the stage's interval.",
     unjudged="no stage came to a decision that this is about",

@@ -16,17 +16,16 @@ from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
     busy_times,
-    judge_attempts,
-    judge_disposition,
-    judge_waits,
     policy_of,
     series_check,
 )
 from faultclock.oracle.timing import SLACK_NS
-from faultclock.oracle.tool_fates import ended_as, is_cancelled, pair_of
+from faultclock.oracle.tool_fates import came_of, due_ns_of, ended_as, pair_of
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 
 
@@ -121,7 +120,7 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
 disposition = series_check(
     "tools.disposition",
     series_of_tools,
-    judge_disposition,
+    DISPOSITION,
     title="Tools: retried or not",
     says="A failed tool is tried again as its contract says, and not otherwise.",
     unjudged="no tool was executed",
@@ -129,7 +128,7 @@ disposition = series_check(
 attempts = series_check(
     "tools.attempts",
     series_of_tools,
-    judge_attempts,
+    ATTEMPTS,
     title="Tools: number of executions",
     says="A tool call that is tried again gets as many executions as the contract gives.",
     unjudged="no execution that may be tried again failed",
@@ -137,7 +136,7 @@ attempts = series_check(
 waits = series_check(
     "tools.wait",
     series_of_tools,
-    judge_waits,
+    None,
     title="Tools: waits between executions",
     says="Each wait before a further execution lies within the interval of the tool's contract.",
     unjudged="no execution was tried again",
@@ -154,34 +153,23 @@ waits = series_check(
 )
 def deadline(history: History, model: ErrorModel) -> Verdicts:
     """Judge when executions were given up that reached their limit."""
-    requirements = also(model, "tools.deadline")
     for execution in history.executions:
-        script = history.tool_scripts.get(execution.tool)
-        if script is None or is_cancelled(history, execution):
+        fate, called, end = came_of(history, execution), execution.called, execution.end
+        # One that goes on unseen was turned away from: when that was is not in sight.
+        if fate.kind not in ("timed_out", "late") or (end is not None and end.seen is False):
             continue
-        called, end = execution.called, execution.end
-        due_ns = called.at_ns + script.timeout
-        stopped = end is not None and end.kind == "tool.stopped"
-        life = next((item for item in history.lives if item.number == execution.life), None)
-        until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
-        overdue = (until_ns if end is None else end.at_ns) > due_ns + SLACK_NS
-        if not stopped and not overdue:
-            continue
-        if overdue and not stopped and end is not None and end.seen is False:
-            # It goes on unseen after the runtime has turned away: when that was is not in sight.
-            continue
-        observed = "it was never given up"
+        due_ns, observed = due_ns_of(history, execution), "it was never given up"
         if end is not None:
-            exact = stopped and abs(end.at_ns - due_ns) <= SLACK_NS
-            how = "stopped" if stopped else "still waited for"
+            exact = end.kind == "tool.stopped" and abs(end.at_ns - due_ns) <= SLACK_NS
+            how = "stopped" if end.kind == "tool.stopped" else "still waited for"
             after = format_duration(end.at_ns - called.at_ns)
             observed = "" if exact else f"it was {how} {after} after its start"
         yield verdict(
-            requirements,
+            also(model, "tools.deadline"),
             observed,
             call=execution.call,
             expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
-            f" {format_duration(script.timeout)} after its execution began",
+            f" {format_duration(due_ns - called.at_ns)} after its execution began",
             events=execution.events,
             hint="Does the tool's timer start with the proposal, or with the approval?",
         )

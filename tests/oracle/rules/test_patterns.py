@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.ordering import EventPattern, OrderingRule
+from faultclock.model.event_sets import EventPattern
+from faultclock.model.ordering import OrderingRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.match import matches
 from faultclock.oracle.rules.patterns import evaluate, evaluate_all

@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from faultclock.model.ordering import EventPattern
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.trace import TraceEvent
-
-__all__ = ["EventIndex", "described", "field_of", "is_absent", "matches"]
 
 _MISSING = object()
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
+from faultclock.model.event_sets import EventRef, Events, resolved
 from faultclock.model.finding import OrderStep
-from faultclock.model.ordering import EventRef, Events, OrderingRule, Pattern, resolved
+from faultclock.model.ordering import OrderingRule, Pattern
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.automaton import Automaton
 from faultclock.oracle.rules.counts import Absence, AtMost, ExactlyOne, Existence

@@ -47,7 +47,6 @@ class BreakerRefusal:
         seq: the fact after which it was refused, at `at_ns`.
         moved: whether another provider was asked in its place.
         told: whether the subject names the class and code of a refusal.
-        reopened: whether a probe that failed was the last to open the breaker.
     """
 
     call: str
@@ -56,7 +55,6 @@ class BreakerRefusal:
     seq: int
     moved: bool
     told: bool
-    reopened: bool
     events: tuple[int, ...]
 
 
@@ -81,29 +79,6 @@ def names_refusal(history: History, model: ErrorModel, call: Call) -> bool:
     return model.breaker is not None and model.breaker.refusal in told_pairs(history, model, call)
 
 
-def _refusal(
-    breakers: Breakers,
-    call: Call,
-    provider: str,
-    seq: int,
-    at_ns: int,
-    *,
-    told: bool,
-    events: tuple[int, ...],
-    moved: bool = False,
-) -> BreakerRefusal:
-    return BreakerRefusal(
-        call=call.id,
-        provider=provider,
-        at_ns=at_ns,
-        seq=seq,
-        moved=moved,
-        told=told,
-        reopened=breakers.at(provider, call.life, seq + 1).reopened,
-        events=events,
-    )
-
-
 def _never_asked(
     history: History, model: ErrorModel, breakers: Breakers, call: Call
 ) -> Iterator[BreakerRefusal]:
@@ -116,9 +91,15 @@ def _never_asked(
     for provider in providers_of(history.trace.header.scenario):
         if breakers.gate(provider, call.life, start.seq, start.at_ns) != "shut":
             continue
-        opened = breakers.at(provider, call.life, start.seq).by
-        events = (*opened, *call.bounds)
-        yield _refusal(breakers, call, provider, start.seq, start.at_ns, told=told, events=events)
+        yield BreakerRefusal(
+            call=call.id,
+            provider=provider,
+            seq=start.seq,
+            at_ns=start.at_ns,
+            moved=False,
+            told=told,
+            events=(*breakers.at(provider, call.life, start.seq).by, *call.bounds),
+        )
         if not moves_on(model):
             return
 
@@ -130,12 +111,11 @@ def _skipped(
     call, start = visit.call, visit.start
     for provider in visit.skipped:
         if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
-            yield _refusal(
-                breakers,
-                call,
-                provider,
-                _seq_before(history, start),
-                start.at_ns,
+            yield BreakerRefusal(
+                call=call.id,
+                provider=provider,
+                seq=_seq_before(history, start),
+                at_ns=start.at_ns,
                 moved=True,
                 told=names_refusal(history, model, call),
                 events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
@@ -162,8 +142,15 @@ def _not_retried(
         return
     shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
     if shut and names_refusal(history, model, call):
-        at_ns, events = max(last.start.at_ns, last.known_ns or 0), (*last.events, end.seq)
-        yield _refusal(breakers, call, last.provider, visit.seq, at_ns, told=True, events=events)
+        yield BreakerRefusal(
+            call=call.id,
+            provider=last.provider,
+            seq=visit.seq,
+            at_ns=max(last.start.at_ns, last.known_ns or 0),
+            moved=False,
+            told=True,
+            events=(*last.events, end.seq),
+        )
 
 
 def moves_on(model: ErrorModel) -> bool:
@@ -219,7 +206,8 @@ def opens(
         if passage.met == "open" and not passage.before.reopened:
             yield from _sent_while_open(breakers, passage, requirements)
     for refusal in breaker_refusals(history, model):
-        if not refusal.reopened:
+        call = history.call(refusal.call)
+        if call and not breakers.at(refusal.provider, call.life, refusal.seq + 1).reopened:
             yield held(*requirements)
     for call, state in _refused_for_nothing(history, model, breakers):
         if state.opened == 0:

@@ -108,6 +108,12 @@ def contract_of(history: History) -> Mapping[str, Any]:
     return {} if declared is None else declared.contract
 
 
+def cancels_of_calls(history: History) -> dict[str, TraceEvent]:
+    """Return the first cancel of each call of a tool or an extension that was cancelled."""
+    requested = reversed(history.of("cancel.requested"))
+    return {call: event for event in requested for call in event.calls}
+
+
 def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
     """Return the retry policy in the tool's contract and its retryable codes; None: it has none."""
     retry = contract_of(history).get("retry")
@@ -142,7 +148,7 @@ def tool_runs(history: History) -> tuple[ToolRun, ...]:
         return ()
     replies = {event.call: event for event in history.of("tool.replied")}
     stopped = {event.call for event in history.of("tool.stopped")}
-    cancels = history.of("cancel.requested")
+    cancels = cancels_of_calls(history)
     found = []
     for call in history.calls:
         reply = replies.get(call.id)
@@ -154,7 +160,7 @@ def tool_runs(history: History) -> tuple[ToolRun, ...]:
                 chain=chain,
                 pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
                 stopped=call.id in stopped,
-                cancel=next((event for event in cancels if call.id in event.calls), None),
+                cancel=cancels.get(call.id),
                 asks=_asks(call.attempts),
                 deadline_ns=call.start.at_ns + (call.start.timeout_ns or 0),
             )

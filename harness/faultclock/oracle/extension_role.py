@@ -19,6 +19,7 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import Link, outermost
 from faultclock.oracle.check import Verdicts, also, check, verdict
+from faultclock.oracle.executions import cancels_of_calls, contract_of
 from faultclock.oracle.history import History, once
 from faultclock.oracle.stops import NETWORK_ACTS
 
@@ -103,7 +104,7 @@ def walked(history: History, model: ErrorModel) -> tuple[Step, ...]:
     rules = model.extensions
     assert rules is not None, "the checks are for models that speak of extensions"
     steps: list[Step] = []
-    state, cancelled = rules.initial, _cancels(history)
+    state, cancelled = rules.initial, cancels_of_calls(history)
     # After one wrong answer its state is not known: what follows from that is no further fault.
     is_lost, failed = False, ""
     for call in history.calls:
@@ -140,15 +141,6 @@ def _due(rules: ExtensionRules, rule: PhaseRule, state: str, call: Call) -> Due:
     if any(attempt.failed for attempt in call.attempts):
         return "may_fail"
     return "works" if state in rule.accepted else "open"
-
-
-def _cancels(history: History) -> dict[str, TraceEvent]:
-    """Return the first cancel of each call that was cancelled."""
-    found: dict[str, TraceEvent] = {}
-    for event in history.of("cancel.requested"):
-        for call in event.calls:
-            found.setdefault(call, event)
-    return found
 
 
 def _acts(history: History, call: Call, *, since_ns: int = 0) -> tuple[int, ...]:
@@ -195,8 +187,7 @@ def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
 def capabilities(history: History, model: ErrorModel) -> Verdicts:
     """Judge each activation that worked."""
     requirements = also(model, "extension.capabilities")
-    contract = next(iter(history.of("contract.declared")), None)
-    declared = () if contract is None else contract.contract.get("capabilities") or ()
+    declared = contract_of(history).get("capabilities") or ()
     offers = {event.call: event for event in history.of("extension.capabilities")}
     for step in walked(history, model) if declared else ():
         # One that became active out of its order has another fault, and its own finding.
@@ -287,7 +278,7 @@ def slots(history: History, model: ErrorModel) -> Verdicts:
 def typed_errors(history: History, model: ErrorModel) -> Verdicts:
     """Judge each error, also of calls that are no phases."""
     requirements = also(model, "extension.typed-errors")
-    classes, cancelled = {item.id for item in model.classes}, _cancels(history)
+    classes, cancelled = {item.id for item in model.classes}, cancels_of_calls(history)
     for call in history.calls:
         if not call.raised or (call.id in cancelled and is_bare_cancel(call)):
             continue

@@ -1,8 +1,8 @@
 """Rows: the checks that are ordering rules and no code, for every error model that names them.
 
 Each rule is written as in a model's file; `docs/ordering.md` has the language. What it judges is
-what the model's `rules` give the name of the check. It speaks of derived events, of calls that
-ended: so a crash forgives nothing.
+what the model's `rules` give the name of the check. Most rules speak of derived events, which say
+themselves what a crash forgives, so the lives of a process are one.
 """
 
 from __future__ import annotations

@@ -102,9 +102,7 @@ def _due(
         other = wanted is not None and run.pair not in (None, split(wanted))
         fault = said(run) if run.ok or other else ""
         if acts:
-            fault += (
-                ", after it had asked its service" if fault else "it asked its service all the same"
-            )
+            fault = f"{fault}, after it had asked its service" if fault else _ASKED
         return "refusal", f"{wanted or 'an error'}, and nothing is sent: {run.misfit}", fault, acts
     well = run.asks is not None and all(ask.last.outcome == "ok" for ask in run.asks)
     end = run.call.end

@@ -29,6 +29,12 @@ def field_of(payload: Mapping[str, Any], path: str) -> object:
     return _walk(payload, path.split("."))
 
 
+def value_at(said: object, path: str) -> Any:
+    """Return the value at the dotted `path` of any JSON; None where there is none."""
+    value = _walk(said, path.split("."))
+    return None if value is _MISSING else value
+
+
 def is_absent(value: object) -> bool:
     """Return whether a field is not there, or null."""
     return value is None or value is _MISSING

@@ -97,8 +97,8 @@ def failed_tries(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
 
     An attempt at the provider is none of them: it has `attempt.failed`.
     """
-    of_tools, of_stores = series_of_tools(history, model, ()), store_series(history, model, ())
-    for series in (*of_tools, *of_stores, *series_of_stages(history, model, ())):
+    layers = (series_of_tools, store_series, series_of_stages)
+    for series in (item for series_of in layers for item in series_of(history, model)):
         call = history.call(series.call)
         for number, own, _ in series.steps():
             if own.outcome != "failed" or own.ended is None or call is None or call.end is None:

@@ -9,7 +9,7 @@ its tries what had to follow and what followed; `judgements` and `in_time` judge
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from faultclock.model.duration import format_duration
@@ -197,7 +197,7 @@ class Series:
             may have kept it from coming.
         busy: from when to when the subject waited for something else; see `busy_times`.
         slack_ns: how far a wait may miss its ends.
-        requirements: of what is judged; the first one is cited.
+        requirements: of what is judged, where no rule of the model says it; the first one is cited.
     """
 
     what: str
@@ -207,8 +207,8 @@ class Series:
     source: str
     given_up: TraceEvent | None
     slack_ns: int
-    requirements: tuple[str, ...]
     busy: tuple[tuple[int, int], ...] = ()
+    requirements: tuple[str | None, ...] = ()
 
     @property
     def attempts_max(self) -> int:
@@ -250,9 +250,14 @@ def judge_series(series: Series, which: Container[Judged]) -> Verdicts:
             yield _verdict(series, judged, number, own, following)
 
 
+def citing(all_series: Iterable[Series], requirements: tuple[str, ...]) -> Iterator[Series]:
+    """Yield each series with these requirements, or with its own where there are none."""
+    return (replace(item, requirements=requirements or item.requirements) for item in all_series)
+
+
 def series_check(
     id_: str,
-    series_of: Callable[[History, ErrorModel, tuple[str, ...]], Iterator[Series]],
+    series_of: Callable[[History, ErrorModel], Iterator[Series]],
     which: Container[Judged] | None,
     *,
     title: str,
@@ -266,7 +271,7 @@ def series_check(
     """
 
     def run(history: History, model: ErrorModel) -> Verdicts:
-        for series in series_of(history, model, also(model, id_)):
+        for series in citing(series_of(history, model), also(model, id_)):
             yield from judge_waits(series) if which is None else judge_series(series, which)
 
     return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)

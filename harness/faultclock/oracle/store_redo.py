@@ -22,14 +22,13 @@ from faultclock.oracle.redo import (
     DISPOSITION,
     Series,
     Try,
+    citing,
     judge_series,
     series_check,
 )
 
 
-def store_series(
-    history: History, model: ErrorModel, requirements: tuple[str, ...] = ()
-) -> Iterator[Series]:
+def store_series(history: History, model: ErrorModel) -> Iterator[Series]:
     """Yield the operations that failed, each with its further tries."""
     for chain in _chains(history.store_operations):
         first = chain[0]
@@ -37,9 +36,7 @@ def store_series(
             continue
         call = history.call(first.call)
         policy = model.policy_for(*split(first.pair or "/"))
-        own = requirements
-        if policy is not None and policy.requirements is not None and not requirements:
-            own = (policy.requirements.wait,)
+        own = None if policy is None else policy.requirements
         last = chain[-1]
         yield Series(
             what=_words(first),
@@ -49,7 +46,7 @@ def store_series(
             source="the error model" if policy is not None else "the error model, which has none",
             given_up=None if call is None else _given_up(call, last),
             slack_ns=history.timing.slack_ns,
-            requirements=own,
+            requirements=() if own is None else (own.wait,),
         )
 
 
@@ -107,7 +104,7 @@ def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
 def disposition(history: History, model: ErrorModel) -> Verdicts:
     """Judge which operations were tried again, and how their call ended."""
     requirements = also(model, "store.disposition")
-    for series in store_series(history, model, requirements):
+    for series in citing(store_series(history, model), requirements):
         yield from judge_series(series, DISPOSITION)
         # A call whose last try at the store failed ends with that error.
         last, call = series.tries[-1], history.call(series.call)

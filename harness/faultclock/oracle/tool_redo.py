@@ -29,15 +29,13 @@ from faultclock.oracle.tool_fates import came_of, due_ns_of, ended_as, pair_of
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 
 
-def series_of_tools(
-    history: History, model: ErrorModel, requirements: tuple[str, ...]
-) -> Iterator[Series]:
+def series_of_tools(history: History, model: ErrorModel) -> Iterator[Series]:
     """Yield the executions of each tool call, in each life that had any."""
     for answer in history.answers:
         for call in answer.tool_calls:
             for life in sorted({item.life for item in call.executions}):
                 own = tuple(item for item in call.executions if item.life == life)
-                yield _series(history, model, answer, call, own, requirements)
+                yield _series(history, model, answer, call, own)
 
 
 def _series(
@@ -46,7 +44,6 @@ def _series(
     answer: Answer,
     call: ToolCall,
     executions: tuple[Execution, ...],
-    requirements: tuple[str, ...],
 ) -> Series:
     script = history.tool_scripts.get(call.name)
     retry = None if script is None else script.retry
@@ -65,7 +62,6 @@ def _series(
         source="the tool's contract, which has no retry" if retry is None else "its contract",
         given_up=_given_up(history, answer, executions[-1]),
         slack_ns=history.timing.slack_ns,
-        requirements=requirements,
         busy=busy_times(history, executions[0].call),
     )
 

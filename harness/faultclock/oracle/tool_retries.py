@@ -17,12 +17,12 @@ from faultclock.oracle.executions import (
     tool_runs,
 )
 from faultclock.oracle.history import History
-from faultclock.oracle.redo import ATTEMPTS, Judged, Series, Try, judge_series, judge_waits
+from faultclock.oracle.redo import ATTEMPTS, Judged, Series, Try, citing, judge_series, judge_waits
 
 _JUDGED: tuple[Judged, ...] = ("ended", "again", "never", *ATTEMPTS)
 
 
-def _asks(history: History, model: ErrorModel, name: str) -> Iterator[Series]:
+def _asks(history: History, model: ErrorModel) -> Iterator[Series]:
     """Yield what a tool asked its service, each with all attempts at it."""
     policy, retryable = retry_rule(history) or (None, ())
     for run in tool_runs(history):
@@ -39,7 +39,6 @@ def _asks(history: History, model: ErrorModel, name: str) -> Iterator[Series]:
                 source="the contract" if policy else "the contract, which has no retry policy",
                 given_up=run.call.end,
                 slack_ns=history.timing.slack_ns,
-                requirements=also(model, name)[:1],
             )
 
 
@@ -81,7 +80,7 @@ def _try(
 )
 def retries(history: History, model: ErrorModel) -> Verdicts:
     """Judge which attempts were followed by another one; one fault of an ask is enough."""
-    for series in _asks(history, model, "tool.retries"):
+    for series in citing(_asks(history, model), also(model, "tool.retries")[:1]):
         for verdict in judge_series(series, _JUDGED):
             yield verdict
             if isinstance(verdict, Violation):
@@ -98,5 +97,5 @@ def waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge the wait before each further attempt that the contract allows."""
     if retry_rule(history) is None:
         yield otherwise("the subject declares no retry policy in a contract")
-    for series in _asks(history, model, "tool.waits"):
+    for series in citing(_asks(history, model), also(model, "tool.waits")[:1]):
         yield from judge_waits(series)

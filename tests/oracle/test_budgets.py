@@ -90,7 +90,8 @@ def test_the_time_of_a_turn_ends_it(model: ErrorModel, after: str, observed: lis
 def test_a_stage_has_a_cap_of_its_own(model: ErrorModel) -> None:
     """It is a normal end of Act, so no error is due; one more answer is too many."""
     session = {"entry_stage": "a", "stages": [{"id": "a", "turn_cap": 1}]}
-    for more, observed in ((False, []), (True, ["there were 2"])):
+    beyond = "the provider was asked for one answer more"
+    for more, observed in ((False, []), (True, [beyond])):
         built = TurnBuilder(session=session).turn().staged("check_gate", "proceed")
         round_(built, 1)
         if more:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.derived import derived_for, with_derived
+from faultclock.oracle.derived import with_derived
 from faultclock.oracle.failure import Failure, disposition_of
 from faultclock.oracle.failures import failures_of
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
@@ -407,9 +407,7 @@ def test_an_answer_that_was_filtered_is_a_failure_of_its_request() -> None:
 def test_an_ordering_rule_may_speak_of_any_failure_where_it_could_be_known() -> None:
     """As `failure.seen`, right behind the fact that shows it, in the words of the model."""
     found = paired(called().raises_in("c1").ends())
-    scenario = found.trace.header.scenario
-    derived = derived_for(found, model_of(), frozenset({"failure.seen"}))
-    events = with_derived(found.trace.events, found.calls, scenario, derived)
+    events = with_derived(found, model_of(), frozenset({"failure.seen"}))
     (place,) = (index for index, event in enumerate(events) if event.kind == "failure.seen")
     shown, seen = events[place - 1], events[place]
     assert (shown.kind, shown.seq, shown.at_ns) == ("tool.raised", seen.seq, seen.at_ns)

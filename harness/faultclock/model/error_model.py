@@ -23,6 +23,7 @@ from faultclock.model.error_model_checks import (
     check_references,
     check_that_rules_are_judged,
 )
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.failure_rules import (
     AmplificationRule,
     BreakerRules,
@@ -34,7 +35,7 @@ from faultclock.model.failure_rules import (
     TellingRule,
 )
 from faultclock.model.harm import Harm
-from faultclock.model.ordering import EventPattern, OrderingRule, Scope
+from faultclock.model.ordering import OrderingRule, Scope
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.signal_rules import (

@@ -14,25 +14,10 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
-from faultclock.model.event_sets import EventPattern, EventRef, Events, resolved
+from faultclock.model.event_sets import EventRef, Events, resolved
 from faultclock.model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario import Role
 from faultclock.model.trace import Declares
-
-__all__ = [
-    "EventPattern",
-    "EventRef",
-    "Events",
-    "FieldPair",
-    "Move",
-    "OrderingRule",
-    "Pattern",
-    "Scope",
-    "event_refs",
-    "kinds_of",
-    "resolved",
-    "unknown_event",
-]
 
 Pattern = Literal[
     "absence",

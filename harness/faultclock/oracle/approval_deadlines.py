@@ -12,7 +12,7 @@ from faultclock.oracle.approvals import broken_request, cancels_of
 from faultclock.oracle.check import Verdicts, also, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 
 
 @check(

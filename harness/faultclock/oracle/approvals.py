@@ -28,8 +28,8 @@ from faultclock.oracle.permissions import (
     permission_of,
 )
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.stops import killed_by
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.turn_facts import Execution
 
 

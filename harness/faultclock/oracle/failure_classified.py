@@ -10,14 +10,7 @@ from collections.abc import Mapping
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import (
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    check,
-    held,
-)
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.failure import Failure, requirements_of
 from faultclock.oracle.failures import call_of, failures_of
 from faultclock.oracle.history import History
@@ -53,7 +46,6 @@ def classified(history: History, model: ErrorModel) -> Verdicts:
             recorded.append(failure)
             yield held(*requirements)
         elif call.end is not None and not _cut_at_once(failure, call.stop):
-            yield held(*requirements)
             near = (item for item in records if _is_near(item, failure))
             first = next((item for item in near if item.seq < call.end.seq), None)
             yield _wrong_record(failure, requirements, first, call.end)

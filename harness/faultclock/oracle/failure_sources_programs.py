@@ -17,7 +17,7 @@ from faultclock.model.workflow_script import NodeScript
 from faultclock.oracle.failure import Failure, Target, failure_of
 from faultclock.oracle.failure_nodes import acts_at, argv_of, node_acts_of, node_at
 from faultclock.oracle.history import History
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.tool_fates import fits
 
 #: What the lines of a program mean, to the kind of failure that it is.

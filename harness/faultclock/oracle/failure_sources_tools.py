@@ -15,7 +15,7 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.history import History, aims_at
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, came_of, due_ns_of, fits, works_until
 from faultclock.oracle.turn_facts import Execution, ToolCall
 

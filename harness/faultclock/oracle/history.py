@@ -24,6 +24,7 @@ from faultclock.oracle.port_facts import (
     stage_visits_of,
     store_operations_of,
 )
+from faultclock.oracle.timing import Timing, timing_of
 from faultclock.oracle.turn_facts import (
     Answer,
     Execution,
@@ -33,7 +34,6 @@ from faultclock.oracle.turn_facts import (
     executions_of,
     lives_of,
 )
-from faultclock.oracle.wall import Timing, timing_of
 
 MadeT = TypeVar("MadeT")
 More = ParamSpec("More")

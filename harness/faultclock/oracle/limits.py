@@ -50,7 +50,6 @@ def budgets_kept(history: History, model: ErrorModel) -> Verdicts:
                     events=tuple(event.seq for event in shown if event is not None),
                     hint=_HINT,
                 )
-    yield from _judge_caps(history, model)
 
 
 def _untyped_end(
@@ -71,32 +70,6 @@ def _untyped_end(
     if end.pair is None:
         return expected, "it ended with an untyped error"
     return (expected, f"it ended with {end.pair}") if wanted and end.pair not in wanted else None
-
-
-def _judge_caps(history: History, model: ErrorModel) -> Verdicts:
-    """Judge that an attempt of a stage gets no more answers than its cap."""
-    caps = {stage.id: stage.turn_cap for stage in history.session.stages}
-    requirements = also(model, "budgets.kept.turn_cap")
-    for visit in history.stage_visits:
-        cap, call = caps.get(visit.stage), history.call(visit.call)
-        if cap is None or call is None:
-            continue
-        for item in visit.tries:
-            until = len(history.trace.events) if item.decided is None else item.decided.seq
-            answers = [
-                attempt
-                for attempt in call.attempts
-                if attempt.outcome == "ok" and item.begun.seq < attempt.start.seq < until
-            ]
-            yield held(*requirements)
-            if len(answers) > cap:
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=f"at most {cap} answers in an attempt of {visit.stage}",
-                    observed=f"there were {len(answers)}",
-                    events=(item.begun.seq, answers[cap].start.seq),
-                )
 
 
 # ------------------------------------------------------------------- the states of a run

@@ -18,7 +18,7 @@ from faultclock.model.tool_script import ToolScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.history import History, aims_at, once
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
 Kind = Literal[

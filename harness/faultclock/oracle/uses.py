@@ -17,9 +17,9 @@ from faultclock.oracle.attempts import Call
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.history import History, once
 from faultclock.oracle.permissions import refusal_of
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.tool_fates import arguments_of, fits
 from faultclock.oracle.turn_facts import Execution
 

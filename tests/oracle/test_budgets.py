@@ -36,15 +36,15 @@ def test_answers_of_the_provider_are_counted(model: ErrorModel) -> None:
     built = round_(turn(steps_max=2), 1)
     assert failed(model, built.says().ends()) == []
     built = round_(turn(steps_max=1), 1)
-    assert failed(model, built.says().ends()) == ["2 answers"]
+    assert failed(model, built.says().ends()) == ["it went on beyond it: net.connect"]
 
 
 @pytest.mark.parametrize(
     ("chain", "observed"),
     [
         ((BOUND,), []),
-        (("Session/StoreUnavailable",), ["it ended with Session/StoreUnavailable"]),
-        ((), ["it returned, as if that had been all"]),
+        (("Session/StoreUnavailable",), ["it ended failed with Session/StoreUnavailable"]),
+        ((), ["it ended completed"]),
     ],
 )
 def test_a_limit_is_told_by_name(
@@ -58,12 +58,12 @@ def test_executions_are_counted_with_their_retries(model: ErrorModel) -> None:
     """The world counts them, whatever the runtime thinks."""
     built = turn(tool_calls_max=1).wants("c1 ls", "c2 ls").runs("c1").runs("c2")
     built.tells("c1", value()).tells("c2", value())
-    assert failed(model, built.says().ends()) == ["2 executions"]
+    assert failed(model, built.says().ends()) == ["it went on beyond it: tool.called"]
 
 
 def test_a_call_that_does_not_fit_into_the_limit_ends_the_turn(model: ErrorModel) -> None:
     """What the model wanted more was never done, and somebody says so."""
-    for chain, observed in (((BOUND,), []), ((), ["it returned, as if that had been all"])):
+    for chain, observed in (((BOUND,), []), ((), ["it ended completed"])):
         built = turn(tool_calls_max=1).wants("c1 ls", "c2 ls").runs("c1")
         assert failed(model, built.ends(*chain)) == observed
 
@@ -73,12 +73,12 @@ def test_tokens_are_counted_as_the_provider_counts_them(model: ErrorModel) -> No
     built = round_(turn(tokens_max=100), 1, tokens=100)
     assert failed(model, built.ends(BOUND)) == []
     built = round_(turn(tokens_max=100), 1, tokens=100)
-    assert failed(model, built.says().ends()) == ["200 tokens, and it asked again"]
+    assert failed(model, built.says().ends()) == ["it went on beyond it: net.connect"]
 
 
 @pytest.mark.parametrize(
     ("after", "observed"),
-    [("10s", []), ("10.5s", []), ("12s", ["it went on after its time was over"])],
+    [("10s", []), ("10.5s", []), ("12s", ["it went on beyond it: call.raised"])],
 )
 def test_the_time_of_a_turn_ends_it(model: ErrorModel, after: str, observed: list[str]) -> None:
     """Within a second; from its start, whoever was waited for."""

@@ -13,7 +13,6 @@ from functools import partial
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
-from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import is_degraded
 from faultclock.oracle.check import Violation, unproven
@@ -321,5 +320,5 @@ def _has_a_reason(
 
 def _limits(history: History, model: ErrorModel, call: Call) -> list[Use]:
     """Return the limits of the session that a turn needed more of than it may use, or used more."""
-    uses = uses_of(history, call, model.budgets or BudgetRules())
+    uses = uses_of(history, model, call)
     return [use for use in uses if use.reached]

@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from faultclock.model.duration import format_duration
+from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.history import History, once
@@ -34,7 +33,6 @@ class Use:
         last: the last event of the turn within the limit.
         over: what went beyond it; None for nothing.
         reached: whether the turn had to stop there, though it needed more.
-        used: what it used, in words.
     """
 
     call: str
@@ -43,7 +41,6 @@ class Use:
     last: TraceEvent
     over: TraceEvent | None
     reached: bool
-    used: str
 
 
 @once
@@ -52,16 +49,20 @@ def limits_reached(history: History, model: ErrorModel) -> tuple[Use, ...]:
     found = [
         use
         for call in history.calls
-        if call.is_turn and not _is_stopped(call)
+        if call.is_turn
         for use in named_uses(history, model, call)
-        if (use.over is not None or use.reached) and not _in_time(history, model, call, use)
+        if _came_to(call, use) and not _in_time(history, model, call, use)
     ]
     return tuple(sorted(found, key=lambda use: use.last.seq))
 
 
-def _is_stopped(call: Call) -> bool:
+def _came_to(call: Call, use: Use) -> bool:
+    """Return whether a turn came to its limit before anything else stopped it."""
     # The limit of time is a stop as well, and then the stop is the end.
-    return call.crashed is not None or (call.stop is not None and call.stop is not call.end)
+    stop = call.crashed or (None if call.stop is call.end else call.stop)
+    if use.over is not None:
+        return stop is None or use.over.seq < stop.seq
+    return use.reached and stop is None
 
 
 def _in_time(history: History, model: ErrorModel, call: Call, use: Use) -> bool:
@@ -81,7 +82,7 @@ def named_uses(history: History, model: ErrorModel, call: Call) -> Iterator[Use]
     rounds = _rounds(history, call)
     if rounds is not None:
         yield rounds
-    for use in uses_of(history, call, model.budgets or BudgetRules()):
+    for use in uses_of(history, model, call):
         if use.name == "steps" and "steps" not in named and "turns" in named and rounds is None:
             yield replace(use, name="turns")
         else:
@@ -119,7 +120,7 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
     return bool(ended) and ended[-1].status != 0
 
 
-def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
+def uses_of(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
     """Yield how a turn stands to each of its limits."""
     budgets = history.session.budgets
     answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
@@ -149,9 +150,8 @@ def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
             call,
             "wall_time",
             limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
-            over=_late(call, executions, limit_ns, rules),
+            over=_late(model, call, executions, limit_ns),
             reached=call.end is None or call.end.at_ns >= limit_ns,
-            used="it went on after its time was over",
         )
 
 
@@ -163,14 +163,11 @@ def _use(
     limit: str,
     over: TraceEvent | None,
     reached: bool,
-    used: str,
 ) -> Use:
     until = over or call.end
     within = history.trace.events[: None if until is None else until.seq - 1]
     last = next((event for event in reversed(within) if event.call == call.id), call.start)
-    return Use(
-        call=call.id, name=name, limit=limit, last=last, over=over, reached=reached, used=used
-    )
+    return Use(call=call.id, name=name, limit=limit, last=last, over=over, reached=reached)
 
 
 def _count(
@@ -191,7 +188,6 @@ def _count(
         limit=f"{most} {noun} {whose}",
         over=begun[most] if len(begun) > most else None,
         reached=due,
-        used=f"{len(begun)} {noun}",
     )
 
 
@@ -229,17 +225,17 @@ def _tokens(history: History, call: Call, limit: int, *, wants_more: bool) -> Us
         limit=f"{limit} tokens",
         over=next(after, None),
         reached=spent_by is not None and wants_more,
-        used=f"{used} tokens, and it asked again",
     )
 
 
 def _late(
-    call: Call, executions: list[Execution], limit_ns: int, rules: BudgetRules
+    model: ErrorModel, call: Call, executions: list[Execution], limit_ns: int
 ) -> TraceEvent | None:
     """Return the first work that began after the time was over, or an end that is too late."""
     began = [item.start for item in call.attempts] + [item.called for item in executions]
     for event in sorted(began, key=lambda event: event.seq):
         if event.at_ns > limit_ns + SLACK_NS:
             return event
-    end = call.end
-    return end if end is not None and end.at_ns > limit_ns + rules.within else None
+    end, rules = call.end, (*model.limits, *model.budget_limits)
+    within_ns = next((rule.within for rule in rules if rule.limit == "wall_time"), SECOND_NS)
+    return end if end is not None and end.at_ns > limit_ns + within_ns else None

@@ -87,12 +87,13 @@ class Fate:
 
 def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     """Return what became of `call`, in the life in which the model asked for it."""
-    own = [item for item in call.executions if item.life == call.life]
-    fate = came_of(history, own[-1]) if own else refusal_in(history, call)
+    fate = came_of(history, call.own[-1]) if call.own else refusal_in(history, call)
     if fate.kind == "unfit" and arguments_of(call) is None:
         # Whose fault it is that they are no JSON object, the documents do not agree on.
         return fate
-    return replace(fate, pair=own[-1].pair if fate.kind == "failed" else pair_of(model, fate.kind))
+    return replace(
+        fate, pair=call.own[-1].pair if fate.kind == "failed" else pair_of(model, fate.kind)
+    )
 
 
 def pair_of(model: ErrorModel, kind: Kind) -> str | None:
@@ -117,8 +118,7 @@ def refusal_in(history: History, call: ToolCall) -> Fate:
     script = history.tool_scripts.get(call.name)
     if script is None or (script.lives and call.life not in script.lives):
         return Fate(kind="unknown", shown=call.answer)
-    given = arguments_of(call)
-    if given is None or not fits(script.input_schema, given):
+    if not is_fit(history, call):
         return Fate(kind="unfit", shown=call.answer)
     decided = [
         event
@@ -248,6 +248,12 @@ def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
+
+
+def is_fit(history: History, call: ToolCall) -> bool:
+    """Return whether there is a tool of that name, which can be called with the arguments."""
+    script, given = history.tool_scripts.get(call.name), arguments_of(call)
+    return script is not None and given is not None and fits(script.input_schema, given)
 
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool:

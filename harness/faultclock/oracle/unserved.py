@@ -20,7 +20,7 @@ from faultclock.oracle.executions import contract_of
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
-from faultclock.oracle.permissions import approvals_in, decider_of, refusal_of
+from faultclock.oracle.permissions import decider_of, refusal_of
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_fates import fate_of
 from faultclock.oracle.turn_facts import ToolCall
@@ -312,9 +312,8 @@ def _has_a_reason(
     ):
         return True
     return any(
-        approval.refused_by is not None and approval.call.answer.seq >= since
-        for approval in approvals_in(history)
-        if approval.call.call == call.id
+        item.call == call.id and item.answer.seq >= since and refusal_of(history, item) is not None
+        for item in history.tool_calls
     )
 
 

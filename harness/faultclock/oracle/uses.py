@@ -19,7 +19,7 @@ from faultclock.oracle.permissions import refusal_of
 from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
-from faultclock.oracle.tool_fates import arguments_of, fits
+from faultclock.oracle.tool_fates import is_fit
 from faultclock.oracle.turn_facts import Execution
 
 
@@ -193,16 +193,12 @@ def _count(
 
 def _pending(history: History, call: Call) -> int:
     """Return how many tool calls of the turn could have run, and did not."""
-    pending = 0
-    for answer in history.answers:
-        for item in answer.tool_calls if answer.in_call is call else ():
-            script = history.tool_scripts.get(item.name)
-            given = arguments_of(item)
-            if item.executions or script is None or given is None:
-                continue
-            refused = script.gated and refusal_of(history, item) is not None
-            pending += fits(script.input_schema, given) and not refused
-    return pending
+    return sum(
+        is_fit(history, item) and not item.executions and refusal_of(history, item) is None
+        for answer in history.answers
+        if answer.in_call is call
+        for item in answer.tool_calls
+    )
 
 
 def _tokens(history: History, call: Call, limit: int, *, wants_more: bool) -> Use:

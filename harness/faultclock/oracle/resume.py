@@ -15,10 +15,16 @@ from faultclock.model.turn_rules import ResumeRow, ResumeRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import error_of, errors_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
-from faultclock.oracle.conversation import Said, first_missing, said_in, said_in_turn
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import call_of, first_request, keeps_sessions, opening_of
-from faultclock.oracle.stored_state import conditions_of, stored_before
+from faultclock.oracle.stored_state import (
+    call_of,
+    conditions_of,
+    first_request,
+    keeps_sessions,
+    opening_of,
+    stored_before,
+)
+from faultclock.oracle.turn_course import Said, first_missing, said_in, said_in_turn
 from faultclock.oracle.turn_facts import Life
 
 #: Each condition of the model's table, in words.

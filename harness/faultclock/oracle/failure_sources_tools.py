@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure import Failure, Target
 from faultclock.oracle.failure_nodes import node_at
-from faultclock.oracle.history import History, aims_at
+from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import Fate, Kind, came_of, due_ns_of, refusal_in
 from faultclock.oracle.turn_facts import Execution
 
@@ -98,25 +98,12 @@ def execution_failures(history: History, _model: ErrorModel) -> Iterator[Failure
     unasked = tuple(item for item in history.executions if item.called.seq not in asked)
     for execution in history.executions:
         fate = came_of(history, execution)
-        if execution.call is None or (
-            fate.kind == "cancelled" and not _tool_was_cancelled(history, execution)
-        ):
+        if execution.call is None:
             continue
         begun, like = asked.get(execution.called.seq, (execution.called, unasked))
         call = (execution.tool, execution.tool_call, execution.call)
         own = [item for item in like if (item.tool, item.tool_call, item.call) == call]
         yield from _failure(history, _kind_of(fate), fate, *call, execution.called, own, begun)
-
-
-def _tool_was_cancelled(history: History, execution: Execution) -> bool:
-    """Return whether the cancel of a tool, not that of its turn, stopped it."""
-    end = execution.end
-    return end is not None and any(
-        event.scope == "tool"
-        and aims_at(event, execution)
-        and execution.called.seq < event.seq < end.seq
-        for event in history.of("cancel.requested")
-    )
 
 
 def _message(history: History, execution: Execution) -> str:

@@ -84,6 +84,10 @@ class History:
         """The processes of the subject, in order."""
         return lives_of(self.trace)
 
+    def life(self, number: int) -> Life | None:
+        """Return a process of the subject by its number, None when there is none."""
+        return next((item for item in self.lives if item.number == number), None)
+
     @cached_property
     def executions(self) -> tuple[Execution, ...]:
         """The executions of all tools, in the order in which they began."""

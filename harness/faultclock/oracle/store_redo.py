@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
@@ -117,11 +117,11 @@ def disposition(history: History, model: ErrorModel) -> Verdicts:
             # What cannot be read is judged where sessions resume; giving up too soon, above.
             continue
         yield held(*requirements)
-        named = typed(origin(chain_of(call.end)))
-        if call.raised and named == split(last.failure):
+        named = error_of(call.end)
+        if call.raised and named == last.failure:
             continue
         if call.raised:
-            observed = f"it ended with {'/'.join(named) if named else 'an untyped error'}"
+            observed = f"it ended with {named or 'an untyped error'}"
         else:
             observed = "it returned as if nothing had failed"
         yield broken(

@@ -172,6 +172,12 @@ def came_of(history: History, execution: Execution) -> Fate:
     elif kind == "timed_out" and end.at_ns < due_ns - SLACK_NS:
         # What is stopped before its time is up was stopped for a reason that is no failure.
         shown = None
+    elif kind == "cancelled" and not any(
+        event.scope == "tool" and aimed and event.seq < end.seq
+        for event, aimed in _cancels(history, execution)
+    ):
+        # The turn was stopped, and its tools with it.
+        shown = None
     return Fate(kind=kind, execution=execution, at_ns=end.at_ns, shown=shown)
 
 

@@ -162,7 +162,7 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
         called, end = execution.called, execution.end
         due_ns = called.at_ns + script.timeout
         stopped = end is not None and end.kind == "tool.stopped"
-        life = next((item for item in history.lives if item.number == execution.life), None)
+        life = history.life(execution.life)
         until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
         overdue = (until_ns if end is None else end.at_ns) > due_ns + SLACK_NS
         if not stopped and not overdue:

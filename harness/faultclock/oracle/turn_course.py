@@ -12,13 +12,13 @@ between them: what a runtime adds of its own is its own affair.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import pairwise
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_messages import messages_of
 
@@ -104,18 +104,16 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
             continue
         before = _turn_before(history, call)
         if before is not None:
-            expected = said_in_turn(before)
-            yield held(*requirements)
-            missing = first_missing(expected, said_in(asked[0]))
-            if missing is not None:
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=f"the request holds the {len(expected)} earlier messages",
-                    observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                    events=(before.start.seq, asked[0].seq),
-                    hint="Is the history kept for the session, or made anew for each turn?",
-                )
+            earlier = said_in_turn(before)
+            yield from judge_held(
+                requirements,
+                earlier,
+                said_in(asked[0]),
+                call=call.id,
+                expected=f"the request holds the {len(earlier)} earlier messages",
+                events=(before.start.seq, asked[0].seq),
+                hint="Is the history kept for the session, or made anew for each turn?",
+            )
         yield from _judge_within(call, asked, requirements)
 
 
@@ -124,22 +122,20 @@ def _judge_within(
 ) -> Verdicts:
     """Judge that no request of a turn, nor a retry of it, forgets what the one before it held."""
     for before, after in pairwise(requests):
-        messages = _held(before)
-        yield held(*requirements)
-        missing = first_missing(messages, _held(after))
-        if missing is not None:
-            yield broken(
-                requirements,
-                call=call.id,
-                expected="a request holds all messages of the one before it in the turn",
-                observed=f"message {missing + 1}, of the {messages[missing][0]}, is missing",
-                events=(before.seq, after.seq),
-                hint="Send the same request again in a retry, and only add to it after that.",
-            )
+        is_whole = yield from judge_held(
+            requirements,
+            _held(before),
+            _held(after),
+            call=call.id,
+            expected="a request holds all messages of the one before it in the turn",
+            events=(before.seq, after.seq),
+            hint="Send the same request again in a retry, and only add to it after that.",
+        )
+        if not is_whole:
             return
 
 
-def _held(request: TraceEvent) -> list[tuple[str, str]]:
+def _held(request: TraceEvent) -> list[Said]:
     """Return role and digest of all messages but those that the runtime itself words."""
     return [
         (message["role"], f"{message['content_sha256']} {message.get('tool_call_id')}")
@@ -181,13 +177,31 @@ def said_in_turn(call: Call) -> list[Said]:
     return [*said_in(last.asked), ("assistant", last.text_sha256)]
 
 
-def first_missing(expected: Iterable[Said], given: Iterable[Said]) -> int | None:
-    """Return the 0-based place of the first of `expected` that is not in `given`, in order."""
+def judge_held(
+    requirements: tuple[str, ...],
+    messages: Sequence[Said],
+    given: Iterable[Said],
+    *,
+    call: str | None,
+    expected: str,
+    events: tuple[int, ...],
+    hint: str,
+) -> Generator[Verdict, None, bool]:
+    """Judge that messages are among those that are given, in order, and return whether they are."""
     rest = iter(given)
-    for index, wanted in enumerate(expected):
+    for number, wanted in enumerate(messages, start=1):
         if not any(item == wanted for item in rest):
-            return index
-    return None
+            yield broken(
+                requirements,
+                call=call,
+                expected=expected,
+                observed=f"message {number}, of the {wanted[0]}, is missing",
+                events=events,
+                hint=hint,
+            )
+            return False
+    yield held(*requirements)
+    return True
 
 
 # ---------------------------------------------------------------------- saved

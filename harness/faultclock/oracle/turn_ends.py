@@ -7,7 +7,6 @@ Why a session may have to be refused is the business of `resume.decision` and `e
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
@@ -35,7 +34,7 @@ def go_on(history: History, model: ErrorModel) -> Verdicts:
         if not call.is_turn or call.end is None or call.stop is not None:
             continue
         if not call.attempts:
-            yield from _judge_refused(history, model, call, call.end)
+            yield from _judge_refused(history, model, call)
         elif call.attempts[-1].outcome == "ok" and not _is_excused(history, model, call):
             yield from _judge_end(history, model, call, call.end)
     yield from _judge_bounds(history, model)
@@ -51,48 +50,40 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
         yield held(*also(model, "turns.go-on.tool"))
     if _all_by_themselves(history, failed) or _all_by_themselves(history, survived):
         yield held(*also(model, "turns.go-on.broken"))
-    stuck = _stuck(call, last, failed)
-    if stuck is None:
+    if last is not None and any(arguments_of(item) is None for item in last.tool_calls):
+        # Whether the answer as a whole is malformed, the documents do not agree on.
         return
-    requirements = also(model, f"turns.go-on.{stuck.name}")
-    if stuck.name == "tool" and _all_by_themselves(history, failed):
+    name, observed, shown = "end", f"it ended with {_said_of(end)}", call.attempts[-1].events[-1:]
+    if call.raised and failed:
+        item, fate = failed[0]
+        what = fate.pair or fate.kind.replace("_", " ")
+        expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
+        name, observed, shown = "tool", f"the turn ended with {_said_of(end)}", fate.events
+    elif call.raised and (last is None or _all_good(last)):
+        expected = "the turn goes on to its answer: nothing had failed"
+    elif call.returned and last is not None:
+        expected = f"the model gets its {len(last.tool_calls)} results, and its last word"
+        observed = "the turn returned without asking it again"
+    else:
+        return
+    requirements = also(model, f"turns.go-on.{name}")
+    if name == "tool" and _all_by_themselves(history, failed):
         requirements += also(model, "turns.go-on.broken")
     if requirements:
         yield broken(
             requirements,
             call=call.id,
-            expected=stuck.expected,
-            observed=stuck.observed,
-            events=tuple(sorted({*stuck.events, end.seq})),
+            expected=expected,
+            observed=observed,
+            events=tuple(sorted({*shown, end.seq})),
             hint="What fails within a tool call is a result for the model, not an exception.",
         )
 
 
-def _judge_refused(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> Verdicts:
+def _judge_refused(history: History, model: ErrorModel, call: Call) -> Verdicts:
     """Judge that a turn is not refused where nothing is in its way."""
-    if call.raised and not _is_in_the_way(history, model, call, end):
+    if call.raised and not _is_refusable(history, model, call):
         yield from _judge_free(model, call, "end", "the turn asks the model")
-
-
-def _is_in_the_way(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> bool:
-    """Return whether something may have kept a turn from asking the model."""
-    life = next((item for item in history.lives if item.number == call.life), None)
-    before = [
-        item for item in history.calls if item.life == call.life and item.start.seq < call.start.seq
-    ]
-    if life is None or history.session.stages or not str(call.start.prompt).strip():
-        return True
-    if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
-        return True
-    failed = any(not item.ok and item.life == call.life for item in history.store_operations)
-    cancelled = any(event.seq < end.seq for event in history.of("cancel.requested"))
-    if failed or cancelled or set_faults(history, model, call):
-        return True
-    if not life.resumes or opening_of(history, life.number) is not call:
-        return False
-    # A session that is opened lazily is refused in its first turn.
-    found = conditions_of(history, model, life)
-    return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
 
 
 def _is_excused(history: History, model: ErrorModel, call: Call) -> bool:
@@ -139,35 +130,6 @@ def _all_by_themselves(history: History, failed: list[tuple[ToolCall, Fate]]) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stuck:
-    """A turn that ended too early: which rule says so, and in words."""
-
-    name: str
-    expected: str
-    observed: str
-    events: tuple[int, ...]
-
-
-def _stuck(call: Call, answer: Answer | None, failed: list[tuple[ToolCall, Fate]]) -> _Stuck | None:
-    if answer is not None and any(arguments_of(item) is None for item in answer.tool_calls):
-        # Whether the answer as a whole is malformed, the documents do not agree on.
-        return None
-    shown = (call.attempts[-1].events[-1],)
-    if call.raised and failed:
-        item, fate = failed[0]
-        what = fate.pair or fate.kind.replace("_", " ")
-        expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
-        return _Stuck("tool", expected, f"the turn ended with {_said_of(call.end)}", fate.events)
-    if call.raised and (answer is None or _all_good(answer)):
-        expected = "the turn goes on to its answer: nothing had failed"
-        return _Stuck("end", expected, f"it ended with {_said_of(call.end)}", shown)
-    if call.returned and answer is not None:
-        expected = f"the model gets its {len(answer.tool_calls)} results, and its last word"
-        return _Stuck("end", expected, "the turn returned without asking it again", shown)
-    return None
-
-
 def _all_good(answer: Answer) -> bool:
     ends = [item.executions[-1].is_good for item in answer.tool_calls if item.executions]
     return len(ends) == len(answer.tool_calls) and all(ends)
@@ -180,30 +142,49 @@ def _judge_bounds(history: History, model: ErrorModel) -> Verdicts:
     """Judge that new sessions open, and that sessions close."""
     for life in history.lives:
         start = opening_of(history, life.number)
-        if start is not None and not life.resumes and not _is_kept_shut(history, model, start):
+        if start is None or life.resumes or start.is_turn:
+            continue
+        if not _is_in_the_way(history, model, start):
             yield from _judge_free(model, start, "start", "a new session opens")
     for call in history.calls:
-        if call.do == "close" and not _is_kept_open(history, call):
+        opened = any(
+            item.do == "start" and item.life == call.life and item.returned
+            for item in history.calls
+        )
+        if call.do == "close" and opened and not _is_in_the_way(history, model, call):
             yield from _judge_free(model, call, "close", "the session is closed")
 
 
-def _is_kept_shut(history: History, model: ErrorModel, start: Call) -> bool:
-    store = any(not item.ok for item in history.store_operations if item.call == start.id)
-    failed = start.is_turn or _failed_phase(history, start)
-    return store or failed or bool(set_faults(history, model, start))
+def _is_refusable(history: History, model: ErrorModel, call: Call) -> bool:
+    """Return whether something may have kept a turn from asking the model."""
+    life = history.life(call.life)
+    before = [
+        item for item in history.calls if item.life == call.life and item.start.seq < call.start.seq
+    ]
+    if life is None or history.session.stages or not str(call.start.prompt).strip():
+        return True
+    if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
+        return True
+    if _is_in_the_way(history, model, call):
+        return True
+    if not life.resumes or opening_of(history, life.number) is not call:
+        return False
+    # A session that is opened lazily is refused in its first turn.
+    found = conditions_of(history, model, life)
+    return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
 
 
-def _is_kept_open(history: History, call: Call) -> bool:
-    store = any(not item.ok and item.life == call.life for item in history.store_operations)
-    opened = any(
-        item.do == "start" and item.life == call.life and item.returned for item in history.calls
+def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
+    """Return whether the store, a cancel or an extension may have kept a call from its work."""
+    until = len(history.trace.events) if call.end is None else call.end.seq
+    failed = [item.asked for item in history.store_operations if not item.ok]
+    failed += [event for event in history.of("extension.phase") if not event.ok]
+    cancels = history.of("cancel.requested")
+    return (
+        any(event.life == call.life and event.seq < until for event in failed)
+        or any(event.seq < until for event in cancels)
+        or bool(set_faults(history, model, call))
     )
-    cancelled = bool(history.of("cancel.requested"))
-    return store or cancelled or not opened or _failed_phase(history, call)
-
-
-def _failed_phase(history: History, call: Call) -> bool:
-    return any(event.life == call.life and not event.ok for event in history.of("extension.phase"))
 
 
 def _judge_free(model: ErrorModel, call: Call, name: str, expected: str) -> Verdicts:

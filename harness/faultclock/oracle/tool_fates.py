@@ -120,18 +120,16 @@ def refusal_in(history: History, call: ToolCall) -> Fate:
         return Fate(kind="unknown", shown=call.answer)
     if not is_fit(history, call):
         return Fate(kind="unfit", shown=call.answer)
+    until = history.asked_again(call)
     decided = [
         event
         for event in history.of("policy.decided")
         if (event.tool_call, event.call) == (call.id, call.call)
-        and call.answer.seq < event.seq < history.asked_again(call)
+        and call.answer.seq < event.seq < until
     ]
     denied = next((event for event in decided if event.decision == "deny"), None)
-    if (
-        script.policy == "deny"
-        and not decided
-        and any(i.call == call.call for i in call.executions)
-    ):
+    executed = any(item.call == call.call for item in call.executions)
+    if script.policy == "deny" and executed and not decided:
         # A subject that does not ask the policy engine is denied all the same.
         denied = call.answer
     asked = history.prompts_about(call)
@@ -153,32 +151,43 @@ def refusal_in(history: History, call: ToolCall) -> Fate:
 def came_of(history: History, execution: Execution) -> Fate:
     """Return what became of an execution in its time, whatever an error model says of it."""
     kind, end, due_ns = ended_as(history, execution), execution.end, due_ns_of(history, execution)
-    knew = works_until(history, execution.call, due_ns)
-    # It went on for longer than it may, with any result in the end.
-    overdue = _last_before(history, due_ns) if knew else None
     if end is None or kind == "open":
         # The runtime has turned away from it, if its time was up while the call was at work.
         cancelled = any(
             aimed and event.at_ns <= due_ns for event, aimed in _cancels(history, execution)
         )
-        if cancelled or not knew:
+        if cancelled or not works_until(history, execution.call, due_ns):
             return Fate(kind="open", execution=execution)
-        return Fate(kind="timed_out", execution=execution, at_ns=due_ns, shown=overdue)
-    shown: TraceEvent | None = end
+        shown = _last_before(history, due_ns)
+        return Fate(kind="timed_out", execution=execution, at_ns=due_ns, shown=shown)
     if end.kind != "tool.stopped" and end.at_ns > due_ns + SLACK_NS:
         kind = "late"
-    if kind in ("timed_out", "late") and end.at_ns > due_ns + SLACK_NS:
-        shown = overdue
-    elif kind == "timed_out" and end.at_ns < due_ns - SLACK_NS:
-        # What is stopped before its time is up was stopped for a reason that is no failure.
-        shown = None
-    elif kind == "cancelled" and not any(
-        event.scope == "tool" and aimed and event.seq < end.seq
-        for event, aimed in _cancels(history, execution)
-    ):
-        # The turn was stopped, and its tools with it.
-        shown = None
-    return Fate(kind=kind, execution=execution, at_ns=end.at_ns, shown=shown)
+    own = _shown(history, execution, end, kind, due_ns)
+    return Fate(kind=kind, execution=execution, at_ns=end.at_ns, shown=own)
+
+
+def _shown(
+    history: History, execution: Execution, end: TraceEvent, kind: Kind, due_ns: int
+) -> TraceEvent | None:
+    """Return the fact that shows a failure of an execution with an end; see `Fate.shown`."""
+    if kind == "cancelled":
+        # Where its turn was stopped, and it with it, it has not failed by itself.
+        return (
+            end
+            if any(
+                event.scope == "tool" and aimed and event.seq < end.seq
+                for event, aimed in _cancels(history, execution)
+            )
+            else None
+        )
+    if kind not in ("timed_out", "late"):
+        return end
+    if end.at_ns > due_ns + SLACK_NS:
+        # It went on for longer than it may, with any result in the end.
+        knew = works_until(history, execution.call, due_ns)
+        return _last_before(history, due_ns) if knew else None
+    # What is stopped before its time is up was stopped for a reason that is no failure.
+    return end if end.at_ns >= due_ns - SLACK_NS else None
 
 
 def _last_before(history: History, at_ns: int) -> TraceEvent:

@@ -16,7 +16,7 @@ from faultclock.oracle.check import Verdicts, Violation, also, broken, check, he
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from faultclock.oracle.run_end import RunEnd, end_of
-from faultclock.oracle.uses import Use, limits_reached, named_uses
+from faultclock.oracle.uses import Use, limits_reached, uses_of
 
 #: Rules for limits, by the name of the limit.
 Rules = Mapping[str, LimitRule]
@@ -33,7 +33,7 @@ def budgets_kept(history: History, model: ErrorModel) -> Verdicts:
     """Judge each limit of each turn by the error that the document has for it."""
     rules: Rules = {rule.limit: rule for rule in model.budget_limits}
     for call in history.calls:
-        for use in named_uses(history, model, call) if call.is_turn else ():
+        for use in uses_of(history, model, call) if call.is_turn else ():
             if use.name in rules:
                 yield held(rules[use.name].requirement)
     for _, fault in _ends(history, model, rules):
@@ -166,7 +166,7 @@ def _judge_claim(history: History, model: ErrorModel, call: Call) -> Verdicts:
     end = end_of(model, call)
     if end is None or call.stop is not None or call.crashed is not None:
         return
-    given = {use.name for use in named_uses(history, model, call)} - {"tokens", "cost"}
+    given = {use.name for use in uses_of(history, model, call)} - {"tokens", "cost"}
     rules = [rule for rule in model.limits if end.pair in rule.carries]
     # Something that failed may have the class and code that a limit has as well.
     pairs = (item.pair for item in failures_of(history, model) if item.call == call.id)

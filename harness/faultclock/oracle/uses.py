@@ -50,7 +50,7 @@ def limits_reached(history: History, model: ErrorModel) -> tuple[Use, ...]:
         use
         for call in history.calls
         if call.is_turn
-        for use in named_uses(history, model, call)
+        for use in uses_of(history, model, call)
         if _came_to(call, use) and not _in_time(history, model, call, use)
     ]
     return tuple(sorted(found, key=lambda use: use.last.seq))
@@ -76,17 +76,44 @@ def _in_time(history: History, model: ErrorModel, call: Call, use: Use) -> bool:
     return end.state == "completed" and end.event.at_ns <= limit_ns + SLACK_NS
 
 
-def named_uses(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
-    """Yield how the turn stands to its limits, under each name that the model has for them."""
-    named = {rule.limit for rule in model.limits}
+def uses_of(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
+    """Yield how a turn stands to each of its limits, by the name that the model has for it."""
+    budgets, named = history.session.budgets, {rule.limit for rule in model.limits}
     rounds = _rounds(history, call)
     if rounds is not None:
         yield rounds
-    for use in uses_of(history, model, call):
-        if use.name == "steps" and "steps" not in named and "turns" in named and rounds is None:
-            yield replace(use, name="turns")
-        else:
-            yield use
+    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    executions = [item for item in history.executions if item.call == call.id]
+    # A turn that ended with a text needed nothing more.
+    wants_more = bool(answers) and bool(answers[-1].tool_calls)
+    if budgets.steps_max is not None:
+        most, asked = budgets.steps_max, [item.start for item in answers]
+        due = wants_more and len(asked) >= most
+        turns = rounds is None and "turns" in named and "steps" not in named
+        name = "turns" if turns else "steps"
+        yield _count(history, call, name, "answers", asked, most, "of the provider", due)
+    if budgets.tool_calls_max is not None:
+        most, called = budgets.tool_calls_max, [item.called for item in executions]
+        due = len(called) + _pending(history, call) > most
+        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
+    if budgets.tokens_max is not None:
+        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
+    if budgets.cost_max_usd is not None:
+        price = budgets.usd_per_million_tokens
+        # It is spent by the first token at which the money is no less than the limit.
+        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+        use = _tokens(history, call, limit, wants_more=wants_more)
+        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
+    limit_ns = history.limit_ns(call)
+    if limit_ns is not None:
+        yield _use(
+            history,
+            call,
+            "wall_time",
+            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
+            over=_late(model, call, executions, limit_ns),
+            reached=call.end is None or call.end.at_ns >= limit_ns,
+        )
 
 
 def _rounds(history: History, call: Call) -> Use | None:
@@ -118,41 +145,6 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
         if event.call == call.id and event.seq > since.seq
     ]
     return bool(ended) and ended[-1].status != 0
-
-
-def uses_of(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
-    """Yield how a turn stands to each of its limits."""
-    budgets = history.session.budgets
-    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
-    executions = [item for item in history.executions if item.call == call.id]
-    # A turn that ended with a text needed nothing more.
-    wants_more = bool(answers) and bool(answers[-1].tool_calls)
-    if budgets.steps_max is not None:
-        most, asked = budgets.steps_max, [item.start for item in answers]
-        due = wants_more and len(asked) >= most
-        yield _count(history, call, "steps", "answers", asked, most, "of the provider", due)
-    if budgets.tool_calls_max is not None:
-        most, called = budgets.tool_calls_max, [item.called for item in executions]
-        due = len(called) + _pending(history, call) > most
-        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
-    if budgets.tokens_max is not None:
-        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
-    if budgets.cost_max_usd is not None:
-        price = budgets.usd_per_million_tokens
-        # It is spent by the first token at which the money is no less than the limit.
-        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
-        use = _tokens(history, call, limit, wants_more=wants_more)
-        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
-    limit_ns = history.limit_ns(call)
-    if limit_ns is not None:
-        yield _use(
-            history,
-            call,
-            "wall_time",
-            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
-            over=_late(model, call, executions, limit_ns),
-            reached=call.end is None or call.end.at_ns >= limit_ns,
-        )
 
 
 def _use(

@@ -90,6 +90,12 @@ def test_what_a_tool_replies_is_told_by_its_code(
     assert (failure.target.layer, failure.target.id) == ("tool", "c1")
 
 
+def test_a_tool_that_a_later_process_has_not_got_is_unknown_there() -> None:
+    """What is installed in other processes is no tool of this one."""
+    built = FailureBuilder(tools=({"name": "ls", "lives": [2]},)).turn().wants("c1 ls")
+    assert the(built).kind == "tool_unknown"
+
+
 def test_an_exception_of_a_tool_is_one_failure() -> None:
     """What leaves a tool is its own kind."""
     assert the(FailureBuilder().turn().wants("c1 ls").raises_in("c1")).kind == "tool_exception"

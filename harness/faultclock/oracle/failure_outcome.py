@@ -29,6 +29,8 @@ from faultclock.oracle.history import History
 from faultclock.oracle.run_end import RunEnd, end_of
 
 _ACTS = ("tool.called", "node.called", "program.started", "program.missing")
+_BECOMES = "Decide what becomes of the run by class and code, after the last attempt."
+_FURTHER = "Which nodes go on depends on the failed one, and on those that need it."
 _BACK = "the work goes back to the coder, before anything is run again"
 
 
@@ -65,23 +67,10 @@ class _Left:
         round_ = f", round {failure.number}" if failure.kind == "command_failed" else ""
         return f"{failure}{round_}, which is {failure.classification}"
 
-    def broken(self, expected: str, observed: str, *events: TraceEvent) -> Violation:
-        """Return that the run did not go on, or end, as it must."""
-        hint = "Decide what becomes of the run by class and code, after the last attempt."
-        return self._violation(expected, observed, events, hint)
-
-    def wrong_step(self, expected: str, observed: str, event: TraceEvent) -> Violation:
-        """Return that the further step was another one."""
-        return self._violation(
-            f"{expected}: after {self.failure}, which is {self.failure.classification}",
-            observed,
-            (event,),
-            "Which nodes go on depends on the failed one, and on those that need it.",
-        )
-
-    def _violation(
-        self, expected: str, observed: str, events: Sequence[TraceEvent], hint: str
+    def broken(
+        self, expected: str, observed: str, *events: TraceEvent, hint: str = _BECOMES
     ) -> Violation:
+        """Return that the run did not go on, or end, as it must."""
         return broken(
             (self.rule.requirement,),
             call=self.failure.call,
@@ -90,6 +79,11 @@ class _Left:
             events=(*self.failure.events, *(event.seq for event in events)),
             hint=hint,
         )
+
+    def wrong_step(self, expected: str, observed: str, event: TraceEvent) -> Violation:
+        """Return that the further step was another one."""
+        after = f"after {self.failure}, which is {self.failure.classification}"
+        return self.broken(f"{expected}: {after}", observed, event, hint=_FURTHER)
 
 
 @check(

@@ -21,9 +21,7 @@ from faultclock.oracle.failure_sources import seen_failures
 from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import Ruling, ruling_of
 from faultclock.oracle.signals import Classification
-
-#: Endings that are the subject's own doing, when a call is what did not end.
-_HANGS = ("deadlock", "livelock", "virtual_time_limit")
+from faultclock.oracle.stops import HANGS
 
 
 @once
@@ -82,7 +80,7 @@ def was_cut(history: History, model: ErrorModel, call: Call) -> bool:
     if call.crashed is not None or call.stop is not None:
         return True
     if call.end is None:
-        return history.trace.footer.ending not in _HANGS
+        return history.trace.footer.ending not in HANGS
     # The limit of rounds counts as one only where the model names it.
     return any(
         failure.kind == "limit_reached"

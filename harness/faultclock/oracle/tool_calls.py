@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
-from faultclock.oracle.tool_fates import arguments_of, digest, fits
+from faultclock.oracle.tool_fates import arguments_of, digest, fits, is_fit
 from faultclock.oracle.tool_messages import Message, messages_of, results_of
 
 # ---------------------------------------------------------------------- tools.validated
@@ -36,11 +36,7 @@ def validated(history: History, model: ErrorModel) -> Verdicts:
 def _judge_input(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "tools.validated.input")
     for call in history.tool_calls:
-        script = history.tool_scripts.get(call.name)
-        if script is None or call.executions:
-            continue
-        given = arguments_of(call)
-        if given is None or not fits(script.input_schema, given):
+        if call.name in history.tool_scripts and not (call.executions or is_fit(history, call)):
             yield held(*requirements)
     for execution in history.executions:
         script = history.tool_scripts.get(execution.tool)

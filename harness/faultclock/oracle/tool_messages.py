@@ -16,7 +16,7 @@ from typing import Any
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.history import History, once
-from faultclock.oracle.opening import first_request
+from faultclock.oracle.stored_state import first_request
 from faultclock.oracle.tool_fates import Fate, fate_of
 from faultclock.oracle.turn_facts import Answer, ToolCall
 

@@ -91,7 +91,7 @@ def _is_made_up(result: Result) -> bool:
     """Return whether the model gets a success that no execution had come to."""
     if not result.is_whole or result.error is not None:
         return False
-    own = [item for item in result.call.executions if item.life == result.call.life]
+    own = result.call.own
     if not own:
         return not isinstance(result.value, Mapping) or "value" in result.value
     return not any(item.end is not None and item.end.seq < result.request.seq for item in own)

@@ -22,8 +22,8 @@ from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.permissions import (
     decider_of,
     is_about,
+    is_gated,
     mode_of,
-    needs_approval,
     permission_of,
     refusal_of,
 )
@@ -55,11 +55,6 @@ def broken_request(
     )
 
 
-def _gated_executions(history: History) -> list[Execution]:
-    gated = {name for name, script in history.tool_scripts.items() if script.gated}
-    return [execution for execution in history.executions if execution.tool in gated]
-
-
 # ---------------------------------------------------------------------- respected
 
 
@@ -72,8 +67,9 @@ def _gated_executions(history: History) -> list[Execution]:
 )
 def respected(history: History, model: ErrorModel) -> Verdicts:
     """Judge that what was allowed runs, and nothing else."""
-    for execution in _gated_executions(history):
-        permission = permission_of(history, model, execution)
+    for execution in history.executions:
+        gated = is_gated(history, execution.tool)
+        permission = permission_of(history, model, execution) if gated else None
         if permission is None:
             continue
         requirements = also(model, f"approvals.respected.{permission.source}")
@@ -143,7 +139,7 @@ def _judge_headless(history: History, requirements: tuple[str, ...]) -> Verdicts
         needing = [
             call
             for call in answer.tool_calls
-            if needs_approval(history, call) and is_fit(history, call)
+            if is_gated(history, call.name) and is_fit(history, call)
         ]
         if not needing:
             continue
@@ -272,7 +268,9 @@ def consent(history: History, model: ErrorModel) -> Verdicts:
             yield held(*given)
             if any(reasons[event.seq] for event in prompt.answers):
                 yield held(*void)
-    for execution in _gated_executions(history):
+    for execution in history.executions:
+        if not is_gated(history, execution.tool):
+            continue
         yield held(*given)
         if not any(
             event.answer == "approved"

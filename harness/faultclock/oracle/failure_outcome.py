@@ -147,7 +147,7 @@ def _acts_after(left: _Left) -> Iterator[TraceEvent]:
     failure, call, events = left.failure, left.call, left.history.trace.events
     begun = {attempt.start.seq for attempt in call.attempts}
     until = len(events) + 1 if call.end is None else call.end.seq
-    beside = ("tool.called",) if failure.target.layer == "tool" else ()
+    beside = ("tool.called",) if failure.layer == "tool" else ()
     for event in events:
         if not failure.seq < event.seq < until:
             continue
@@ -188,7 +188,7 @@ def _judge_gone_on(left: _Left) -> Verdicts:
     elif (
         # The model waits for the result. Under any name of its state, a turn that stops at a
         # failed call has not gone on.
-        failure.target.layer == "tool"
+        failure.layer == "tool"
         and in_conversation
         and not any(attempt.start.seq > failure.seq for attempt in left.call.attempts)
     ):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.failure import Failure, Target
+from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import Fate, Kind, came_of, due_ns_of, refusal_in
@@ -151,7 +151,8 @@ def _failure(
         at_ns=at_ns,
         seq=shown.seq,
         events=tuple(dict.fromkeys((asked.seq, shown.seq))),
-        target=Target(layer="tool", id=tool_call),
+        layer="tool",
+        target=tool_call,
         names=(tool,) if node is None else (tool, node.id),
         acts=tuple(item.called for item in own),
         node=node,

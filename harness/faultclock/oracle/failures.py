@@ -32,7 +32,7 @@ def failures_of(history: History, model: ErrorModel) -> tuple[Failure, ...]:
     """
     seen = sorted(
         (failure for failure in seen_failures(history, model) if _in_its_call(history, failure)),
-        key=lambda failure: (failure.seq, failure.target.layer, failure.target.id, failure.kind),
+        key=lambda failure: (failure.seq, failure.layer, failure.target, failure.kind),
     )
     known = [_known(history, model, failure) for failure in seen]
     redone = [replace(failure, redone_by=_redone_by(history, failure, known)) for failure in known]
@@ -154,7 +154,7 @@ def _ruling(
         return None
     beside = (item for item in model.policies if item.layer != "transport" and item.covers(*pair))
     # One pair may be retried by several; the one in whose layer it failed comes first.
-    own = model.policy_for(*pair, layer=failure.target.layer) or next(beside, None)
+    own = model.policy_for(*pair, layer=failure.layer) or next(beside, None)
     if own is not None and own.attempts_from == "node":
         own = _of_node(own, failure.node, pair[1])
     return ruling_of(model, subject, pair, own)

@@ -61,16 +61,14 @@ def decider_of(history: History) -> Source:
 # ---------------------------------------------------------------------- what the model asked for
 
 
-def needs_approval(history: History, call: ToolCall) -> bool:
-    """Return whether a tool call needs an approval, or was shown to a person."""
-    script = history.tool_scripts.get(call.name)
-    return script is not None and (script.gated or bool(history.prompts_about(call)))
+def is_gated(history: History, tool: str) -> bool:
+    """Return whether a tool runs with an approval only."""
+    return tool in history.tool_scripts and history.tool_scripts[tool].gated
 
 
 def refusal_of(history: History, call: ToolCall) -> Source | None:
     """Return who refused a gated tool call that did not run; None when that is unknown."""
-    script = history.tool_scripts.get(call.name)
-    if script is None or not script.gated:
+    if not is_gated(history, call.name):
         return None
     source = decider_of(history)
     if source == "stage":

@@ -15,7 +15,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
 from faultclock.oracle.tool_fates import arguments_of, digest, fits, is_fit
-from faultclock.oracle.tool_messages import Message, messages_of, results_of
+from faultclock.oracle.tool_messages import Message, results_of
 
 # ---------------------------------------------------------------------- tools.validated
 
@@ -147,7 +147,7 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
         for attempt in call.attempts:
             if attempt.asked is None:
                 continue
-            for wanted, given in _rounds(messages_of(attempt.asked)):
+            for wanted, given in _rounds(attempt.asked.messages):
                 yield held(*requirements)
                 fault = _unpaired(wanted, given, in_order=in_order)
                 # The same gap is in every request after it; it is reported once.
@@ -172,7 +172,7 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         request = None if answer.next is None else answer.next.asked
         if request is None:
             continue
-        known = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
+        known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
         dropped = [call.id for call in answer.tool_calls if call.id not in known]
         if dropped:
             yield broken(

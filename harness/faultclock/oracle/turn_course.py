@@ -20,7 +20,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.tool_messages import messages_of
 
 #: Role and SHA-256 (hex) of a message; of a tool's result the id of its call.
 Said = tuple[str, str]
@@ -139,7 +138,7 @@ def _held(request: TraceEvent) -> list[Said]:
     """Return role and digest of all messages but those that the runtime itself words."""
     return [
         (message["role"], f"{message['content_sha256']} {message.get('tool_call_id')}")
-        for message in messages_of(request)
+        for message in request.messages
         if message["role"] in ("user", "assistant", "tool")
     ]
 
@@ -163,7 +162,7 @@ def said_in(request: TraceEvent) -> list[Said]:
     """Return what a request holds, oldest first; messages without a text are left out."""
     return [
         (str(message.get("role")), str(message.get(_FIELDS[message.get("role")])))
-        for message in messages_of(request)
+        for message in request.messages
         if message.get("role") in _FIELDS
         and message.get(_FIELDS[message.get("role")]) not in (None, _NOTHING)
     ]

@@ -64,9 +64,9 @@ _runs = partial(_each, "tool.run")
 _cancelled = partial(_each, "call.cancelled", {}, {"right": True}, observed="{said}")
 _fitting = partial(
     _runs,
-    right={"misfit": None},
+    right={"output_problem": None},
     expected="a value that fits the declared output schema, or {malformed}",
-    observed="the value does not fit: {misfit}",
+    observed="the value does not fit: {output_problem}",
 )
 
 #: The checks of runtimes.
@@ -226,7 +226,7 @@ _OF_TOOLS = (
         "No error of a tool holds a stack, a secret or a path.",
         "no execution ended with an error",
         _runs(
-            {"errs": True},
+            {"has_message": True},
             {"leak": None},
             expected="errors in the tool's own words: the model reads them",
             observed="a message holds {leak}",

@@ -76,7 +76,7 @@ def runs_over(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
             "late": rules.deadline or "an error",
             "took": f"it took {format_duration(took_ns)}" if run.ended else "it never ended",
             "value": ("part" if run.errors else "whole") if run.ok else None,
-            "misfit": None if run.reply is None else run.reply.output_problem,
+            "output_problem": None if run.reply is None else run.reply.output_problem,
             "malformed": rules.malformed_output or "an error",
             "classes": " or ".join(rules.classes) or "any",
             "untyped": _untyped(run, rules),
@@ -140,9 +140,9 @@ def _messages(model: ErrorModel, run: ToolRun) -> dict[str, object]:
     texts = (*(error.get("message") for error in run.errors), *replied, *raised)
     messages = [str(text) for text in texts if text]
     if rule is None or not messages:
-        return {"errs": False}
+        return {"has_message": False}
     found = " and ".join(leaks(rule, "\n".join(messages)))
-    return {"errs": True, "leak": f"{found}: {messages[0][:120]!r}" if found else None}
+    return {"has_message": True, "leak": f"{found}: {messages[0][:120]!r}" if found else None}
 
 
 # ---------------------------------------------------------------------- what its service did

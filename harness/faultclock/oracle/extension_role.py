@@ -8,7 +8,7 @@ fail, too; a phase that was cancelled is judged by that alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -50,9 +50,7 @@ class Step:
     @property
     def said(self) -> str:
         """How it ended, in words."""
-        return (
-            "it worked" if self.call.returned else f"it raised {_named(outermost(self.call.end))}"
-        )
+        return "it worked" if self.call.returned else f"it raised {_named(outermost(self.end))}"
 
     @property
     def asked(self) -> tuple[str, bool]:
@@ -82,10 +80,7 @@ class Step:
 
         An error without a class is spoken of where errors have to be typed.
         """
-        return class_name is not None and outermost(self.call.end).get("class") not in (
-            None,
-            class_name,
-        )
+        return class_name is not None and outermost(self.end).get("class") not in (None, class_name)
 
 
 def _named(error: Link) -> str:
@@ -113,19 +108,8 @@ def walked(history: History, model: ErrorModel) -> tuple[Step, ...]:
             continue
         due: Due = "open" if is_lost else _due(rules, rule, state, call)
         due = "cancelled" if call.id in cancelled else due
-        again = call.do == failed
-        cancel = cancelled.get(call.id)
-        steps.append(
-            Step(
-                call=call,
-                end=call.end,
-                rules=rules,
-                state=state,
-                due=due,
-                again=again,
-                cancel=cancel,
-            )
-        )
+        step = Step(call=call, end=call.end, rules=rules, state=state, due=due)
+        steps.append(replace(step, again=call.do == failed, cancel=cancelled.get(call.id)))
         is_lost |= call.raised if due == "works" else call.returned and due == "refused"
         failed = call.do if due == "may_fail" and call.raised else ""
         if call.returned and due != "refused":

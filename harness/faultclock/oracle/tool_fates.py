@@ -140,11 +140,12 @@ def refusal_in(history: History, call: ToolCall) -> Fate:
     last = asked[-1]
     if last.said == "denied":
         return Fate(kind="denied", shown=last.accepted)
-    due_ns = last.due_ns if last.is_unanswered else None
-    if due_ns is None or (last.settled is None and not works_until(history, call.call, due_ns)):
+    if not last.is_unanswered or last.due_ns is None:
         return Fate(kind="open")
-    shown = last.settled or _last_before(history, due_ns)
-    return Fate(kind="unanswered", shown=shown, at_ns=due_ns)
+    shown = last.settled
+    if shown is None and works_until(history, call.call, last.due_ns):
+        shown = _last_before(history, last.due_ns)
+    return Fate(kind="unanswered", shown=shown, at_ns=last.due_ns)
 
 
 @once

@@ -183,7 +183,7 @@ def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
     return (
         any(event.life == call.life and event.seq < until for event in failed)
         or any(event.seq < until for event in cancels)
-        or bool(set_faults(history, model, call))
+        or (call.do != "close" and bool(set_faults(history, model, call)))
     )
 
 

@@ -33,6 +33,7 @@ from faultclock.model.failure_rules import (
     KeptRule,
     LimitRule,
     TellingRule,
+    limits_of,
 )
 from faultclock.model.harm import Harm
 from faultclock.model.ordering import OrderingRule, Scope
@@ -244,6 +245,7 @@ class ErrorModel(SparseValue):
         """Return a copy; what was worked out from the rules is not copied along."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("rules_below", None)
+        copied.__dict__.pop("budget_limits", None)
         return copied
 
     @property
@@ -261,6 +263,11 @@ class ErrorModel(SparseValue):
                 prefix = ".".join(parts[:length])
                 found[prefix] = (*found.get(prefix, ()), requirement)
         return found
+
+    @cached_property
+    def budget_limits(self) -> tuple[LimitRule, ...]:
+        """What `budgets` say, as rules for limits; without such a section any error is right."""
+        return limits_of(self.budgets or BudgetRules(), self.rules)
 
     def requirement(self, id_: str) -> Requirement:
         """Return the requirement with this id; a KeyError is our bug."""

@@ -71,7 +71,7 @@ def _judge_end(
     """Judge when a request without an answer in time ended. Its time runs from its being shown."""
     if prompt.said is not None or _was_stopped(history, prompt, due_ns):
         return
-    life = next((item for item in history.lives if item.number == prompt.life), None)
+    life = history.life(prompt.life)
     until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
     settled = prompt.settled
     if settled is None and until_ns <= due_ns + SLACK_NS:

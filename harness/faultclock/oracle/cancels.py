@@ -17,7 +17,7 @@ from faultclock.model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import CancellationRules, split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.chain import error_of, errors_of
 from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
 from faultclock.oracle.executions import said, tool_runs
 from faultclock.oracle.extension_role import is_bare_cancel, walked
@@ -177,10 +177,8 @@ def _turn_fault(
     if end.at_ns > due_ns:
         late = format_duration(end.at_ns - cancel.at_ns)
         return f"it ended only {late} after the cancel", (end.seq,)
-    chain = chain_of(end)
-    named = {found for found in (typed(origin(chain)), typed(next(iter(chain), None))) if found}
-    if pair is not None and split(pair) not in named:
-        said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
+    if pair is not None and pair not in errors_of(end):
+        said = " and ".join(errors_of(end)) or "an untyped error"
         return f"it ended with {said}", (end.seq,)
     if killed_by(history.trace, cancel.life, due_ns):
         return _RIGHT
@@ -218,10 +216,9 @@ def _judge_tools(
         yield f"{_TOOL}{_name(sibling)} goes on", sibling.call, fault
     call = history.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
-        named = typed(origin(chain_of(call.end)))
-        went_up = named is not None and named[0] == split(rules.tool)[0]
-        said = "it ended with " + "/".join(named or ())
-        fault = (said, (call.end.seq,)) if went_up else _RIGHT
+        named = error_of(call.end) or ""
+        went_up = split(named)[0] == split(rules.tool)[0]
+        fault = (f"it ended with {named}", (call.end.seq,)) if went_up else _RIGHT
         yield f"{_TOOL}the turn goes on", call.id, fault
 
 

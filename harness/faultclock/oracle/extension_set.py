@@ -17,8 +17,13 @@ from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import call_of, first_request, opening_of
-from faultclock.oracle.stored_state import installed_in, stored_before
+from faultclock.oracle.stored_state import (
+    call_of,
+    first_request,
+    installed_in,
+    opening_of,
+    stored_before,
+)
 from faultclock.oracle.turn_facts import Life
 
 #: Extension and phase to the first event that shows that it was asked for it.

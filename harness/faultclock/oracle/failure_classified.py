@@ -74,7 +74,7 @@ def _judge_others(
 
 def _says_exactly(event: TraceEvent, failure: Failure) -> bool:
     """Return whether a record is about a failure, with its class and code."""
-    nameless = failure.target.layer in _WITHOUT_A_NAME
+    nameless = failure.layer in _WITHOUT_A_NAME
     return _pair(event) == failure.pair and (
         _is_near(event, failure) or (nameless and _may_be_of(event, failure))
     )
@@ -83,9 +83,9 @@ def _says_exactly(event: TraceEvent, failure: Failure) -> bool:
 def _is_near(event: TraceEvent, failure: Failure) -> bool:
     """Return whether a record names the target of a failure."""
     return (
-        failure.target.layer not in _WITHOUT_A_NAME
+        failure.layer not in _WITHOUT_A_NAME
         and _may_be_of(event, failure)
-        and _target(event.record) in (failure.target.id, *failure.names)
+        and _target(event.record) in (failure.target, *failure.names)
     )
 
 

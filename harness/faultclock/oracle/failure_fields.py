@@ -112,9 +112,9 @@ def worded(rule: TellingRule, failure: Failure) -> str | None:
     """
     if rule.text is None:
         return None
-    target = failure.names[0] if failure.target.layer in ("program", "command") else None
+    target = failure.names[0] if failure.layer in ("program", "command") else None
     known = {
-        "{target}": target or failure.target.id,
+        "{target}": target or failure.target,
         "{command}": _command(failure),
         "{stderr}": failure.message,
         "{message}": failure.message,

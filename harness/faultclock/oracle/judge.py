@@ -50,6 +50,7 @@ from faultclock.oracle import (
     tool_retries,
     tool_service,
     turn_course,
+    turn_ends,
     wrapping,
 )
 from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
@@ -82,7 +83,7 @@ CHECKS: tuple[Check, ...] = (
     *LOG_CHECKS,
     *checks_in(answers, retries, retry_shapes, handling, wrapping),
     *checks_in(approvals, approval_deadlines, tool_effects, tool_redo),
-    *checks_in(tool_calls, tool_results, turn_course),
+    *checks_in(tool_calls, tool_results, turn_ends, turn_course),
     *checks_in(extension_set, resume, store_redo, stages, cancels),
     limits.budgets_kept,
     *checks_in(chain_rules, breaker, joins),

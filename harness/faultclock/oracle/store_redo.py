@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
@@ -113,11 +113,11 @@ def disposition(history: History, model: ErrorModel) -> Verdicts:
         if not last.retryable or len(series.tries) < series.attempts_max:
             # What cannot be read is judged where sessions resume; giving up too soon, above.
             continue
-        named = typed(origin(chain_of(call.end)))
+        named = error_of(call.end)
         observed = "it returned as if nothing had failed"
         if call.raised:
-            said = f"it ended with {'/'.join(named) if named else 'an untyped error'}"
-            observed = "" if named == split(last.failure) else said
+            said = f"it ended with {named or 'an untyped error'}"
+            observed = "" if named == last.failure else said
         yield verdict(
             requirements,
             observed,

@@ -206,3 +206,20 @@ def test_a_program_that_exits_or_goes_on_has_given_up() -> None:
     unwatched = TraceBuilder().start().asks_for("{}").fails(503).leaves(None)
     (call,) = observe(unwatched.build()).calls
     assert [request.outcome for request in call.requests] == ["cut"]
+
+
+def test_a_good_answer_in_a_turn_that_raises_was_not_returned() -> None:
+    """The request was good, and nothing shows how it was over."""
+    (request,) = requests(TurnBuilder().turn().says().ends(RATE).build())
+    assert (request.outcome, request.end) == ("good", None)
+
+
+def test_an_attempt_that_a_cancel_left_open_has_not_failed() -> None:
+    """It was not closed either; one whose deadline had passed before has failed."""
+    built = TurnBuilder().turn()
+    built.ask(built.connect("ask/1"), "ask/1")
+    (request,) = requests(built.after("1s").cancels("turn").ends(CANCELLED).build())
+    assert [attempt.outcome for attempt in request.attempts] == ["open"]
+    late = TurnBuilder().turn().stalls("ask/1").after("1s").cancels("turn").ends(CANCELLED)
+    (request,) = requests(late.build())
+    assert [attempt.outcome for attempt in request.attempts] == ["failed"]

@@ -308,3 +308,9 @@ def test_an_extension_without_a_slot_cannot_be_given_its_state() -> None:
         built.events[-1].payload["contract"].update(contract)
         assert len(said(built.phase("slot"))) == count
     assert said(ExtensionTrace().phase("activate")) == []
+
+
+def test_a_call_that_asks_for_nothing_is_said_once() -> None:
+    """That the provider was left alone is no more than that."""
+    built = TraceBuilder(provider={"latency": "5ms"}).start().returns()
+    assert reasons(built) == ["it ended without a single attempt, so nothing was shown"]

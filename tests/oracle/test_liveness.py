@@ -198,3 +198,11 @@ def test_a_call_that_a_crash_ended_owes_nothing(model: ErrorModel) -> None:
     turn.turn().crashes().after("5m")
     (finding,) = found(model, turn.build())
     assert finding.judged == 1
+
+
+def test_a_program_that_exits_in_time_settles(model: ErrorModel) -> None:
+    """How its call came out is not known, and that it is over is."""
+    in_time = Settling().start().wait("79s").leaves(0).build()
+    assert verdicts(model, in_time) == [Verdict.PASS]
+    late = Settling().start().wait("81s").leaves(0).build()
+    assert verdicts(model, late) == [Verdict.FAIL]

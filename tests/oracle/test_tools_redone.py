@@ -331,3 +331,48 @@ def test_the_approvals_of_another_answer_are_none_of_this_one(model: ErrorModel)
     built.tells("c1", value()).tells("c2", value()).wants("c3 rm").shows("r3", "c3")
     built.after("1s").answers("r3", tool_call="c3").runs("c3", tool="rm").tells("c3", value())
     assert verdict(model, built.says().ends(), "tools.concurrent") == "PASS"
+
+
+# ----------------------------------------------------------------------- what an execution came to
+
+
+def test_a_tool_that_ran_out_of_time_is_tried_again_by_its_contract(model: ErrorModel) -> None:
+    """That it was stopped is a timeout, which has a class and a code of its own."""
+    retry = {**RETRYING[0]["retry"], "retryable": ["ExecutionTimeout"]}
+    built = TurnBuilder(tools=({**RETRYING[0], "retry": retry},)).turn().wants("c1 ls")
+    execution = built.calls("c1")
+    built.after("10s").stops(execution, "c1")
+    built.tells("c1", error(SLOW)).says().ends()
+    finding = found(model, built, "tools.disposition")
+    assert finding.verdict.value == "FAIL"
+    assert f"is tried again after {SLOW}, up to 3 times in all, by its contract" in finding.expected
+
+
+def test_a_tool_that_raised_has_no_code_to_be_tried_again_for(model: ErrorModel) -> None:
+    """The exception is named in its place."""
+    built = TurnBuilder(tools=RETRYING).turn().wants("c1 ls")
+    execution = built.calls("c1")
+    facts = {"execution": execution, "tool": "ls", "tool_call": "c1", "call": built.call}
+    built.after("1s").event("tool", "tool.raised", type="ValueError", message="m", **facts)
+    built.runs("c1").tells("c1", value()).says().ends()
+    finding = found(model, built, "tools.disposition")
+    assert "an exception (ValueError) is not worth a retry" in finding.expected
+
+
+def test_each_execution_has_its_own_limit(model: ErrorModel) -> None:
+    """One that the runtime did not see the end of says nothing of the next."""
+    built = TurnBuilder(tools=TIMED).turn().wants("c1 ls", "c2 ls")
+    one, other = built.calls("c1"), built.calls("c2")
+    built.after("11s").replies(one, "c1")
+    built.events[-1].payload["seen"] = False  # type: ignore[index]
+    built.replies(other, "c2")
+    built.tells("c1", error(SLOW)).tells("c2", value()).says().ends()
+    assert verdict(model, built, "tools.deadline") == "FAIL"
+
+
+def test_a_tool_that_never_ends_keeps_no_other_waiting(model: ErrorModel) -> None:
+    """The other one began without its end."""
+    built = TurnBuilder().turn().wants("c1 ls", "c2 ls")
+    built.calls("c1")
+    built.after("1s").runs("c2").tells("c1", error(SLOW)).tells("c2", value()).says().ends()
+    assert verdict(model, built, "tools.concurrent") == "PASS"

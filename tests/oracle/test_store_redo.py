@@ -157,3 +157,59 @@ def test_an_untyped_error_is_not_the_error_of_the_store(model: ErrorModel) -> No
     built = down("2s", "4s")
     built.raises({"type": "E", "message": "", "class": None, "code": None, "link": "outer"})
     assert failed(model, built)["store.disposition"] == "it ended with an untyped error"
+
+
+def test_a_violation_names_the_operation_and_whose_it_is(model: ErrorModel) -> None:
+    """Beside the source of the policy."""
+    built = TurnBuilder().turn().says().stores("write_slot", DOWN, owner="notes").ends(DOWN)
+    findings = judge(model, built.build()).findings
+    (fault,) = (
+        item
+        for item in findings
+        if item.check == "store.disposition" and item.verdict is Verdict.FAIL
+    )
+    assert fault.expected.startswith("the store's write slot of notes (s1) is tried again after")
+    assert fault.expected.endswith("up to 3 times in all, by the error model")
+    plain = TurnBuilder().turn().says().stores("write", DOWN).ends(DOWN)
+    (fault,) = (
+        item
+        for item in judge(model, plain.build()).findings
+        if item.check == "store.disposition" and item.verdict is Verdict.FAIL
+    )
+    assert fault.expected.startswith("the store's write (s1) is tried again after")
+
+
+def test_a_failure_without_a_class_is_not_tried_again(model: ErrorModel) -> None:
+    """The model has no policy for it."""
+    built = TurnBuilder().turn().says()
+    asked = {"operation": "write", "session": "s1", "owner": None, "call": "ask/1"}
+    bad = {"ok": False, "class": None, "code": None, "found": False}
+    for op in ("s1", "s2"):
+        built.event("store", "store.asked", op=op, revision_sha256="a", **asked)
+        built.event("store", "store.answered", op=op, stale=False, **asked, **bad)
+        built.after("2s")
+    findings = judge(model, built.ends().build()).findings
+    (fault,) = (
+        item
+        for item in findings
+        if item.check == "store.disposition" and item.verdict is Verdict.FAIL
+    )
+    assert fault.observed == "it was tried again"
+    assert "a failure is not worth a retry, by the error model, which has none" in fault.expected
+
+
+def test_an_operation_that_is_never_answered_has_not_failed(model: ErrorModel) -> None:
+    """A try of it that hangs ends nothing either."""
+    hanging = {"operation": "write", "session": "s1", "owner": None, "call": "ask/1"}
+    first = TurnBuilder().turn().says()
+    first.event("store", "store.asked", op="s1", revision_sha256=None, **hanging)
+    assert "store.disposition" not in failed(model, first.after("9s").ends())
+    second = down()
+    second.after("2s")
+    second.event("store", "store.asked", op="s2", revision_sha256=None, **hanging)
+    assert set(failed(model, second.after("9s").ends())) & {"store.attempts", "store.wait"} == set()
+
+
+def test_a_recovery_at_the_last_try_ends_well(model: ErrorModel) -> None:
+    """Two tries were not enough, and the third was."""
+    assert failed(model, down("2s").after("4s").stores("write").ends()) == {}

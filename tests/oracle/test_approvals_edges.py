@@ -81,6 +81,21 @@ def test_a_yes_after_the_end_of_the_turn_is_none() -> None:
     assert observed == "it ran, and the person said yes, and the turn had ended"
 
 
+def test_a_request_that_is_shown_again_after_its_answer_takes_nothing_back() -> None:
+    """The answer was one to the request that was shown before it."""
+    built = asked().after("1s").answers("r1").after("1s").shows("r1", deadline="10s")
+    built.runs("c1", tool="rm")
+    assert verdict_in_common(built, "approvals.consent") == "PASS"
+
+
+def test_a_session_in_which_no_person_decides_says_so() -> None:
+    """Its tools run without a yes."""
+    built = TurnBuilder(session={"mode": "yolo"}).turn().wants("c1 rm").runs("c1", tool="rm")
+    finding = found_in_common(built, "approvals.consent")
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert finding.reason == "no person decides in this session"
+
+
 def test_two_answers_at_one_instant_are_both_first() -> None:
     """Which of them was first cannot be said."""
     built = asked().after("1s").answers("r1", "denied").answers("r1", interactor="phone")
@@ -156,6 +171,8 @@ def test_a_later_answer_is_refused_with_the_error_of_the_model(model: ErrorModel
         built.runs("c1", tool="rm").tells("c1", value()).says().ends()
         assert failed(model, built, "approvals.once") == observed
         assert is_judged(model, built, "approvals.once")
+        expected = [item.expected for item in findings(model, built, "approvals.once")]
+        assert all(item.startswith("Approve r1 about c1: ") for item in expected if item)
 
 
 # ------------------------------------------------------------------------------------ in order
@@ -241,5 +258,12 @@ def test_a_headless_turn_halts_where_a_person_is_needed(model: ErrorModel) -> No
     assert failed(model, goes_on, "approvals.respected") == [
         "it went on, and asked the model again"
     ]
+    (fault,) = (
+        item
+        for item in findings(model, goes_on, "approvals.respected")
+        if item.verdict is Verdict.FAIL
+    )
+    kinds = [goes_on.events[seq - 1].kind for seq in fault.events]
+    assert kinds == ["net.delivered", "net.connect"]
     free = headless("c1 ls").runs("c1").tells("c1", value()).says().ends()
     assert not is_judged(model, free, "approvals.respected")

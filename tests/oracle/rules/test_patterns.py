@@ -210,3 +210,9 @@ def test_a_star_stands_for_anything_and_nothing_else_is_special() -> None:
     assert matches(EventPattern(kinds=("k",), like={"stage": "sm:draft.1:*"}), event)
     assert not matches(EventPattern(kinds=("k",), like={"stage": "sm:draft?1:*"}), event)
     assert not matches(EventPattern(kinds=("k",), like={"number": "*"}), event)
+
+
+def test_a_rule_that_uses_no_names_needs_none() -> None:
+    """Its sets of events say all of it."""
+    result = evaluate(rule("absence"), events_of(("a", "x", 0)))
+    assert [len(witness.events) for witness in result.witnesses] == [1]

@@ -8,6 +8,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.trace import Trace
 from faultclock.oracle.attempts import Request, observe
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED, RETRY, STAGED
 from tests.oracle.trace_builder import TraceBuilder
@@ -223,3 +224,16 @@ def test_an_attempt_that_a_cancel_left_open_has_not_failed() -> None:
     late = TurnBuilder().turn().stalls("ask/1").after("1s").cancels("turn").ends(CANCELLED)
     (request,) = requests(late.build())
     assert [attempt.outcome for attempt in request.attempts] == ["failed"]
+
+
+def test_a_program_that_goes_on_after_an_answer_with_tools_has_a_next_answer() -> None:
+    """It has no stages that could begin between the two."""
+    built = TraceBuilder().start().asks_for("a").good("", finish_reason="tool_calls")
+    ended = next(item for item in built.events if item.kind == "http.exchange_ended")
+    ended.payload["tool_calls"] = [  # type: ignore[index]
+        {"id": "c1", "name": "ls", "arguments": "{}"}
+    ]
+    built.asks_for("b").good().leaves(0)
+    (answer,) = History(built.build()).answers
+    assert answer.next is not None
+    assert answer.next.start.seq > ended.seq

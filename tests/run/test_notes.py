@@ -17,8 +17,7 @@ from faultclock.model.finding import SourcePlace
 from faultclock.model.notes import OutputLine, RunNotes, WaitingPlace
 from faultclock.model.trace import Trace, trace_lines
 from faultclock.oracle.judge import Judge
-from faultclock.run import execute as execute_room
-from faultclock.run import making
+from faultclock.run import lives, making
 from faultclock.run.notes import RawNotes
 from faultclock.run.report import run_report
 from faultclock.run.suite import run_one
@@ -300,7 +299,7 @@ def test_notes_change_no_byte_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> Non
         with_notes = ran(name, retry_after="7")
         apart = ran(name, isolate=True, retry_after="7")
         with monkeypatch.context() as patch:
-            patch.setattr(execute_room, "noting", _no_notes)
+            patch.setattr(lives, "noting", _no_notes)
             # It is no subject that replaces it.
             watched = tuple(item for item in making._OBSERVERS._kept if item[1] != "noting")
             patch.setattr(making._OBSERVERS, "_kept", watched)

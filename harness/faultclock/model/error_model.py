@@ -187,9 +187,9 @@ class ErrorModel(SparseValue):
     title: str
     revision: str
     source: Source
-    classes: tuple[ErrorClass, ...]
-    signals: tuple[SignalRule, ...]
-    policies: tuple[RetryPolicy, ...]
+    classes: tuple[ErrorClass, ...] = ()
+    signals: tuple[SignalRule, ...] = ()
+    policies: tuple[RetryPolicy, ...] = ()
     retry_after: RetryAfterRule = RetryAfterRule()
     mixed_failures: Literal["per_policy", "per_call"] = "per_policy"
     """Whether failures of different policies are counted apart or together within one call."""

@@ -6,7 +6,9 @@
 
 A mutant is one small change of one module. It is judged in a process of its own, which imports the
 oracle with that change: first by stored runs of the ledger (`make ledger`) that execute the changed
-statement, then by tests that do. The first difference from what the code says as it is kills it.
+statement, then by tests that do, first of all by those in `test_<module>*.py`. The first difference
+from what the code says as it is kills it.
+
 A mutant that survives is shown as the line before and after: write a test that kills it, or name it
 in `equivalent.txt` with the reason why nothing can. Before that, try it with `--share 1` and a
 larger `--budget`: more stored runs may see it.

@@ -99,6 +99,13 @@ def test_a_run_that_proves_nothing_makes_the_group_inconclusive(model: ErrorMode
     assert "1 of 3 runs" in finding.reason
 
 
+def test_a_run_that_proves_nothing_is_no_seed(model: ErrorModel) -> None:
+    """One sound run of two has nothing to be compared with."""
+    broken = TraceBuilder(seed=1).start().fails(429).wait("5s").good().returns().build("watchdog")
+    (finding,) = judge_seeds(model, (run(0, 4_500), broken))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
 def crowd(model: ErrorModel, waits_ms: list[int]) -> tuple[Finding, ...]:
     """Return the jitter findings of one run with a call for each wait."""
     calls = [f"ask/{number}" for number in range(1, len(waits_ms) + 1)]

@@ -72,6 +72,7 @@ def test_an_announced_wait_is_one_of_the_policy(
         ({**LIMITED, "n": 0.5, "ms": 5}, "which retry it is"),
         ({**LIMITED, "n": 1}, "how long it will wait"),
         ({"n": 1, "ms": 5}, "in the error model's words"),
+        ({"class": "ProviderTransient", "n": 1, "ms": 5}, "in the error model's words"),
         ({"class": "Nope", "code": "X", "n": 1, "ms": 5}, "in the error model's words"),
         (
             {"class": "ToolTransient", "code": "ResourceBusy", "n": 1, "ms": 5},

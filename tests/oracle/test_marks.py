@@ -96,6 +96,16 @@ def test_a_wait_after_the_last_attempt_or_after_a_good_one_says_so(model: ErrorM
     assert [mark.legal for mark in marks] == [True, True, False, True]
 
 
+def test_a_wait_by_a_policy_has_the_interval_of_its_retry(model: ErrorModel) -> None:
+    """With what it comes from; the hint of an answer is not looked at then."""
+    built = TraceBuilder().start().fails(429).wait("5s").fails(429).wait("5s").good().returns()
+    first, second = judge(model, built.build()).waits
+    assert (first.low_ns, first.high_ns) == (4 * SECOND_NS, 6 * SECOND_NS)
+    assert (first.retry_number, first.basis, first.legal) == (1, "5s ±20 %", True)
+    assert (second.low_ns, second.high_ns) == (8 * SECOND_NS, 12 * SECOND_NS)
+    assert (second.retry_number, second.at_least, second.legal) == (2, False, False)
+
+
 # ----------------------------------------------------------------- by the hint of an answer
 
 
@@ -112,6 +122,7 @@ def test_a_wait_by_a_hint_is_legal_from_there_on(wait: str, legal: bool) -> None
     """It has a lower end, and a microsecond of slack."""
     (mark,) = waits(hinted(wait))
     assert (mark.low_ns, mark.high_ns, mark.at_least) == (7 * SECOND_NS, None, True)
+    assert mark.basis == "Retry-After: 7"
     assert mark.legal is legal
 
 

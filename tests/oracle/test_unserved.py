@@ -314,3 +314,28 @@ def test_a_call_that_asks_for_nothing_is_said_once() -> None:
     """That the provider was left alone is no more than that."""
     built = TraceBuilder(provider={"latency": "5ms"}).start().returns()
     assert reasons(built) == ["it ended without a single attempt, so nothing was shown"]
+
+
+@pytest.mark.parametrize(
+    ("said_", "count"), [("denied", 0), ("approved", 1), (None, 0)], ids=["no", "yes", "open"]
+)
+def test_a_turn_may_end_where_the_person_did_not_approve(said_: str | None, count: int) -> None:
+    """With a yes it had to go on."""
+    built = TurnBuilder().turn().wants("c1 rm").shows("r1").after("1s")
+    if said_ is not None:
+        built.answers("r1", said_)
+    assert len(said(built.ends())) == count
+
+
+def test_a_request_to_the_person_about_something_earlier_is_no_reason() -> None:
+    """It was answered before the model asked for another tool."""
+    built = TurnBuilder().turn().wants("c1 rm").shows("r1").after("1s").answers("r1", "denied")
+    built.tells("c1", error("ToolTerminal/Forbidden")).wants("c2 ls").ends()
+    assert reasons(built) == ["it ended, and the model was never given a result of ls"]
+
+
+def test_a_turn_that_ends_well_on_a_call_that_cannot_be_made_shows_nothing() -> None:
+    """With an error it says so; as if all was well it does not."""
+    well = TurnBuilder().turn().wants("c1 lsx").ends()
+    assert reasons(well) == ["it ended, and the model was never given a result of lsx"]
+    assert said(TurnBuilder().turn().wants("c1 lsx").ends("ToolTerminal/NotFound")) == []

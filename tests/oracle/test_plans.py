@@ -10,6 +10,7 @@ from faultclock.oracle.judge import judge
 from faultclock.oracle.plans import plans_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
+from tests.oracle.test_breaker import RULES, Turns
 from tests.oracle.tool_traces import ExtensionTrace, ToolTrace
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder
@@ -79,3 +80,13 @@ def test_what_a_service_answers_has_the_classes_of_tools(model: ErrorModel) -> N
             event.payload["status"] = 429  # type: ignore[index]
     (call,) = judge(model, extension.build()).calls
     assert call.attempts[0].classification == "unmapped"
+
+
+def test_a_breaker_that_is_open_when_a_retry_is_due_takes_its_place() -> None:
+    """One that lets it by again by then does not."""
+    for base, act in (("10s", "unjudged"), ("40s", "retry")):
+        policy = {**TWICE, "attempts_max": 5, "backoff": {"kind": "fixed", "base": base}}
+        model = small_model(breaker=RULES, policy=policy)
+        history = History(Turns().turn_(500).turn_(500).build())
+        acts = [step.act for _, steps in plans_of(history, model) for step in steps]
+        assert acts == ["retry", act]

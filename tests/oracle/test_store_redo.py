@@ -208,6 +208,12 @@ def test_an_operation_that_is_never_answered_has_not_failed(model: ErrorModel) -
     second.after("2s")
     second.event("store", "store.asked", op="s2", revision_sha256=None, **hanging)
     assert set(failed(model, second.after("9s").ends())) & {"store.attempts", "store.wait"} == set()
+    own = [
+        item.judged
+        for item in judge(model, second.build()).findings
+        if item.check == "store.disposition"
+    ]
+    assert set(own) == {1}
 
 
 def test_a_recovery_at_the_last_try_ends_well(model: ErrorModel) -> None:

@@ -64,6 +64,8 @@ def test_findings_are_the_violations_and_what_holds_beside_them() -> None:
     failed, passed = findings_of(model, "backoff.wait", both)
     assert (failed.verdict, failed.requirement, failed.judged) == (Verdict.FAIL, WAIT, 1)
     assert failed.events == (3, 2)
+    assert (failed.level, failed.place, failed.sentence) == ("MUST", "p", "The rule of WAIT.")
+    assert (failed.document, failed.paraphrased) == (None, False)
     assert (passed.verdict, passed.requirement, passed.judged) == (Verdict.PASS, CLASS, 2)
     (nothing,) = findings_of(model, "backoff.wait", outcome_of([], "it is silent"))
     assert (nothing.verdict, nothing.reason) == (Verdict.NOT_APPLICABLE, "it is silent")

@@ -376,3 +376,27 @@ def test_a_tool_that_never_ends_keeps_no_other_waiting(model: ErrorModel) -> Non
     built.calls("c1")
     built.after("1s").runs("c2").tells("c1", error(SLOW)).tells("c2", value()).says().ends()
     assert verdict(model, built, "tools.concurrent") == "PASS"
+
+
+@pytest.mark.parametrize("first", ["unknown", "cancelled", "quick", "stopped in time"])
+def test_an_execution_that_kept_its_limit_says_nothing_of_the_next(
+    model: ErrorModel, first: str
+) -> None:
+    """Whether it was no tool of the scenario, was cancelled, replied or was stopped when due."""
+    built = TurnBuilder(tools=TIMED).turn().wants("c1 ls", "c2 ls")
+    tool = "other" if first == "unknown" else "ls"
+    one, other = built.calls("c1", tool), built.calls("c2")
+    built.after("1s")
+    if first == "cancelled":
+        built.cancels("tool", "c1").stops(one, "c1")
+    elif first != "stopped in time":
+        built.replies(one, "c1", tool=tool)
+    built.after("9s")
+    if first == "stopped in time":
+        built.stops(one, "c1")
+    built.after("1s").replies(other, "c2")
+    built.tells("c1", value()).tells("c2", value()).says().ends()
+    judged = [
+        item for item in judge(model, built.build()).findings if item.check == "tools.deadline"
+    ]
+    assert "FAIL" in [item.verdict.value for item in judged]

@@ -58,7 +58,7 @@ def seconds(headers):
     return float(headers["retry-after"])  # reads
 
 
-def spoken(delay, key):
+def bind_scenario(delay, key):
     log.warning("waiting %s s with %s", delay, key)
     warnings.warn("this is\\nold", stacklevel=2)
     print("sleeping", delay)
@@ -73,7 +73,7 @@ def blocking(request):
             return json.load(send(request))["choices"][0]["message"]["content"]
         except HTTPError as error:
             delay = seconds(error.headers)
-            spoken(delay, request.api_key)
+            bind_scenario(delay, request.api_key)
             time.sleep(delay)  # sleeps
 
 
@@ -89,7 +89,7 @@ async def awaited(request):
             return json.load(answer)["choices"][0]["message"]["content"]
         except HTTPError as error:
             delay = seconds(error.headers)
-            spoken(delay, request.api_key)
+            bind_scenario(delay, request.api_key)
             await rest(delay)
 
 

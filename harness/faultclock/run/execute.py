@@ -24,10 +24,10 @@ from faultclock.model.trace import (
     TraceHeader,
     trace_digest,
 )
+from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.happened import Happened
 from faultclock.run.lives import live
 from faultclock.run.made import Made, made_of
-from faultclock.run.spoken import spoken
 from faultclock.subjects.binding import Binding
 
 __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]
@@ -43,13 +43,16 @@ def execute(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PL
         seed: of everything random in the run, 0 to 2**32 - 1.
         chance: choices that are played or explored; the trace's tape says what became of them.
     """
-    scenario = spoken(scenario, binding)
+    scenario = bind_scenario(scenario, binding)
     made = made_of(simulate(scenario, binding, seed, chance))
     return sealed(trace_header(scenario, binding, seed), made, chance.tape)
 
 
 def simulate(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Happened:
     """Do what `execute` does, up to the sealing; all lives of the subject share this process.
+
+    Args:
+        scenario: bound to the subject; see `bind_scenario`.
 
     Raises:
         InputError: the scenario is for another role, or asks for what its role cannot do.
@@ -58,7 +61,7 @@ def simulate(scenario: Scenario, binding: Binding, seed: int, chance: Chance = P
         raise InputError(
             f"{scenario.id} is for role {scenario.role}, and {binding.id} is a {binding.role}"
         )
-    return live(spoken(scenario, binding), binding, seed, chance)
+    return live(scenario, binding, seed, chance)
 
 
 def sealed(header: TraceHeader, made: Made, played: Tape = BLANK) -> Trace:

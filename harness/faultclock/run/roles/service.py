@@ -6,8 +6,8 @@ import json
 
 from faultclock.fakes.provider import FakeProvider
 from faultclock.model.scenario import ProviderScript
+from faultclock.run.bind_scenario import payloads_of
 from faultclock.run.program import Setting
-from faultclock.run.spoken import payloads_of
 from faultclock.subjects.binding import Binding
 
 _REPLY_DEFAULT = ProviderScript.model_fields["reply"].default

@@ -106,6 +106,14 @@ def test_a_run_that_proves_nothing_is_no_seed(model: ErrorModel) -> None:
     assert finding.verdict is Verdict.NOT_APPLICABLE
 
 
+def test_one_wait_over_all_seeds_cannot_vary(model: ErrorModel) -> None:
+    """The other run had no failure to wait after."""
+    once = TraceBuilder(seed=0).start().fails(429).wait("5s").good().returns().build()
+    quiet = TraceBuilder(seed=1).start().good().returns().build()
+    (finding,) = judge_seeds(model, (once, quiet))
+    assert finding.verdict is Verdict.PASS
+
+
 def crowd(model: ErrorModel, waits_ms: list[int]) -> tuple[Finding, ...]:
     """Return the jitter findings of one run with a call for each wait."""
     calls = [f"ask/{number}" for number in range(1, len(waits_ms) + 1)]

@@ -2,7 +2,7 @@
 
 Places are given as `module:line function`, so that the text is the same on every machine.
 Frames of the subject and its libraries are shown; the standard library's are kept only where
-there is nothing else.
+there is nothing else, and those of what makes the run never.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ __all__ = [
 #: A shorter wait is shown to no watcher: 1 ms of virtual time.
 SHOWN_NS = 1_000_000
 
+#: What makes a run: a person looks for their own lines.
+_OURS = ("faultclock.sim.", "faultclock.run.", "faultclock.fakes.")
 #: Innermost frames shown of each stack.
 _FRAMES_MAX = 4
 #: Threads and tasks shown; a hang of thousands looks alike after a few.
@@ -64,7 +66,7 @@ def describe_waits(kernel: Kernel) -> tuple[str, ...]:
         _thread_line(actor, frames.get(actor.ident)) for actor in kernel.actors if not actor.dead
     ]
     for loop in kernel.loops:
-        lines += [_task_line(task) for task in pending_tasks(loop)]
+        lines += [_task_line(task) for task in pending_tasks(loop) if not _is_ours(task)]
     if len(lines) > _LINES_MAX:
         lines[_LINES_MAX:] = [f"... and {len(lines) - _LINES_MAX} more"]
     return tuple(lines)
@@ -115,12 +117,17 @@ def _task_line(task: asyncio.Task[Any]) -> str:
     return f"task {task.get_name()!r} waits{_by(frames)}{_at(frames)}"
 
 
+def _is_ours(task: asyncio.Task[Any]) -> bool:
+    frames = list(task_stack(task))
+    return bool(frames) and _module(frames[-1]).startswith(_OURS) and not _at(frames)
+
+
 def _by(frames: list[FrameType]) -> str:
     """Return ` in callee`, the library function that the subject's innermost frame called."""
     callee = None
     for frame in frames:
         name = _module(frame)
-        if name.startswith("faultclock.sim"):
+        if name.startswith(_OURS):
             continue
         if name.partition(".")[0] not in sys.stdlib_module_names:
             break
@@ -165,7 +172,7 @@ def _at(frames: list[FrameType]) -> str:
     library: list[str] = []
     for frame in frames:
         name = _module(frame)
-        if name.startswith("faultclock.sim"):
+        if name.startswith(_OURS):
             continue
         place = f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
         standard = name.partition(".")[0] in sys.stdlib_module_names

@@ -23,6 +23,7 @@ _MINIATURES = {
     "faultclock.subjects.runtime_miniatures": "RUNTIME_MINIATURES",
     "faultclock.subjects.agent_miniatures": "AGENT_MINIATURES",
     "faultclock.subjects.race_miniatures": "RACE_MINIATURES",
+    "faultclock.mutants.registry": "MUTANTS",
 }
 _MINIATURE_PREFIX = "mini-"
 

@@ -1,0 +1,51 @@
+"""The reader of the files of rows: YAML to rows, or each mistake in it with line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from faultclock.load.yaml_file import Document, read_document
+from faultclock.mutants.row import Row, Rows
+
+__all__ = ["FOLDER", "read_rows"]
+
+FOLDER = Path(__file__).parent
+
+#: What a row has beside its operators.
+_ABOUT = {"id", "does", "fails", "shown_by", "origin", "model"}
+#: What an operator is on that is written as a text alone.
+_ON = {name: "event" for name in ("drop", "double", "move", "set", "emit")}
+
+
+def read_rows(path: Path) -> Rows:
+    """Return the rows of a file.
+
+    Raises:
+        SourceError: with every mistake in it.
+    """
+    return rows_of(read_document(path))
+
+
+def rows_of(document: Document) -> Rows:
+    """Return the rows that a document holds; `shown_by` is the scenario without its family."""
+    data = dict(document.data)
+    rows = data.get("rows")
+    if isinstance(rows, list):
+        data["rows"] = [_in_full(row) if isinstance(row, dict) else row for row in rows]
+    return document.validate(Rows, data)
+
+
+def _in_full(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with a list of mappings for each operator, however short it was written."""
+    full = dict(row)
+    for name in row.keys() - _ABOUT:
+        given = row[name]
+        if name == "tune" and isinstance(given, dict):
+            full[name] = [{"constant": key, "value": value} for key, value in given.items()]
+            continue
+        items = given if isinstance(given, list) else [given]
+        full[name] = [
+            {_ON.get(name, "step"): item} if isinstance(item, str) else item for item in items
+        ]
+    return full

@@ -38,9 +38,7 @@ class Editor:
         events = [(name, dict(fields))]
         for place, operator in enumerate(self._operators):
             events = [
-                changed
-                for event in events
-                for changed in self._changed(place, operator, *event)
+                changed for event in events for changed in self._changed(place, operator, *event)
             ]
         for event in events:
             self._put(*event)

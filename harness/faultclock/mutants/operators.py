@@ -303,7 +303,7 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
         use.leave_out(path)
     for path in filter(due, operator.set):
         new = operator.set[path]
-        use.set(path, made(new, hint) if path == "result" else constant(new))
+        use.set(path, made(new, hint if path == "result" else None))
     for path in filter(due, operator.taken):
         use.set(path, use.at(operator.taken[path]))
     for path in filter(due, operator.times):
@@ -387,5 +387,3 @@ def _class_of(hint: Any) -> Any:
         ):
             return item
     return None
-
-

@@ -39,10 +39,14 @@ def value_at(value: Any, path: str) -> Any:
 def with_value(value: Any, path: str, new: Any) -> Any:
     """Return `value` with `new` at a path below it.
 
-    Mappings, tuples and frozen dataclasses are copied; any other object is changed.
+    Mappings, tuples and frozen dataclasses are copied; any other object is changed. Where a list
+    was, there is a list again.
     """
     name, _, rest = path.partition(".")
-    inner = with_value(value_at(value, name), rest, new) if rest else new
+    old = value_at(value, name)
+    inner = with_value(old, rest, new) if rest else new
+    if isinstance(old, list) and isinstance(inner, tuple):
+        inner = list(inner)
     if isinstance(value, Mapping):
         return {**value, name: inner}
     if isinstance(value, tuple):

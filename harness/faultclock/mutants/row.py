@@ -28,7 +28,7 @@ class AtStep(Value):
     """An operator on a step, where a condition holds."""
 
     step: str
-    where: Where = {}
+    where: Where = Field(default_factory=dict)
 
 
 class Skip(AtStep):
@@ -106,10 +106,10 @@ class Change(AtStep):
         less: paths to what is left out.
     """
 
-    set: dict[str, Any] = {}
-    taken: dict[str, str] = {}
-    times: dict[str, float] = {}
-    plus: dict[str, int] = {}
+    set: dict[str, Any] = Field(default_factory=dict)
+    taken: dict[str, str] = Field(default_factory=dict)
+    times: dict[str, float] = Field(default_factory=dict)
+    plus: dict[str, int] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ class AtEvent(Value):
     """
 
     event: str | None = None
-    where: Where = {}
+    where: Where = Field(default_factory=dict)
 
 
 class Drop(AtEvent):
@@ -159,7 +159,7 @@ class SetEvent(AtEvent):
         named: the name that it has instead.
     """
 
-    set: dict[str, Any] = {}
+    set: dict[str, Any] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
     named: str | None = None
 
@@ -173,8 +173,8 @@ class Beside(Value):
         on: name of the exception that the step has to end with; None: it ends well.
     """
 
-    taken: dict[str, str] = {}
-    where: Where = {}
+    taken: dict[str, str] = Field(default_factory=dict)
+    where: Where = Field(default_factory=dict)
     before: str | None = None
     behind: str | None = None
     on: str | None = None
@@ -195,7 +195,7 @@ class Emit(Beside):
     """
 
     event: str
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = Field(default_factory=dict)
 
 
 class Also(Beside):
@@ -207,7 +207,7 @@ class Also(Beside):
     """
 
     step: str
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = Field(default_factory=dict)
 
 
 class Tune(Value):

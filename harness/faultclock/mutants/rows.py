@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.load.yaml_file import Document, read_document
-from faultclock.mutants.row import Row, Rows
+from faultclock.mutants.row import Rows
 
 __all__ = ["FOLDER", "read_rows"]
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 #: What a row has beside its operators.
 _ABOUT = {"id", "does", "fails", "shown_by", "origin", "model"}
 #: What an operator is on that is written as a text alone.
-_ON = {name: "event" for name in ("drop", "double", "move", "set", "emit")}
+_ON = dict.fromkeys(("drop", "double", "move", "set", "emit"), "event")
 
 
 def read_rows(path: Path) -> Rows:

@@ -3,45 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from faultclock.subjects.agent_miniatures.afk_table import afk
 from faultclock.subjects.reference_agents.afk import AfkAgent
 from faultclock.subjects.reference_agents.afk_breaker import Breaker
-from faultclock.subjects.reference_agents.afk_kinds import CIRCUIT_OPEN, SERVER_ERROR
-from faultclock.subjects.reference_agents.core import Ended, Pair, RunState, Turn
 
 __all__: list[str] = []
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 class _Shut(Breaker):

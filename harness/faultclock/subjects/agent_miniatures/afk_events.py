@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from faultclock.subjects.agent_miniatures.afk_table import afk
-from faultclock.subjects.ports import InteractionRequest, ProviderTarget, Reply
+from faultclock.subjects.ports import InteractionRequest
 from faultclock.subjects.reference_agents.afk import AfkAgent
 from faultclock.subjects.reference_agents.afk_kinds import MEMORY
-from faultclock.subjects.reference_agents.core import Ended, Message, Pair, Turn
+from faultclock.subjects.reference_agents.core import Ended, Pair
 
 __all__: list[str] = []
 
 # The run and its end.
-
-
-
-
-
-
-
-
 
 
 @afk(
@@ -63,31 +54,7 @@ class _AsksAfterTheEnd(AfkAgent):
             interactor.show(request, lambda _: None)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 # Steps and the LLM.
-
-
-
-
-
-
-
-
-
-
 
 
 @afk(
@@ -112,5 +79,3 @@ class _ARetryIsAFailure(AfkAgent):
         if self.failed_once:
             end.state = "failed"
         super().run_over(end)
-
-

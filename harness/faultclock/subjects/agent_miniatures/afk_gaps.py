@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from faultclock.subjects.agent_miniatures.afk_table import Decides, afk
+from faultclock.subjects.agent_miniatures.afk_table import afk
 from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.afk import AfkAgent
 from faultclock.subjects.reference_agents.afk_breaker import Breaker
 from faultclock.subjects.reference_agents.afk_kinds import (
-    AUTH,
     DENIAL,
     JOIN_VIOLATION,
-    RATE_LIMIT,
-    SERVER_ERROR,
-    VALIDATION,
 )
 from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.core import (
     Ended,
-    FailedAttempt,
-    Next,
-    Pair,
-    RunState,
     Turn,
 )
 
@@ -49,22 +39,6 @@ class _NeverAsksThePolicy(AfkAgent):
             self.world = world
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 class _AddsUp(Breaker):
     """Forgets no failure."""
 
@@ -84,10 +58,6 @@ class _BreakerAddsUp(AfkAgent):
     """Each provider fails five times some day."""
 
     breaker_type = _AddsUp
-
-
-
-
 
 
 @afk(
@@ -110,24 +80,6 @@ class _StepsOfAllRuns(AfkAgent):
         super().answered(turn, reply)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 @afk(
     "join-fails-by-the-denial",
     "Fails with the denial of a subagent instead of the join that it broke",
@@ -144,9 +96,3 @@ class _JoinFailsByTheDenial(AfkAgent):
             if end.pair == JOIN_VIOLATION:
                 end.pair = DENIAL
             raise
-
-
-
-
-
-

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
-
 from faultclock.subjects.agent_miniatures.afk_table import afk
-from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.afk import AfkAgent
 from faultclock.subjects.reference_agents.afk_kinds import (
     MEMORY,
-    SUBAGENT_FAILED,
-    SUBAGENT_TIMEOUT,
     words_for,
 )
 from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Ended, Message, Next, Pair, RunState, Turn
+from faultclock.subjects.reference_agents.core import Ended, Pair, Turn
 
 __all__: list[str] = []
 
 # Tools.
-
-
-
-
-
-
-
-
 
 
 @afk(
@@ -48,8 +32,6 @@ class _ExecutesWhatIsDenied(AfkAgent):
         return refusal
 
 
-
-
 @afk(
     "exception-in-the-shape",
     "Hands the model a shape with the text of an exception",
@@ -63,15 +45,7 @@ class _ExceptionInTheShape(AfkAgent):
         self.host.tell_model({"class": "Configurable", "error": outcome.message})
 
 
-
-
-
-
 # Subagents.
-
-
-
-
 
 
 @afk(
@@ -85,8 +59,6 @@ class _EverySubagentIsRequired(AfkAgent):
 
     def joined(self) -> bool:
         return set(self.batch.agents) <= self.batch.good
-
-
 
 
 # Memory, telemetry, queue.
@@ -113,16 +85,6 @@ class _NeedsItsMemory(AfkAgent):
             await super().turn_over(turn, end)
 
 
-
-
-
-
-
-
-
-
-
-
 # Limits.
 
 
@@ -141,12 +103,4 @@ class _OneStepMore(AfkAgent):
             raise self.at_limit(turn, "steps")
 
 
-
-
-
-
-
-
 # Cancels.
-
-

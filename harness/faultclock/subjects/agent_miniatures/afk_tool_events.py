@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Literal
+from typing import Any
 
 from faultclock.subjects.agent_miniatures.afk_table import afk
-from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.afk_kinds import MEMORY
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Next, Pair, Turn
-from faultclock.subjects.reference_agents.person import Decision
 
 __all__: list[str] = []
 
 # Tools and subagents.
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 @afk(
@@ -48,22 +28,4 @@ class _OneFailureFailsAll(AfkAgent):
         super().emit(name, **fields)
 
 
-
-
-
-
-
-
-
-
-
-
 # Approvals and memory.
-
-
-
-
-
-
-
-

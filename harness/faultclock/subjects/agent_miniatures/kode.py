@@ -8,12 +8,11 @@ what is on record in `kode_records`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
-from faultclock.subjects.agent_miniatures.kode_table import Muted, kode
+from faultclock.subjects.agent_miniatures.kode_table import kode
 from faultclock.subjects.ports import Reply, RunResult
-from faultclock.subjects.reference_agents.core import Ended, FailedAttempt, Message, Next, Turn
+from faultclock.subjects.reference_agents.core import Ended, Turn
 from faultclock.subjects.reference_agents.kode import KodeAgent
 from faultclock.subjects.reference_agents.wire import ask_once, assistant_message, request_to
 
@@ -42,61 +41,6 @@ class _AsksAfterTheEnd(KodeAgent):
 
 
 @kode(
-    "no-done-after-a-failure",
-    "A turn whose model failed has no done",
-    fails="ordering.done-once",
-    shown_by="model-401",
-    origin="ag-ui-protocol/ag-ui#2416",
-)
-class _NoDoneAfterAFailure(KodeAgent):
-    """ag-ui-protocol/ag-ui#2416: who waits for the end of a failed run waits for ever."""
-
-    def done(self, turn: Turn, end: Ended) -> None:
-        if end.state != "failed":
-            super().done(turn, end)
-
-
-@kode(
-    "done-comes-late",
-    "Is done after it has returned",
-    fails="ordering.done-before-return",
-    shown_by="good-turn-with-two-tools",
-)
-class _DoneComesLate(KodeAgent):
-    """The event is queued, and the answer overtakes it."""
-
-    def done(self, turn: Turn, end: Ended) -> None:
-        asyncio.get_running_loop().call_later(0.01, super().done, turn, end)
-
-
-@kode(
-    "says-more-after-done",
-    "Shows text after done",
-    fails="ordering.done-is-last",
-    shown_by="good-turn-with-two-tools",
-)
-class _SaysMoreAfterDone(KodeAgent):
-    """Whoever stops listening at done misses it."""
-
-    def done(self, turn: Turn, end: Ended) -> None:
-        super().done(turn, end)
-        self.timeline.progress("text_chunk", step=turn.steps, delta="(that is all)")
-
-
-@kode(
-    "never-working",
-    "Works without the state WORKING",
-    fails="ordering.working-first",
-    shown_by="good-turn-with-two-tools",
-)
-class _NeverWorking(KodeAgent):
-    """A screen that shows the state says READY while the agent is busy."""
-
-    def turn_started(self, turn: Turn) -> None:
-        pass
-
-
-@kode(
     "stays-working",
     "Stays WORKING after a failure",
     fails="ordering.ready-last",
@@ -110,62 +54,6 @@ class _StaysWorking(KodeAgent):
         self.done(turn, end)
         if end.state != "failed":
             self.state("READY")
-
-
-@kode(
-    "ready-before-done",
-    "Is READY before it is done",
-    fails="ordering.turn-closes-in-order",
-    shown_by="good-turn-with-two-tools",
-)
-class _ReadyBeforeDone(KodeAgent):
-    """Whoever sends the next message at READY gets the end of the last one."""
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        await self.save()
-        self.state("READY")
-        self.done(turn, end)
-
-
-@kode(
-    "no-step-complete",
-    "A turn that completed has no step_complete",
-    fails="ordering.completed-step",
-    shown_by="good-turn-with-two-tools",
-)
-class _NoStepComplete(Muted):
-    """The step never shows in the statistics."""
-
-    muted = ("type", "step_complete")
-
-
-@kode(
-    "completed-after-an-error",
-    "Is done as completed after the model failed",
-    fails="ordering.completed-is-not-failed",
-    shown_by="model-500",
-    origin="agentscope-ai/agentscope-java#2642",
-)
-class _CompletedAfterAnError(KodeAgent):
-    """agentscope-ai/agentscope-java#2642: an error event, and then the run is finished."""
-
-    def done(self, turn: Turn, end: Ended) -> None:
-        self.timeline.progress("done", step=turn.number, reason="completed")
-        self.timeline.monitor("step_complete", step=turn.number)
-
-
-@kode(
-    "overwrites-the-failure",
-    "A failed turn returns as completed, without a text",
-    fails="failures.outcome",
-    shown_by="model-unreachable",
-    origin="openai/codex#28375",
-)
-class _OverwritesTheFailure(KodeAgent):
-    """openai/codex#28375: the error is followed by a completion with nothing in it."""
-
-    def result(self, turn: Turn, end: Ended) -> RunResult:
-        return RunResult() if end.state == "failed" else super().result(turn, end)
 
 
 @kode(
@@ -222,48 +110,7 @@ class _RunsTurnsIntoEachOther(KodeAgent):
         return await super().run_turn(text)
 
 
-@kode(
-    "forgets-a-failed-turn",
-    "Throws finished tool calls away when the model fails",
-    fails="ordering.executed-once",
-    shown_by="model-fails-after-tools",
-    origin="vercel/ai#18667",
-)
-class _ForgetsAFailedTurn(KodeAgent):
-    """vercel/ai#18667: the next turn knows nothing of what the tools have done."""
-
-    def remember(self, turn: Turn, end: Ended) -> None:
-        if end.state != "failed":
-            super().remember(turn, end)
-
-
-@kode(
-    "begins-anew",
-    "Forgets the conversation with each turn",
-    fails="turns.history",
-    shown_by="application-asks-three-times",
-)
-class _BeginsAnew(KodeAgent):
-    """To adjust and retry, one has to know what was tried."""
-
-    async def run_turn(self, text: str) -> RunResult:
-        self.history = []
-        return await super().run_turn(text)
-
-
 # What the model says.
-
-
-@kode(
-    "no-pre-model",
-    "Asks the model without passing PRE_MODEL",
-    fails="ordering.asked-at-pre-model",
-    shown_by="good-turn-with-two-tools",
-)
-class _NoPreModel(Muted):
-    """Who stops the agent before the model is asked cannot."""
-
-    muted = ("current", "PRE_MODEL")
 
 
 @kode(
@@ -281,66 +128,3 @@ class _TextEndsBeforeItBegins(KodeAgent):
             self.timeline.progress("text_chunk_end", step=turn.steps, text=reply.text)
             self.timeline.progress("text_chunk", step=turn.steps, delta=reply.text)
         super().answered(turn, replace(reply, text=""))
-
-
-@kode(
-    "text-never-ends",
-    "Emits no end of a text",
-    fails="ordering.text-chunk-ends",
-    shown_by="good-turn-with-two-tools",
-)
-class _TextNeverEnds(Muted):
-    """The cursor blinks on."""
-
-    muted = ("type", "text_chunk_end")
-
-
-@kode(
-    "silent-about-the-model",
-    "Emits no error when the model fails",
-    fails="ordering.model-failure-is-monitored",
-    shown_by="model-stream-cut",
-)
-class _SilentAboutTheModel(Muted):
-    """Operators see a quiet agent."""
-
-    muted = ("phase", "model")
-
-
-class _TakesWhatItHas(KodeAgent):
-    """Returns an answer where there is none."""
-
-    text = ""
-
-    async def ask_chain(self, turn: Turn, messages: Sequence[Message]) -> Reply:
-        try:
-            return await super().ask_chain(turn, messages)
-        except Ended:
-            return Reply(self.text)
-
-    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
-        pass
-
-
-@kode(
-    "half-an-answer-is-one",
-    "Takes a stream without an end for a whole answer",
-    fails="swallow.silent",
-    shown_by="model-stream-cut",
-    origin="ag-ui-protocol/ag-ui#2300",
-)
-class _HalfAnAnswerIsOne(_TakesWhatItHas):
-    """ag-ui-protocol/ag-ui#2300: a stream that just ends resolves as a success."""
-
-    text = "The quick"
-
-
-@kode(
-    "an-error-is-an-answer",
-    "Takes an error in a 200 for an empty answer",
-    fails="swallow.silent",
-    shown_by="model-error-in-200",
-    origin="OpenRouterTeam/ai-sdk-provider#211",
-)
-class _AnErrorIsAnAnswer(_TakesWhatItHas):
-    """OpenRouterTeam/ai-sdk-provider#211: the status says 200, so it must be good."""

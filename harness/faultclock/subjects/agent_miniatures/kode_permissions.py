@@ -6,79 +6,17 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
+from faultclock.subjects.agent_miniatures.kode_table import kode
 from faultclock.subjects.ports import Hook, HookSlot, InteractionAnswer
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
 from faultclock.subjects.reference_agents.core import Ended, Next, Pair, Turn
 from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import CallRecord, CallState
-from faultclock.subjects.reference_agents.person import Decision, approval_request
+from faultclock.subjects.reference_agents.kode_events import CallRecord
+from faultclock.subjects.reference_agents.person import approval_request
 
 __all__: list[str] = []
 
 # Permissions.
-
-
-@kode(
-    "asks-before-it-says-so",
-    "Emits permission_required when the person has decided",
-    fails="ordering.permission-required-before-shown",
-    shown_by="permission-denied",
-)
-class _AsksBeforeItSaysSo(KodeAgent):
-    """A handler that decides at once decides before anybody was told."""
-
-    def approval_asked(self, call: Call) -> None:
-        pass
-
-    def approval_decided(self, call: Call, decision: Decision) -> None:
-        super().approval_asked(call)
-        super().approval_decided(call, decision)
-
-
-@kode(
-    "never-paused",
-    "Stays WORKING while a permission is pending",
-    fails="ordering.paused-while-pending",
-    shown_by="permission-approved",
-)
-class _NeverPaused(Muted):
-    """The user looks at a spinner, and the agent at the user."""
-
-    muted = ("state", "PAUSED")
-
-
-@kode(
-    "silence-is-not-decided",
-    "Emits no decision when nobody answers",
-    fails="ordering.decided-once",
-    shown_by="permission-unanswered",
-)
-class _SilenceIsNotDecided(KodeAgent):
-    """The request stays on the list of those that are pending."""
-
-    def approval_decided(self, call: Call, decision: Decision) -> None:
-        if decision != "timeout":
-            super().approval_decided(call, decision)
-            return
-        self.state("WORKING")
-
-
-@kode(
-    "decides-after-it-ran",
-    "Emits the decision when the tool has run",
-    fails="ordering.allowed-before-executed",
-    shown_by="permission-approved",
-)
-class _DecidesAfterItRan(KodeAgent):
-    """An act without a decision on record cannot be taken back."""
-
-    def approval_decided(self, call: Call, decision: Decision) -> None:
-        self.decided = (call, decision)
-
-    def end(self, record: CallRecord, state: CallState) -> None:
-        super().approval_decided(*self.decided)
-        super().end(record, state)
 
 
 @kode(
@@ -102,48 +40,6 @@ class _OnePermissionForAll(KodeAgent):
 
 
 @kode(
-    "goes-on-without-an-answer",
-    "Executes a tool when nobody has answered in time",
-    fails="ordering.user-decides",
-    shown_by="permission-unanswered",
-    origin="NousResearch/hermes-agent#54110",
-)
-class _GoesOnWithoutAnAnswer(KodeAgent):
-    """NousResearch/hermes-agent#54110: the wait is over, and the agent goes on."""
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        found = await super().refusal(call)
-        return None if found is not None and found.kind == "approval_timed_out" else found
-
-
-@kode(
-    "executes-what-was-denied",
-    "Executes a tool that the person has denied",
-    fails="ordering.denied-never-executed",
-    shown_by="permission-denied",
-)
-class _ExecutesWhatWasDenied(KodeAgent):
-    """The answer is asked for, and not looked at."""
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        await super().refusal(call)
-        return None
-
-
-@kode(
-    "denied-is-failed",
-    "Ends a denied call as FAILED",
-    fails="ordering.denied-ends-denied",
-    shown_by="permission-denied",
-)
-class _DeniedIsFailed(KodeAgent):
-    """The application offers a retry for what the user has just forbidden."""
-
-    def end(self, record: CallRecord, state: CallState) -> None:
-        super().end(record, "FAILED" if state == "DENIED" else state)
-
-
-@kode(
     "denied-is-an-error",
     "Emits tool:error for a denied call",
     fails="ordering.denied-is-no-error",
@@ -156,20 +52,6 @@ class _DeniedIsAnError(KodeAgent):
         record = self.records[call.id]
         self.timeline.progress("tool:error", call=record.snapshot(), error="denied")
         super().call_refused(turn, call, outcome, step)
-
-
-@kode(
-    "silence-is-a-rejection",
-    "Writes a wait that is over down as a rejection by the user",
-    fails="ordering.silence-is-not-the-user",
-    shown_by="expired-is-not-rejected",
-    origin="use-agent-os/agent-os#1564",
-)
-class _SilenceIsARejection(Edited):
-    """use-agent-os/agent-os#1564: fifteen seconds are over, and a human has rejected it."""
-
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return {**fields, "decidedBy": "user"} if "decidedBy" in fields else fields
 
 
 @kode(
@@ -239,32 +121,6 @@ class _HooksFailUnseen(KodeAgent):
 
     def hook_failed(self, hook: Hook, error: Exception) -> None:
         self.host.audit(error_class="system", code="hook", context={"target": hook.id})
-
-
-@kode(
-    "hooks-hang-unseen",
-    "Logs nothing when a hook does not come back",
-    fails="ordering.hook-ends",
-    shown_by="hook-hangs",
-)
-class _HooksHangUnseen(KodeAgent):
-    """Each tool takes five seconds longer, and nobody knows why."""
-
-    def hook_failed(self, hook: Hook, error: Exception) -> None:
-        if not isinstance(error, TimeoutError):
-            super().hook_failed(hook, error)
-
-
-@kode(
-    "waits-for-hooks",
-    "Waits for a hook until it comes back",
-    fails="ordering.call-ends-once",
-    shown_by="hook-hangs",
-)
-class _WaitsForHooks(KodeAgent):
-    """One hook that does not answer stops the main flow for good."""
-
-    hook_s = 1e9
 
 
 class _HookError(Exception):

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from faultclock.subjects.agent_miniatures.kode_table import Edited, Fields, Muted, kode
+from faultclock.subjects.agent_miniatures.kode_table import Edited, Fields, kode
 from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
 from faultclock.subjects.reference_agents.core import Ended, Next, Turn
@@ -73,18 +73,6 @@ class _ExecutedAfterItsEnd(KodeAgent):
 
 
 @kode(
-    "no-tool-executed",
-    "Emits no tool_executed",
-    fails="ordering.good-result-is-executed",
-    shown_by="good-turn-with-two-tools",
-)
-class _NoToolExecuted(Muted):
-    """The monitor believes that no tool ever runs."""
-
-    muted = ("type", "tool_executed")
-
-
-@kode(
     "once-failed-always-failed",
     "Ends a call as FAILED because an earlier one did",
     fails="ordering.good-result-completes",
@@ -123,18 +111,6 @@ class _PartialIsAnError(KodeAgent):
 
 
 @kode(
-    "no-tool-executing",
-    "Executes without passing TOOL_EXECUTING",
-    fails="ordering.runs-between-breakpoints",
-    shown_by="good-turn-with-two-tools",
-)
-class _NoToolExecuting(Muted):
-    """An interrupt that looks at the breakpoint finds no tool to stop."""
-
-    muted = ("current", "TOOL_EXECUTING")
-
-
-@kode(
     "no-post-tool-after-a-failure",
     "Passes POST_TOOL only where the tool was good",
     fails="ordering.post-tool-follows",
@@ -153,66 +129,6 @@ class _NoPostToolAfterAFailure(Edited):
 # How often, with what, for how long.
 
 
-class _Retries(KodeAgent):
-    """Executes once more what failed."""
-
-    kinds: tuple[str, ...] = ()
-
-    async def execute(self, call: Call) -> Outcome:
-        outcome = await super().execute(call)
-        return await super().execute(call) if outcome.kind in self.kinds else outcome
-
-
-@kode(
-    "acts-twice",
-    "Executes a tool again that has acted and thrown",
-    fails="tools.effects",
-    shown_by="acts-then-fails",
-    origin="crewAIInc/crewAI#5802",
-)
-class _ActsTwice(_Retries):
-    """crewAIInc/crewAI#5802: two mails for one call."""
-
-    kinds = ("exception",)
-
-
-@kode(
-    "ignores-not-idempotent",
-    "Executes again what must not be executed twice",
-    fails="ordering.executed-once",
-    shown_by="not-idempotent",
-    origin="MervinPraison/PraisonAI#4256",
-)
-class _IgnoresNotIdempotent(_Retries):
-    """MervinPraison/PraisonAI#4256: the tool says idempotent = False, and nobody reads it."""
-
-    kinds = ("failed",)
-
-
-@kode(
-    "retries-expected-failures",
-    "Executes a tool again that reported a failure",
-    fails="tools.disposition",
-    shown_by="command-failed",
-)
-class _RetriesExpectedFailures(_Retries):
-    """The tests fail a second time, and nobody has learned anything."""
-
-    kinds = ("failed",)
-
-
-@kode(
-    "retries-exceptions",
-    "Executes a tool again that threw",
-    fails="failures.redone",
-    shown_by="tool-throws",
-)
-class _RetriesExceptions(_Retries):
-    """Retryable is a word to the model, and is taken for an order to the runtime."""
-
-    kinds = ("exception",)
-
-
 @kode(
     "changes-the-arguments",
     "Executes with other arguments than the model gave",
@@ -227,19 +143,6 @@ class _ChangesTheArguments(KodeAgent):
         if path is not None:
             call = replace(call, arguments={**call.arguments, "path": f"./{path}"})
         return await super().execute(call)
-
-
-@kode(
-    "executes-what-does-not-fit",
-    "Executes with arguments that do not fit the schema",
-    fails="tools.validated",
-    shown_by="wrong-type-of-argument",
-)
-class _ExecutesWhatDoesNotFit(KodeAgent):
-    """The check is left to the tool, which has none."""
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        return await super().refusal(replace(call, misfit=None))
 
 
 @kode(
@@ -345,30 +248,3 @@ class _AnExceptionEndsTheTurn(KodeAgent):
         await super().use_tools(turn, reply)
         if any("runtime" in str(record.content) for record in self.records.values()):
             raise Ended("failed", ("tool", "runtime"), "a tool threw")
-
-
-@kode(
-    "a-failed-child-is-a-success",
-    "Ends a call as COMPLETED that failed",
-    fails="ordering.failed-is-no-success",
-    shown_by="subagent-fails",
-    origin="vercel/eve#412",
-)
-class _AFailedChildIsASuccess(KodeAgent):
-    """vercel/eve#412: the parent invents what the child did."""
-
-    def end(self, record: CallRecord, state: CallState) -> None:
-        super().end(record, "COMPLETED" if state == "FAILED" else state)
-
-
-@kode(
-    "another-value",
-    "Hands the model another value than the tool returned",
-    fails="tools.told",
-    shown_by="good-turn-with-two-tools",
-)
-class _AnotherValue(KodeAgent):
-    """A normal return is not kept as it is."""
-
-    def good_content(self, outcome: Outcome) -> dict[str, Any]:
-        return super().good_content(replace(outcome, value={"done": "more or less"}))

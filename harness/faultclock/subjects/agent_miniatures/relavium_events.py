@@ -67,43 +67,6 @@ class _ForgetsTheTime(RelaviumAgent):
             self.host.event(name, runId=self.id, sequenceNumber=number, **fields)
 
 
-@relavium(
-    "belongs-to-both",
-    "Emits events that belong to a run and to a session",
-    fails="ordering.one-correlation-key",
-    shown_by="healthy-run",
-)
-class _BelongsToBoth(RelaviumAgent):
-    run_type = adding("node:started", sessionId="s1")
-
-
-@relavium(
-    "counts-from-one",
-    "Numbers the events of a run from one",
-    fails="ordering.numbered-from-zero",
-    shown_by="healthy-run",
-)
-class _CountsFromOne(RelaviumAgent):
-    def new_run(self, number: int) -> Run:
-        run = super().new_run(number)
-        run.seq = 1
-        return run
-
-
-@relavium(
-    "loses-a-number",
-    "Leaves out a sequence number for each event that it does not show",
-    fails="ordering.numbered-without-a-gap",
-    shown_by="healthy-run",
-)
-class _LosesANumber(RelaviumAgent):
-    class run_type(Run):  # noqa: N801 - it takes the place of an attribute
-        def emit(self, name: str, **fields: Any) -> None:
-            if name == "agent:tool_call":
-                self.seq += 1
-            super().emit(name, **fields)
-
-
 # Runs.
 
 
@@ -122,68 +85,6 @@ class _StartsLate(RelaviumAgent):
         if not self.run.outputs:
             self.run.emit("run:started")
         return text
-
-
-@relavium(
-    "ends-good-runs-only",
-    "Ends no run that failed (ag-ui-protocol/ag-ui#2416)",
-    fails="ordering.run-ends-once",
-    shown_by="handler-throws",
-    origin="ag-ui-protocol/ag-ui#2416",
-)
-class _EndsGoodRunsOnly(RelaviumAgent):
-    run_type = without("run:failed")
-
-
-@relavium(
-    "fails-and-finishes",
-    "Emits run:completed after run:failed (agentscope-ai/agentscope-java#2642)",
-    fails="ordering.run-ends-once",
-    shown_by="tool-fails-for-good",
-    origin="agentscope-ai/agentscope-java#2642",
-)
-class _FailsAndFinishes(RelaviumAgent):
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        await super().turn_over(turn, end)
-        if end.state == "failed":
-            self.run.emit("run:completed", outputs={})
-
-
-@relavium(
-    "counts-after-the-end",
-    "Emits the cost of a run after its terminal event",
-    fails="ordering.run-end-is-last",
-    shown_by="healthy-run",
-)
-class _CountsAfterTheEnd(RelaviumAgent):
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        await super().turn_over(turn, end)
-        self.run.emit("cost:updated", tokens=turn.tokens)
-
-
-@relavium(
-    "forgets-cut-off-runs",
-    "Leaves a run that a crash cut off running for ever",
-    fails="ordering.run-ends-once",
-    shown_by="crash-in-a-run",
-)
-class _ForgetsCutOffRuns(RelaviumAgent):
-    async def reconcile(self, journal: list[Any]) -> None:
-        return
-
-
-@relavium(
-    "completes-cut-off-runs",
-    "Ends a run that a crash cut off as completed",
-    fails="ordering.cut-off-run-is-internal",
-    shown_by="crash-in-a-run",
-)
-class _CompletesCutOffRuns(RelaviumAgent):
-    def fail_run(self, error: RunError) -> None:
-        if error.cause.get("type") == "crash":
-            self.run.emit("run:completed", outputs={})
-        else:
-            super().fail_run(error)
 
 
 # Nodes.
@@ -210,51 +111,6 @@ class _FailsWhatNeverBegan(RelaviumAgent):
 
 
 @relavium(
-    "never-completes",
-    "Emits no node:completed",
-    fails="ordering.node-started-ends",
-    shown_by="healthy-run",
-)
-class _NeverCompletes(RelaviumAgent):
-    run_type = without("node:completed")
-
-
-@relavium(
-    "completes-what-failed",
-    "Emits node:completed after node:failed (openai/codex PR#28375)",
-    fails="ordering.node-ends-once",
-    shown_by="tool-fails-for-good",
-    origin="openai/codex PR#28375",
-)
-class _CompletesWhatFailed(RelaviumAgent):
-    def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
-        super().node_failed(node, error, nodes)
-        self.node_event("node:completed", node, output=None)
-
-
-@relavium(
-    "tells-before-it-is-kept",
-    "Emits node:completed before the store has acknowledged it",
-    fails="ordering.node-is-persisted-first",
-    shown_by="sandbox-ran-out-of-time",
-)
-class _TellsBeforeItIsKept(RelaviumAgent):
-    async def kept(self, event: str, **fields: Any) -> None:
-        if event != "node":
-            await super().kept(event, **fields)
-
-
-@relavium(
-    "retries-in-silence",
-    "Begins a node anew without node:retrying",
-    fails="ordering.retry-is-announced",
-    shown_by="tool-fails-within-its-budget",
-)
-class _RetriesInSilence(RelaviumAgent):
-    run_type = without("node:retrying")
-
-
-@relavium(
     "announces-and-gives-up",
     "Announces a retry that never comes",
     fails="ordering.retry-starts-again",
@@ -265,97 +121,6 @@ class _AnnouncesAndGivesUp(RelaviumAgent):
         shown = self.shown(error)
         self.node_event("node:retrying", node, attemptNumber=2, error=shown, delayMs=0)
         super().node_failed(node, error, nodes)
-
-
-@relavium(
-    "forgets-the-attempt",
-    "Starts a node again without its attemptNumber",
-    fails="ordering.retry-names-its-attempt",
-    shown_by="tool-fails-within-its-budget",
-)
-class _ForgetsTheAttempt(RelaviumAgent):
-    run_type = lacking("node:started", "attemptNumber")
-
-
-@relavium(
-    "numbers-the-first-attempt",
-    "Gives the first attempt of a node a number",
-    fails="ordering.first-attempt-is-unnumbered",
-    shown_by="healthy-run",
-)
-class _NumbersTheFirstAttempt(RelaviumAgent):
-    run_type = adding("node:started", attemptNumber=1)
-
-
-@relavium(
-    "retries-without-a-delay",
-    "Does not say how long a retry waits",
-    fails="ordering.retrying-is-whole",
-    shown_by="tool-fails-within-its-budget",
-)
-class _RetriesWithoutADelay(RelaviumAgent):
-    run_type = lacking("node:retrying", "delayMs")
-
-
-@relavium(
-    "opens-a-ticket-for-each-retry",
-    "Gives node:retrying a correlation id",
-    fails="ordering.retrying-has-no-correlation",
-    shown_by="tool-fails-within-its-budget",
-)
-class _OpensATicketForEachRetry(RelaviumAgent):
-    run_type = adding("node:retrying", correlationId="corr-1")
-
-
-@relavium(
-    "fails-without-a-node",
-    "Emits run:failed without a node:failed before it",
-    fails="ordering.run-failure-names-its-node",
-    shown_by="tool-fails-for-good",
-)
-class _FailsWithoutANode(RelaviumAgent):
-    run_type = without("node:failed")
-
-
-class _SkipsFirst(RelaviumAgent):
-    """Skips what depends on a node before it says that the node failed."""
-
-    def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
-        for other in nodes:
-            if node.id in other.needs:
-                self.node_event("node:skipped", other, reason="upstream_unreachable")
-        super().node_failed(node, error, ())
-
-
-@relavium(
-    "skips-before-it-fails",
-    "Skips nodes before the one above them has failed",
-    fails="ordering.skipped-after-failed",
-    shown_by="handler-throws",
-)
-class _SkipsBeforeItFails(_SkipsFirst):
-    pass
-
-
-@relavium(
-    "skips-after-the-end",
-    "Skips nodes after the run has failed",
-    fails="ordering.failed-skipped-ended",
-    shown_by="handler-throws",
-)
-class _SkipsAfterTheEnd(RelaviumAgent):
-    def __init__(self, surroundings: Any) -> None:
-        super().__init__(surroundings)
-        self.unreached: tuple[Node, ...] = ()
-
-    def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
-        super().node_failed(node, error, ())
-        self.unreached = tuple(other for other in nodes if node.id in other.needs)
-
-    def fail_run(self, error: RunError) -> None:
-        super().fail_run(error)
-        for other in self.unreached:
-            self.node_event("node:skipped", other, reason="upstream_unreachable")
 
 
 @relavium(

@@ -61,15 +61,17 @@ class Use:
         return value_at(value, rest) if rest else value
 
     def _head(self, name: str) -> Any:
-        if name == "result":
+        if name == "result" and name not in self.arguments:
             return self.result
-        if name == "error" and self.error is not None:
+        if name == "error" and name not in self.arguments:
             return self.error
         return self.arguments[name]
 
     def set(self, path: str, new: Any) -> None:
-        """Put a value at a path."""
+        """Put a value at a path; below what is None there is no place for one."""
         head, _, rest = path.partition(".")
+        if rest and self._head(head) is None:
+            return
         self._put(head, with_value(self._head(head), rest, new) if rest else new)
 
     def leave_out(self, path: str) -> None:
@@ -78,14 +80,23 @@ class Use:
         self._put(head, left_out(self._head(head), rest))
 
     def _put(self, head: str, value: Any) -> None:
-        if head == "result":
+        if head == "result" and head not in self.arguments:
             self.result = value
         elif head != "self":
             self.arguments[head] = value
 
-    def holds(self, where: Where) -> bool:
-        """Return whether all conditions hold."""
-        return all(holds(condition, self.at(path)) for path, condition in where.items())
+    def is_given(self, path: str) -> bool:
+        """Return whether a path begins with what the step gives, or raises."""
+        head = path.partition(".")[0]
+        return head in ("result", "error") and head not in self.arguments
+
+    def holds(self, where: Where, *, before: bool = False) -> bool:
+        """Return whether all conditions hold; with `before`, those on what the step takes."""
+        return all(
+            holds(condition, self.at(path))
+            for path, condition in where.items()
+            if not (before and self.is_given(path))
+        )
 
     def begin(self) -> Any:
         """Take the step of the reference; that of an async one is returned to be awaited."""
@@ -161,8 +172,7 @@ async def _returned(operator: Return, use: Use, right: Any) -> Any:
 
 
 async def _again(operator: Again, use: Use, _: Any) -> Any:
-    wanted = use.holds(_before(operator.where))
-    if not wanted:
+    if not use.holds(operator.where, before=True):
         return await use.take()
     errors = () if operator.on is None else (error_type(operator.on),)
     for _number in range(operator.times):
@@ -210,7 +220,7 @@ async def _shielded(operator: Shield, use: Use, _: Any) -> Any:
 
 
 async def _changed(operator: Change, use: Use, right: Any) -> Any:
-    if not use.holds(_before(operator.where)):
+    if not use.holds(operator.where, before=True):
         return await use.take()
     _edit(operator, use, after=False)
     await use.take()
@@ -297,7 +307,7 @@ def _let_go(subject: Any, step: str) -> None:
 
 def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
     def due(path: str) -> bool:
-        return (path.partition(".")[0] == "result") == after
+        return use.is_given(path) == after
 
     for path in filter(due, operator.less):
         use.leave_out(path)
@@ -310,18 +320,11 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
         if (number := use.at(path)) is not None:
             product = number * operator.times[path]
             use.set(path, round(product) if isinstance(number, int) else product)
+    for path in filter(due, operator.reverse):
+        use.set(path, use.at(path)[::-1])
     for path in filter(due, operator.plus):
         if use.at(path.rpartition(".")[0] or path) is not None:
             use.set(path, use.at(path) + operator.plus[path])
-
-
-def _before(where: Where) -> Where:
-    """Return the conditions that can be looked at before the step is taken."""
-    return {
-        path: condition
-        for path, condition in where.items()
-        if path.partition(".")[0] not in ("result", "error")
-    }
 
 
 # ---------------------------------------------------------------------- objects and errors

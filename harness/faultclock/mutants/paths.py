@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["constant", "holds", "left_out", "value_at", "with_value"]
 
-_TESTS = ("in", "not", "has", "below", "is")
+_TESTS = ("in", "not", "has", "below", "above", "is")
 
 
 def constant(value: Any) -> Any:
@@ -73,7 +73,7 @@ def holds(condition: Any, value: Any) -> bool:
     """Return whether a value is as a row wants it: equal to a constant, or passing its tests.
 
     Tests: `in` (one of several), `not` (anything else), `has` (a text or member inside of it),
-    `below` (a number), `is` (true or false in a condition of Python).
+    `below` or `above` (a number), `is` (true or false in a condition of Python).
     """
     if not isinstance(condition, Mapping) or not condition.keys() <= set(_TESTS):
         return bool(constant(condition) == value)
@@ -87,6 +87,6 @@ def _passes(test: str, wanted: Any, value: Any) -> bool:
         return bool(value != constant(wanted))
     if test == "has":
         return value is not None and wanted in value
-    if test == "below":
-        return bool(value < wanted)
+    if test in ("below", "above"):
+        return value is not None and bool(value < wanted if test == "below" else value > wanted)
     return bool(value) == wanted

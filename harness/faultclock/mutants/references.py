@@ -1,126 +1,70 @@
-"""The references that rows are made of: their parts, and where their events pass.
-
-A part is a class that an attribute of another one names, as `breaker_type` of an agent names its
-breaker, so that nothing is patched.
-"""
+"""The references that rows are made of, one for each file of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from faultclock.mutants.events import Editor, EventOperator, Fields
-from faultclock.mutants.operators import StepOperator, Use, applied, beside, tuned
-from faultclock.mutants.paths import constant
-from faultclock.mutants.row import Also, AtEvent, Beside, Emit, Row, Tune
+from faultclock.mutants.reference import Part, Reference
+from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
-from faultclock.subjects.binding import Binding
-from faultclock.subjects.reference_agents.bound import DECLARES
+from faultclock.subjects.bind_store import session_store
+from faultclock.subjects.bind_tool import tool
+from faultclock.subjects.binding import Binding, Declares, provider_adapter
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolResult
 
-__all__ = ["REFERENCES", "Part", "Reference"]
+__all__ = ["REFERENCES"]
 
-_Edited = Callable[[type[Any], tuple[EventOperator, ...]], type[Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A class that another one names.
-
-    Attributes:
-        owner: name of the part that names it; empty: the reference itself.
-        attribute: what it is named by.
-    """
-
-    made: type[Any]
-    owner: str = ""
-    attribute: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
-    """What the rows of one file are made of.
-
-    Attributes:
-        prefix: what the ids of its wrong subjects begin with.
-        model: id of the error model that it is right by.
-        base: the class of the reference.
-        bind: makes a binding of a class, with an id and a title.
-        scenarios: what the ids of its scenarios begin with.
-        parts: by the names that a row has for them, each before its owner.
-        edited: changes a class (of `emitter`) so that its events pass through operators.
-        emitter: name of the part where events pass.
-        emit: declares an event for a subject, or for one of its parts.
-    """
-
-    prefix: str
-    model: str
-    base: type[Any]
-    bind: Callable[[type[Any], str, str], Binding]
-    scenarios: str = ""
-    parts: Mapping[str, Part] = field(default_factory=dict)
-    edited: _Edited | None = None
-    emitter: str = ""
-    emit: Callable[[Any, str, Fields], None] | None = None
-
-    def wrong(self, row: Row) -> type[Any]:
-        """Return the reference with the operators of a row."""
-        changed: dict[str, type[Any]] = {}
-
-        def of(name: str) -> type[Any]:
-            return changed.get(name) or (self.parts[name].made if name else self.base)
-
-        edits = tuple(item for item in row.operators() if isinstance(item, AtEvent))
-        if edits:
-            assert self.edited is not None
-            changed[self.emitter] = self.edited(of(self.emitter), edits)  # type: ignore[arg-type]
-        for operator in row.operators():
-            if isinstance(operator, AtEvent):
-                continue
-            part, step = self.place(operator)
-            changed[part] = self._applied(operator, of(part), step)
-        for name, part in self.parts.items():
-            if name in changed:
-                owner = of(part.owner)
-                named = {part.attribute: changed[name], "__doc__": owner.__doc__}
-                changed[part.owner] = type(owner.__name__, (owner,), named)
-        return of("")
-
-    def place(self, operator: StepOperator | Tune | Beside) -> tuple[str, str]:
-        """Return the part, and its step or constant, that an operator is on."""
-        if isinstance(operator, Tune):
-            named = operator.constant
-        elif isinstance(operator, Beside):
-            named = operator.before or operator.behind or ""
-        else:
-            named = operator.step
-        part, _, step = named.rpartition(".")
-        return part, step
-
-    def _applied(self, operator: Any, base: type[Any], step: str) -> type[Any]:
-        if isinstance(operator, Tune):
-            return tuned(operator, base, step)
-        if isinstance(operator, Also):
-            return beside(operator, base, step, partial(_take, operator))
-        if isinstance(operator, Emit):
-            assert self.emit is not None
-            return beside(operator, base, step, partial(_declare, operator, self.emit))
-        return applied(operator, base, step)
-
-
-def _take(operator: Also, use: Use, taken: Fields) -> Any:
-    head = operator.step.partition(".")[0]
-    step = use.at(operator.step if head in use.arguments else f"self.{operator.step}")
-    return step(**constant(operator.given), **taken)
-
-
-def _declare(operator: Emit, emit: Callable[..., None], use: Use, taken: Fields) -> None:
-    emit(use.subject, operator.event, {**operator.fields, **taken})
+# How a class becomes a subject.
 
 
 def _agent(agent: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_agents.bound import DECLARES
+
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
+
+
+def _runtime(made: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_runtime.bound import DECLARES
+
+    return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
+
+
+def _adapter(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.chat_exchange import ChatExchange
+    from faultclock.subjects.reference import converse
+
+    async def run(request: ProviderRequest) -> Reply:
+        return await converse(request, call(request), getattr(call, "exchange_type", ChatExchange))
+
+    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
+
+
+def _tool(steps: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_tool import CONTRACT, look_up
+
+    async def run(call: ToolRequest) -> ToolResult:
+        return await look_up(call, steps(call))
+
+    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
+    return tool(id=id_, title=title, **options)(run)
+
+
+def _store(made: type[Any], id_: str, title: str) -> Binding:
+    return session_store(id=id_, title=title, inline=True)(made)
+
+
+def _extension(made: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_extension import CONTRACT
+
+    options = {"declares": ("errors", "events"), "inline": True, **CONTRACT}
+    return extension(id=id_, title=title, **options)(made)
+
+
+# Where events pass.
 
 
 def _emitting(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
@@ -146,8 +90,39 @@ def _with_timeline(base: type[Any], operators: tuple[EventOperator, ...]) -> typ
     return type(base.__name__, (base,), {"make_timeline": make_timeline, "__doc__": base.__doc__})
 
 
+class _Host:
+    """A host that is given what has become of the events and records of a subject."""
+
+    def __init__(self, host: Any, operators: tuple[EventOperator, ...]) -> None:
+        self._host = host
+        self._events = Editor(operators, lambda name, fields: host.event(name, **fields))
+        self._records = Editor(operators, lambda name, fields: host.audit_event(name, **fields))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def event(self, name: str, /, **fields: Any) -> None:
+        self._events.pass_on(name, fields)
+
+    def audit_event(self, name: str, /, **fields: Any) -> None:
+        self._records.pass_on(name, fields)
+
+
+def _hosted(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
+    """Return a class whose host has operators before it."""
+
+    def init(self: Any, surroundings: Any) -> None:
+        host = _Host(surroundings.host, operators)
+        base.__init__(self, replace(surroundings, host=host))
+
+    return type(base.__name__, (base,), {"__init__": init, "__doc__": base.__doc__})
+
+
 def _emit(subject: Any, name: str, fields: Fields) -> None:
     subject.emit(name, **fields)
+
+
+# The references.
 
 
 def _afk() -> Reference:
@@ -222,10 +197,111 @@ def _relavium() -> Reference:
     )
 
 
+def _stud_cli() -> Reference:
+    from faultclock.subjects.reference_runtime.approvals import Approvals
+    from faultclock.subjects.reference_runtime.cancellation import Scope
+    from faultclock.subjects.reference_runtime.interaction import Interactions
+    from faultclock.subjects.reference_runtime.lifecycle import Extensions
+    from faultclock.subjects.reference_runtime.loop import MessageLoop
+    from faultclock.subjects.reference_runtime.persistence import Persistence
+    from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
+    from faultclock.subjects.reference_runtime.resume import Resume
+    from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+    from faultclock.subjects.reference_runtime.session import Session
+    from faultclock.subjects.reference_runtime.stages import Workflow
+    from faultclock.subjects.reference_runtime.telling import Telling
+    from faultclock.subjects.reference_runtime.tools import ToolRunner
+
+    def emit(subject: Any, name: str, fields: Fields) -> None:
+        subject.session.host.event(name, **fields)
+
+    own = {
+        "loop": MessageLoop,
+        "telling": Telling,
+        "scope": Scope,
+        "session": Session,
+        "persistence": Persistence,
+        "interactions": Interactions,
+        "approvals": Approvals,
+        "tools": ToolRunner,
+        "extensions": Extensions,
+        "resume": Resume,
+        "workflow": Workflow,
+    }
+    return Reference(
+        prefix="mini-runtime-",
+        model="stud-cli",
+        base=ReferenceRuntime,
+        bind=_runtime,
+        parts={
+            "retries": Part(made=TransportRetries, owner="provider", attribute="retries_type"),
+            "provider": Part(made=ProviderCall, owner="loop", attribute="provider_type"),
+            **{name: Part(made=made, attribute=f"{name}_type") for name, made in own.items()},
+        },
+        edited=_hosted,
+        emit=emit,
+    )
+
+
+def _adapters() -> Reference:
+    from faultclock.subjects.chat_exchange import ChatExchange
+    from faultclock.subjects.reference import DECLARES
+    from faultclock.subjects.stud import StudCall
+
+    return Reference(
+        prefix="mini-",
+        model="stud-cli",
+        base=StudCall,
+        bind=partial(_adapter, DECLARES),
+        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
+    )
+
+
+def _common() -> Reference:
+    from faultclock.subjects.reference_common import CommonCall
+
+    return Reference(
+        prefix="mini-common-",
+        model="common",
+        base=CommonCall,
+        bind=partial(_adapter, ()),
+    )
+
+
+def _tools() -> Reference:
+    from faultclock.subjects.reference_tool import Lookup
+
+    return Reference(prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_tool)
+
+
+def _stores() -> Reference:
+    from faultclock.subjects.reference_store import FileStore
+
+    return Reference(prefix="mini-store-", model="stud-cli", base=FileStore, bind=_store)
+
+
+def _extensions() -> Reference:
+    from faultclock.subjects.reference_extension import Heartbeat, Life
+
+    return Reference(
+        prefix="mini-extension-",
+        model="stud-cli",
+        base=Heartbeat,
+        bind=_extension,
+        parts={"life": Part(made=Life, attribute="life_type")},
+    )
+
+
 #: Id of a reference, which is also the name of its file of rows, to what makes it.
 REFERENCES: dict[str, Callable[[], Reference]] = {
+    "adapters": _adapters,
+    "common": _common,
+    "tools": _tools,
+    "extensions": _extensions,
+    "stores": _stores,
+    "stud-cli": _stud_cli,
     "afk": _afk,
-    "error-matrix": _error_matrix,
     "kode-sdk": _kode,
+    "error-matrix": _error_matrix,
     "relavium": _relavium,
 }

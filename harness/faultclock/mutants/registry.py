@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.mutants.references import REFERENCES, Reference
+from faultclock.mutants.reference import Reference
+from faultclock.mutants.references import REFERENCES
 from faultclock.mutants.row import Row
 from faultclock.mutants.rows import FOLDER, read_rows
 from faultclock.subjects.miniatures import Miniature

@@ -8,7 +8,8 @@
 
 A step is a method: `wait_s` of the reference itself, `breaker.failed` of one of its parts. A path
 such as `attempt.error.seen.status` begins with an argument of the step, with `self`, or with
-`result`; on an event it begins with a field.
+`result`, which is what it gives unless an argument has that name; on an event it begins with a
+field.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 
-#: Path to a value, or to one of the conditions `in`, `not`, `has`, `below` and `is`.
+#: Path to a value, or to one of the conditions `in`, `not`, `has`, `below`, `above` and `is`.
 Where = dict[str, Any]
 
 
@@ -104,6 +105,7 @@ class Change(AtStep):
         times: path to what the number there is multiplied with.
         plus: path to what is added to the number there.
         less: paths to what is left out.
+        reverse: paths to sequences whose order is turned round.
     """
 
     set: dict[str, Any] = Field(default_factory=dict)
@@ -111,6 +113,7 @@ class Change(AtStep):
     times: dict[str, float] = Field(default_factory=dict)
     plus: dict[str, int] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
+    reverse: tuple[str, ...] = ()
 
 
 class AtEvent(Value):
@@ -168,7 +171,7 @@ class Beside(Value):
     """Something that happens beside a step, where a condition holds.
 
     Attributes:
-        taken: name to the path, at the step, of what is handed on under it.
+        taken: path below what is handed on to the path, at the step, of what stands there.
         before: the step that it precedes; `behind`: the one that it follows.
         on: name of the exception that the step has to end with; None: it ends well.
     """

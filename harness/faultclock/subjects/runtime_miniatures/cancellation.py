@@ -8,12 +8,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from faultclock.subjects.ports import CancelScope, TypedError
+from faultclock.subjects.ports import TypedError
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
 from faultclock.subjects.reference_runtime.provider import ProviderCall
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.reference_runtime.session import Turn
-from faultclock.subjects.reference_runtime.telling import Telling
 from faultclock.subjects.runtime_miniatures.table import wrong
 from faultclock.subjects.stud import AttemptError
 
@@ -54,27 +53,6 @@ class _CancelIsAWish(Scope):
         return result
 
 
-@wrong("tool-cancel-goes-up", "Cancels a turn with one of its tools", fails="cancel.outcome")
-class _ToolCancelGoesUp(ReferenceRuntime):
-    """A cancel goes down, never up."""
-
-    def cancel(self, scope: CancelScope, target: str | None) -> None:
-        super().cancel("turn" if scope == "tool" else scope, None)
-
-
-@wrong(
-    "tool-cancel-goes-sideways",
-    "Cancels all tools with one",
-    fails="cancel.outcome",
-    origin="bytedance/deer-flow#2339",
-)
-class _ToolCancelGoesSideways(ReferenceRuntime):
-    """bytedance/deer-flow#2339: one cancelled tool took its siblings with it."""
-
-    def cancel(self, scope: CancelScope, target: str | None) -> None:
-        super().cancel(scope, None)
-
-
 @wrong(
     "asks-after-cancel",
     "Asks what to keep after a cancel",
@@ -92,18 +70,6 @@ class _AsksAfterCancel(ReferenceRuntime):
                 self.question = asyncio.ensure_future(question)
                 await asyncio.sleep(0)
             raise
-
-
-@wrong(
-    "session-goes-on",
-    "Cancels the turn instead of the session",
-    fails="ordering.cancelled-session-acts-no-more",
-)
-class _SessionGoesOn(ReferenceRuntime):
-    """The next turn is in the queue already, and nobody tells it."""
-
-    def cancel(self, scope: CancelScope, target: str | None) -> None:
-        super().cancel("turn" if scope == "session" else scope, target)
 
 
 # In which order.
@@ -131,21 +97,3 @@ class _CancelsTopDown(Scope):
 
 
 # What is told of it.
-
-
-@wrong("cancel-unaudited", "Does not audit a cancel", fails="ordering.cancel-audited")
-class _CancelUnaudited(Telling):
-    """The trail has a turn that just stops."""
-
-    def cancelled(self, scope: Scope) -> None:
-        return
-
-
-@wrong("cancel-is-an-error", "Audits a cancel as an error", fails="cancel.audited")
-class _CancelIsAnError(Telling):
-    """A cooperative exit raises an alarm."""
-
-    def cancelled(self, scope: Scope) -> None:
-        super().cancelled(scope)
-        context = {"scope": scope.kind}
-        self.host.audit(error_class="ExtensionHost", code="TurnFailed", context=context)

@@ -10,8 +10,6 @@ from functools import partial
 from typing import Any
 
 from faultclock.subjects.ports import CancelSignal, ToolProblem, ToolResult
-from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
-from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
 from faultclock.subjects.reference_runtime.loop import MessageLoop
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 from faultclock.subjects.reference_runtime.tools import ToolRunner
@@ -38,32 +36,6 @@ class _WaitsForAToolForEver(ToolRunner):
 
 
 @_wrong(
-    "loops-for-ever",
-    "Gives its loop no bound",
-    fails="calls.end",
-    shown_by="tools/loop-bound",
-)
-class _LoopsForEver(MessageLoop):
-    """As long as the model asks for a tool, it is asked again."""
-
-    def check_limits(self, iteration: int) -> None:
-        """Look at no limit."""
-
-
-@_wrong(
-    "waits-for-a-person-for-ever",
-    "Gives its questions no deadline",
-    fails="calls.end",
-    shown_by="approvals/unanswered-is-denied-after-two-minutes",
-)
-class _WaitsForAPersonForEver(Interactions):
-    """The deadline is shown, and nothing happens at it."""
-
-    def expire(self, exchange: Exchange) -> None:
-        """Leave the request open."""
-
-
-@_wrong(
     "tries-again-in-the-background",
     "Executes a tool again after the turn has ended",
     fails="ordering.nothing-executed-after-the-end",
@@ -87,33 +59,7 @@ class _TriesAgainInTheBackground(ToolRunner):
 # Consent.
 
 
-@_wrong(
-    "silence-is-consent",
-    "Takes a missing answer for a yes",
-    fails="approvals.consent",
-    shown_by="approvals/unanswered-is-denied-after-two-minutes",
-)
-class _SilenceIsConsent(Approvals):
-    """After the deadline the tool runs."""
-
-    def nobody_answered(self) -> Verdict:
-        return Verdict(approved=True, source="modeGate")
-
-
 # What the model is told.
-
-
-@_wrong(
-    "failure-is-null",
-    "Gives the model an empty value for a tool that failed",
-    fails="tools.failure-told",
-    shown_by="tools/not-found-is-told",
-)
-class _FailureIsNull(ToolRunner):
-    """Only the value of a result is sent, and a failure has none."""
-
-    def content(self, result: ToolResult) -> dict[str, Any]:
-        return {"value": None} if result.problem is not None else super().content(result)
 
 
 @_wrong(

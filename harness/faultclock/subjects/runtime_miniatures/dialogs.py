@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 from faultclock.subjects.ports import InteractionAnswer, InteractionRequest, Interactor
@@ -17,36 +16,12 @@ __all__: list[str] = []
 # How long.
 
 
-@wrong("one-deadline", "Gives every question two minutes", fails="approvals.deadline")
-class _OneDeadline(Interactions):
-    """The dangerous question stays on the screen twice as long as it may."""
-
-    deadlines_s: Mapping[str, float] = {**Interactions.deadlines_s, "Confirm": 120.0}
-
-
-@wrong("own-deadlines-only", "Has one deadline for all sign-ins", fails="approvals.deadline")
-class _OwnDeadlinesOnly(Interactions):
-    """The provider of a device code says how long it is good for, and nobody listens."""
-
-    def deadline_s(self, kind: Any, asked_s: float | None) -> float:
-        return min(super().deadline_s(kind, asked_s), 120.0)
-
-
 @wrong("default-deadline", "Ignores a configured deadline", fails="approvals.deadline")
 class _DefaultDeadline(Interactions):
     """The default is applied behind the configuration's back."""
 
     def deadline_s(self, kind: Any, asked_s: float | None) -> float:
         return super().deadline_s(kind, asked_s or self.deadlines_s.get(kind))
-
-
-@wrong("polls-for-answers", "Looks for an answer once a minute", fails="approvals.deadline")
-class _PollsForAnswers(Interactions):
-    """openai/codex#29627: a pending approval was polled, and its deadline was another one."""
-
-    def expire(self, exchange: Exchange) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(60.0, super().expire, exchange)
 
 
 # Which answer.
@@ -130,22 +105,6 @@ class _AsksSideBySide(Interactions):
 
 
 @wrong(
-    "raises-after-showing",
-    "Announces a question that is on the screen",
-    fails="ordering.interaction-raised-before-shown",
-)
-class _RaisesAfterShowing(Interactions):
-    """Who listens for the event sees the answer to a question that it has not heard of."""
-
-    def raised(self, request: InteractionRequest) -> None:
-        return
-
-    def show(self, exchange: Exchange, interactors: list[Interactor]) -> None:
-        super().show(exchange, interactors)
-        super().raised(exchange.request)
-
-
-@wrong(
     "answered-for-others-only",
     "Announces an answer only to other screens",
     fails="ordering.interaction-settled",
@@ -189,23 +148,3 @@ class _DismissesFirst(Interactions):
             if interactor is not winner:
                 interactor.dismiss(exchange.request.id)
         super().conclude(exchange, status, winner)
-
-
-@wrong(
-    "timeout-unaudited",
-    "Does not audit that time ran out",
-    fails="ordering.timeout-audited-first",
-)
-class _TimeoutUnaudited(Interactions):
-    """The trail has a denial, and not why."""
-
-    def timed_out(self, request: InteractionRequest) -> None:
-        return
-
-
-@wrong("exchange-unaudited", "Audits no exchange with the person", fails="audit.interactions")
-class _ExchangeUnaudited(Interactions):
-    """Somebody said no, and the trail does not know to what."""
-
-    def audit(self, request: InteractionRequest, status: str) -> None:
-        return

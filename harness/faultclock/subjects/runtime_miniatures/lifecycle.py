@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
-
-from faultclock.subjects.ports import Extension, TypedError
+from faultclock.subjects.ports import Extension
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.runtime_miniatures.table import wrong
@@ -78,75 +75,4 @@ class _SlotsBeforeActivation(ReferenceRuntime):
             await self.extensions.enter(extension, "activate")
 
 
-class _Backwards(Extensions):
-    """Takes the extensions of one phase the wrong way round."""
-
-    phase = ""
-
-    def in_order(self, extensions: Sequence[Extension], phase: str) -> list[Extension]:
-        ordered = super().in_order(extensions, phase)
-        return ordered[::-1] if phase == self.phase else ordered
-
-
-@wrong(
-    "initialises-backwards",
-    "Initialises dependencies last",
-    fails="ordering.dependencies-initialised-first",
-)
-class _InitialisesBackwards(_Backwards):
-    """What an extension depends on is not there yet."""
-
-    phase = "init"
-
-
-@wrong(
-    "activates-backwards",
-    "Activates dependencies last",
-    fails="ordering.dependencies-activated-first",
-)
-class _ActivatesBackwards(_Backwards):
-    """All are initialised, and the first one that acts finds nobody."""
-
-    phase = "activate"
-
-
-@wrong(
-    "deactivates-forwards",
-    "Deactivates dependencies first",
-    fails="ordering.dependents-deactivated-first",
-)
-class _DeactivatesForwards(_Backwards):
-    """Whoever is still active uses what is not any more."""
-
-    phase = "deactivate"
-
-
-@wrong(
-    "disposes-forwards",
-    "Disposes dependencies first",
-    fails="ordering.dependents-disposed-first",
-)
-class _DisposesForwards(_Backwards):
-    """The last words of an extension go to one that is gone."""
-
-    phase = "dispose"
-
-
 # What cannot be loaded.
-
-
-@wrong("loads-nothing", "Opens without any extension", fails="extensions.resolved")
-class _LoadsNothing(Extensions):
-    """What cannot be loaded together is left out, without a word."""
-
-    async def open(self) -> None:
-        with contextlib.suppress(TypedError):
-            await super().open()
-
-
-@wrong("phase-unaudited", "Audits no failed phase", fails="extensions.failure")
-class _PhaseUnaudited(Extensions):
-    """The session goes on without an extension, and nobody knows."""
-
-    def audit(self, extension: Extension, phase: str, error: Exception) -> None:
-        return

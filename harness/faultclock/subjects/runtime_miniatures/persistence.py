@@ -11,44 +11,12 @@ from faultclock.subjects.ports import TypedError
 from faultclock.subjects.reference_runtime.loop import LoopEnd
 from faultclock.subjects.reference_runtime.persistence import Persistence
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Message, Turn
+from faultclock.subjects.reference_runtime.session import Turn
 from faultclock.subjects.runtime_miniatures.table import wrong
 
 __all__: list[str] = []
 
 # Once more?
-
-
-@wrong(
-    "never-asks-the-store-again",
-    "Gives the store one try",
-    fails="store.disposition",
-    origin="zai-org/feedback#625",
-)
-class _NeverAsksTheStoreAgain(Persistence):
-    """zai-org/feedback#625: required writes had no retry."""
-
-    attempts_max = 1
-
-
-@wrong("one-store-try-more", "Gives the store one try more", fails="store.attempts")
-class _OneStoreTryMore(Persistence):
-    """Three retries instead of three tries."""
-
-    attempts_max = 4
-
-
-@wrong(
-    "hurries-the-store",
-    "Asks the store again at once",
-    fails="store.wait",
-    origin="NousResearch/hermes-agent#74478",
-)
-class _HurriesTheStore(Persistence):
-    """NousResearch/hermes-agent#74478: all retries lay within a second, and a lock for longer."""
-
-    def wait_s(self, failures: int) -> float:
-        return 0.1
 
 
 @wrong(
@@ -70,31 +38,7 @@ class _LosesSilently(Persistence):
             return None
 
 
-@wrong("store-attempts-unaudited", "Audits no try at the store", fails="audit.attempts")
-class _StoreAttemptsUnaudited(Persistence):
-    """That the store is flaky is known when it is down."""
-
-    def audit_attempt(self, operation: str, error: TypedError, attempt: int) -> None:
-        return
-
-
 # What is said of it, and when.
-
-
-@wrong(
-    "says-saved-too-early",
-    "Says that it is saved before it is",
-    fails="ordering.persisted-after-acknowledgement",
-)
-class _SaysSavedTooEarly(Persistence):
-    """What the store has not acknowledged may be lost."""
-
-    async def snapshot(self, messages: list[Message]) -> None:
-        self.session.host.event("SessionPersisted", session=self.session.id)
-        await super().snapshot(messages)
-
-    def persisted(self) -> None:
-        return
 
 
 @wrong(

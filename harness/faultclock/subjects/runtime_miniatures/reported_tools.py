@@ -22,40 +22,6 @@ __all__: list[str] = []
 # Once more?
 
 
-class _OwnRetries(ToolRunner):
-    """Has retries of its own, above those that the contract of a tool allows."""
-
-    async def wait(self, call: ProposedCall, failures: int) -> None:
-        await asyncio.sleep(1.0)
-
-
-@wrong(
-    "ignores-idempotence",
-    "Tries three times what says that it is not idempotent",
-    fails="tools.effects",
-    origin="MervinPraison/PraisonAI#4256",
-)
-class _IgnoresIdempotence(_OwnRetries):
-    """Both of its loops ignored `idempotent = False`: three mails were sent."""
-
-    def is_worth_another(self, call: ProposedCall, result: ToolResult, attempt: int) -> bool:
-        return result.problem is not None and attempt < 3
-
-
-@wrong(
-    "sends-again-after-timeout",
-    "Executes again what ran out of time",
-    fails="tools.effects",
-    origin="ComposioHQ/composio#3654",
-)
-class _SendsAgainAfterTimeout(_OwnRetries):
-    """A timeout after the effect led to a second one."""
-
-    def is_worth_another(self, call: ProposedCall, result: ToolResult, attempt: int) -> bool:
-        late = result.problem is not None and result.problem.code == "ExecutionTimeout"
-        return late and attempt < 2
-
-
 # What the model is told.
 
 
@@ -100,20 +66,6 @@ class _RecoveredChildHasFailed(ToolRunner):
 
 
 # After a cancel.
-
-
-@wrong(
-    "signal-never-arrives",
-    "Hands no signal to its tools",
-    fails="cancel.outcome",
-    origin="openai/openai-agents-js#1528",
-)
-class _SignalNeverArrives(ToolRunner):
-    """The signal of the run never reached a function tool, so that it went on to its end."""
-
-    async def attempt(self, call: ProposedCall) -> ToolResult:
-        work = asyncio.ensure_future(super().attempt(call))
-        return await asyncio.shield(work)
 
 
 @wrong(

@@ -8,10 +8,9 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from faultclock.subjects.ports import Extension, InteractionAnswer, Interactor, TypedError
+from faultclock.subjects.ports import Extension, TypedError
 from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.cancellation import is_cancellation
-from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
 from faultclock.subjects.reference_runtime.loop import MessageLoop
 from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
@@ -40,49 +39,7 @@ class _WaitsTwoThenFour(TransportRetries):
         return float(2**count)
 
 
-@wrong(
-    "broken-stream-ends-turn",
-    "Retries requests, and no stream that breaks",
-    fails="classification.disposition",
-    origin="vercel/ai#18667",
-)
-class _BrokenStreamEndsTurn(TransportRetries):
-    """Thirteen tool calls were done when an error inside a stream threw the turn away."""
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return None if failure.kind == "stream_error" else super().policy(failure, kind)
-
-
 # The person.
-
-
-@wrong(
-    "approvals-end-like-processes",
-    "Ends an open approval like a process that hangs",
-    fails="approvals.deadline",
-    origin="openai/codex#29627",
-)
-class _ApprovalsEndLikeProcesses(Interactions):
-    """After 71 s of polling, what was pending was reported as not granted."""
-
-    def deadline_s(self, kind: Any, asked_s: float | None) -> float:
-        return min(super().deadline_s(kind, asked_s), 71.0)
-
-
-@wrong(
-    "dismissal-is-silence",
-    "Waits for an answer from a dialog that was closed",
-    fails="cancel.outcome",
-    origin="Hmbown/Codewhale#6101",
-)
-class _DismissalIsSilence(Interactions):
-    """The prompt was gone, and the turn waited for what could not come any more."""
-
-    def take(
-        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
-    ) -> None:
-        if answer.status != "dismissed":
-            super().take(exchange, answer, interactor)
 
 
 @wrong(

@@ -18,36 +18,6 @@ __all__: list[str] = []
 # What is refused.
 
 
-@wrong("opens-any-store", "Resumes what another store wrote", fails="resume.decision")
-class _OpensAnyStore(Resume):
-    """The id of the store is written, and never read."""
-
-    def check_store(self, store_id: object) -> None:
-        return
-
-
-@wrong("takes-blank-for-any", "Takes a blank store id for any", fails="resume.decision")
-class _TakesBlankForAny(Resume):
-    """`if storeId and storeId != own`: an empty one is no mismatch."""
-
-    def check_store(self, store_id: object) -> None:
-        if store_id:
-            super().check_store(store_id)
-
-
-@wrong("begins-anew", "Begins anew where there is no session", fails="resume.decision")
-class _BeginsAnew(Resume):
-    """Whoever wants an old session back gets an empty one."""
-
-    def check(self, manifest: Any) -> None:
-        if manifest is not None:
-            super().check(manifest)
-
-    def take_over(self, manifest: Any) -> None:
-        if manifest is not None:
-            super().take_over(manifest)
-
-
 @wrong("drops-unknown-keys", "Reads over keys that it does not know", fails="resume.decision")
 class _DropsUnknownKeys(Resume):
     """What another version wrote is gone with the next snapshot."""
@@ -55,18 +25,6 @@ class _DropsUnknownKeys(Resume):
     def check_shape(self, manifest: Mapping[str, Any]) -> None:
         known = ("sessionId", "storeId", "mode", "messages", "createdAt", "updatedAt", "smState")
         super().check_shape({key: manifest[key] for key in known if key in manifest})
-
-
-@wrong(
-    "mode-of-the-process",
-    "Resumes in the process's mode",
-    fails="ordering.approval-before-execution",
-)
-class _ModeOfTheProcess(Resume):
-    """A session that asks is resumed as one that does not."""
-
-    def take_over(self, manifest: Mapping[str, Any]) -> None:
-        super().take_over({**manifest, "mode": self.session.surroundings.mode})
 
 
 @wrong("needs-all-extensions", "Needs all extensions of a session", fails="resume.decision")
@@ -82,14 +40,6 @@ class _NeedsAllExtensions(Resume):
 
 
 # What is remembered.
-
-
-@wrong("forgets-history", "Resumes without the history", fails="resume.history")
-class _ForgetsHistory(Resume):
-    """The session is there, and knows nothing of what was said."""
-
-    def take_over(self, manifest: Mapping[str, Any]) -> None:
-        super().take_over({**manifest, "messages": []})
 
 
 @wrong(
@@ -169,17 +119,6 @@ class _SealsInSilence(Resume):
 # Slots.
 
 
-@wrong("resumes-in-silence", "Does not say that it resumed", fails="ordering.resumed-before-turn")
-class _ResumesInSilence(Resume):
-    """It is active, and nobody knows whether it is new."""
-
-    async def deliver(self) -> None:
-        for extension in self.extensions.active:
-            await self.decide_slot(extension)
-        for extension, slot in self._slots:
-            self.deliver_slot(extension, slot)
-
-
 @wrong("slots-first", "Delivers slots before it has resumed", fails="ordering.slot-after-resumed")
 class _SlotsFirst(Resume):
     """An extension has its state, and asks about a session that is not there yet."""
@@ -224,23 +163,6 @@ class _SlotsLast(ReferenceRuntime):
         self.resume.deliver_now()
 
 
-@wrong("keeps-the-slots", "Reads slots, and delivers none", fails="resume.slots")
-class _KeepsTheSlots(Resume):
-    """Each extension begins anew, although its state was there."""
-
-    def deliver_slot(self, extension: Extension, slot: Slot) -> None:
-        return
-
-
-@wrong("slots-twice", "Delivers each slot twice", fails="ordering.slot-delivered-once")
-class _SlotsTwice(Resume):
-    """Once when it is read, and once more with all others."""
-
-    def deliver_slot(self, extension: Extension, slot: Slot) -> None:
-        super().deliver_slot(extension, slot)
-        super().deliver_slot(extension, slot)
-
-
 @wrong(
     "delivers-undecided",
     "Delivers a slot before its owner decides",
@@ -273,14 +195,6 @@ class _DeliversWhatIsRejected(Resume):
             self.session.host.event("SessionResumed", session=self.session.id)
             self.deliver_slot(extension, stored)
             raise
-
-
-@wrong("drift-unaudited", "Does not audit a drift", fails="ordering.drift-audited")
-class _DriftUnaudited(Resume):
-    """The state was migrated, and nobody can say when."""
-
-    def audit_drift(self, extension: Extension, stored: Slot, current: int, decision: str) -> None:
-        return
 
 
 @wrong("rejection-is-a-warning", "Resumes with a rejected slot", fails="resume.decision")

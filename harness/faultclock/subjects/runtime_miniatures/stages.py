@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Literal
 
-from faultclock.subjects.ports import Next, Stage, StateMachine
+from faultclock.subjects.ports import Stage, StateMachine
 from faultclock.subjects.reference_runtime.cancellation import Scope
 from faultclock.subjects.reference_runtime.loop import LoopEnd
 from faultclock.subjects.reference_runtime.stages import Outcome, StageAttempt, Workflow
@@ -16,53 +16,6 @@ from faultclock.subjects.runtime_miniatures.table import wrong
 __all__: list[str] = []
 
 # Attempts.
-
-
-@wrong("one-stage-attempt", "Gives every stage one attempt", fails="stages.attempts")
-class _OneStageAttempt(Workflow):
-    """The transport has retries; that there are others on top was forgotten."""
-
-    def is_tried_again(self, stage: Stage, outcome: str, number: int) -> bool:
-        return False
-
-
-@wrong("one-stage-attempt-more", "Gives a stage one attempt more", fails="stages.attempts")
-class _OneStageAttemptMore(Workflow):
-    """Its attempts are counted as retries: the first one does not count."""
-
-    def is_tried_again(self, stage: Stage, outcome: str, number: int) -> bool:
-        return outcome == "retry" and number <= stage.attempts_max
-
-
-@wrong("hurries-stages", "Tries a stage again at once", fails="stages.wait")
-class _HurriesStages(Workflow):
-    """The wait that the stage declares is the transport's, it thinks."""
-
-    def wait_s(self, stage: Stage, failures: int) -> float:
-        return 0.0
-
-
-@wrong(
-    "failure-is-the-end",
-    "Ends in peace where a workflow aborts",
-    fails="stages.next",
-    origin="openai/codex#28375",
-)
-class _FailureIsTheEnd(Workflow):
-    """openai/codex#28375: the event of the end overwrote that of the failure."""
-
-    async def execute(self, stage: Stage, scope: Scope) -> tuple[StageAttempt, Next]:
-        attempt, decision = await super().execute(stage, scope)
-        return attempt, Next(kind="end") if decision.kind == "abort-workflow" else decision
-
-
-@wrong("ends-after-one-stage", "Ends after its first stage", fails="stages.next")
-class _EndsAfterOneStage(Workflow):
-    """Where to go is asked for, and not gone."""
-
-    async def execute(self, stage: Stage, scope: Scope) -> tuple[StageAttempt, Next]:
-        attempt, decision = await super().execute(stage, scope)
-        return attempt, Next(kind="end") if decision.kind == "stage" else decision
 
 
 # Phases.
@@ -122,11 +75,3 @@ class _OpenGate:
     def check_gate(self, stage_id: str, attempt: int) -> Literal["proceed"]:
         self._machine.check_gate(stage_id, attempt)
         return "proceed"
-
-
-@wrong("stage-attempts-unaudited", "Audits no attempt of a stage", fails="audit.attempts")
-class _StageAttemptsUnaudited(Workflow):
-    """What the workflow does again, only the workflow knows."""
-
-    def audit_attempt(self, attempt: StageAttempt, outcome: str) -> None:
-        return

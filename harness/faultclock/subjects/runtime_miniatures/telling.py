@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.subjects.ports import TypedError
-from faultclock.subjects.reference_runtime.provider import TransportRetries
 from faultclock.subjects.reference_runtime.telling import Telling
 from faultclock.subjects.runtime_miniatures.table import wrong
 
@@ -31,24 +29,3 @@ class _ErrorToModel(Telling):
         if "error" in content:
             where = {"message": "see /var/log/agent/turn.log"}
             super().tool_failed({"error": {**content["error"], **where}})
-
-
-@wrong("audit-without-context", "Audits failures without context", fails="audience.audit")
-class _AuditWithoutContext(Telling):
-    """An operator reads that something failed, and not what."""
-
-    def failed_attempt(
-        self, error: BaseException, attempt: int | None, context: Mapping[str, Any]
-    ) -> None:
-        super().failed_attempt(error, attempt, {})
-
-    def details(self, error: BaseException) -> dict[str, Any]:
-        return {}
-
-
-@wrong("retries-in-silence", "Audits no retry of a request", fails="ordering.retry-audited")
-class _RetriesInSilence(TransportRetries):
-    """livekit/agents#5335: of twelve requests three were on record."""
-
-    def audit_retry(self, error: TypedError) -> None:
-        return

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from faultclock.subjects.ports import Reply, Surroundings, TypedError
 from faultclock.subjects.reference_runtime.approvals import Verdict
-from faultclock.subjects.reference_runtime.loop import LoopEnd, MessageLoop
+from faultclock.subjects.reference_runtime.loop import MessageLoop
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Message, Session, Turn
+from faultclock.subjects.reference_runtime.session import Session, Turn
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall
-from faultclock.subjects.reference_runtime.tools import ToolRunner
 from faultclock.subjects.runtime_miniatures.table import OpenLock, wrong
 
 __all__: list[str] = []
@@ -67,18 +65,6 @@ class _ReceivesBeforeItStarts(ReferenceRuntime):
             return turn
 
 
-@wrong(
-    "asks-after-the-end", "Asks for feedback after a turn", fails="ordering.turn-nothing-after-end"
-)
-class _AsksAfterTheEnd(ReferenceRuntime):
-    """The turn is over for everybody who listens, and the person is not free yet."""
-
-    async def run_turn(self, text: str) -> str:
-        answer = await super().run_turn(text)
-        await self.interactions.ask("Confirm", "Did this help?")
-        return answer
-
-
 # One after the other, each on the one before.
 
 
@@ -91,14 +77,6 @@ class _TwoTurnsAtOnce(ReferenceRuntime):
         self.queue = OpenLock()
 
 
-@wrong("forgets-the-turn-before", "Begins each turn anew", fails="turns.history")
-class _ForgetsTheTurnBefore(MessageLoop):
-    """The history is saved, and not sent."""
-
-    def messages(self) -> list[Message]:
-        return list(self.turn.messages)
-
-
 @wrong("tool-failure-ends-turn", "Ends a turn with its first failed tool", fails="turns.go-on")
 class _ToolFailureEndsTurn(MessageLoop):
     """What the model could have mended, nobody mends."""
@@ -108,14 +86,6 @@ class _ToolFailureEndsTurn(MessageLoop):
         error = self.turn.results[call.id].get("error")
         if error is not None:
             raise TypedError(error["class"], error["code"], error["message"])
-
-
-@wrong("stops-after-tools", "Ends a turn when its tools are done", fails="turns.go-on")
-class _StopsAfterTools(MessageLoop):
-    """The model never learns what it asked for."""
-
-    def is_capped(self, iteration: int) -> bool:
-        return iteration > 0
 
 
 # Its stages.
@@ -183,46 +153,6 @@ class _CountsTooLate(MessageLoop):
 
 
 @wrong(
-    "limit-is-an-end",
-    "Ends in peace at a limit",
-    fails="budgets.kept",
-    origin="rescrv/claudius#38",
-)
-class _LimitIsAnEnd(MessageLoop):
-    """rescrv/claudius#38: nobody looked at the result that said "over budget"."""
-
-    async def run(self) -> LoopEnd:
-        try:
-            return await super().run()
-        except Exception as error:
-            if getattr(error, "code", None) != "LoopBoundExceeded":
-                raise
-            return LoopEnd(text="")
-
-
-@wrong(
-    "counts-no-tools",
-    "Counts no executions of tools",
-    fails="budgets.kept",
-    origin="nicobailon/pi-subagents#1779",
-)
-class _CountsNoTools(ToolRunner):
-    """nicobailon/pi-subagents#1779: 512 tools ran under a hard limit of 150."""
-
-    async def begin(self, call: ProposedCall, turn: Turn, attempt: int) -> None:
-        turn.executions = 0
-        await super().begin(call, turn, attempt)
-
-
-@wrong("counts-no-tokens", "Counts tokens when the turn is over", fails="budgets.kept")
-class _CountsNoTokens(MessageLoop):
-    """The bill is right, and comes too late."""
-
-    def identified(self, reply: Reply) -> Reply:
-        return replace(super().identified(reply), tokens=0)
-
-
-@wrong(
     "has-no-clock",
     "Lets a turn take its time",
     fails="budgets.kept",
@@ -233,11 +163,3 @@ class _HasNoClock(ReferenceRuntime):
 
     async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
         return await turn.scope.run(work)
-
-
-@wrong("has-no-turn-cap", "Lets a stage have any number of answers", fails="budgets.kept")
-class _HasNoTurnCap(MessageLoop):
-    """The bound of the whole loop is the only one that it knows."""
-
-    def is_capped(self, iteration: int) -> bool:  # noqa: ARG002 - it is not looked at
-        return False

@@ -1,7 +1,5 @@
 """Miniatures of extensions: the reference, each with one named defect, and its check."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -90,12 +88,6 @@ class _Stuck(Heartbeat):
             raise
 
 
-@_wrong_life("wrong-class", "Calls a failed phase a tool failure", fails="extension.failed-phase")
-class _WrongClass(Life):
-    def failed(self, failure: ServiceError) -> TypedError:
-        return TypedError("ToolTransient", "ResourceBusy", "the service is not there")
-
-
 # The end of it.
 
 
@@ -133,12 +125,6 @@ async def _wait_for_ever() -> None:
 
 
 # What it is given, and what it says.
-
-
-@_wrong_life("any-config", "Takes whatever it is configured with", fails="extension.config")
-class _AnyConfig(Life):
-    def check_config(self) -> None:
-        return
 
 
 @_wrong("asks-first", "Uses its configuration before it looks at it", fails="extension.config")

@@ -24,7 +24,7 @@ from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
 from faultclock.subjects.reference import DECLARES, ask_once, converse
-from faultclock.subjects.stud import POLICIES, AttemptError, Policy, StudCall
+from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
 __all__ = ["MINIATURES", "LenientExchange", "Miniature", "miniature", "wrong"]
 
@@ -105,19 +105,6 @@ def wrong(
 # How long it waits.
 
 
-@wrong("ignores-retry-after", "Keeps to its own schedule", fails="backoff.retry-after")
-class _IgnoresRetryAfter(StudCall):
-    def retry_after_s(self, failure: AttemptError) -> float | None:
-        return None
-
-
-@wrong("sleeps-short", "Sleeps 5 % less than Retry-After asks", fails="backoff.retry-after")
-class _SleepsShort(StudCall):
-    def retry_after_s(self, failure: AttemptError) -> float | None:
-        asked_s = super().retry_after_s(failure)
-        return None if asked_s is None else asked_s * 0.95
-
-
 @wrong("jitters-retry-after", "Adds jitter to Retry-After", fails="backoff.retry-after")
 class _JittersRetryAfter(StudCall):
     def retry_after_s(self, failure: AttemptError) -> float | None:
@@ -131,17 +118,6 @@ class _WaitsTooLong(StudCall):
         return random.uniform(0.8, 2.0)
 
 
-@wrong(
-    "no-jitter",
-    "Waits exactly what the schedule says",
-    fails="backoff.jitter",
-    origin="vercel/ai#5474",
-)
-class _NoJitter(StudCall):
-    def jitter_factor(self) -> float:
-        return 1.0
-
-
 @wrong("one-sided-jitter", "Jitters upwards only", fails="backoff.jitter")
 class _OneSidedJitter(StudCall):
     def jitter_factor(self) -> float:
@@ -151,55 +127,7 @@ class _OneSidedJitter(StudCall):
 # How often it tries.
 
 
-class _AttemptsChanged(StudCall):
-    by = 0
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        return policy and replace(policy, attempts_max=policy.attempts_max + self.by)
-
-
-@wrong("one-attempt-less", "Gives up one attempt too early", fails="backoff.attempts")
-class _OneAttemptLess(_AttemptsChanged):
-    by = -1
-
-
-@wrong("one-attempt-more", "Gives up one attempt too late", fails="backoff.attempts")
-class _OneAttemptMore(_AttemptsChanged):
-    by = 1
-
-
-@wrong("429-is-terminal", "Takes a 429 for terminal", fails="classification.disposition")
-class _RateLimitIsTerminal(StudCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return None if kind == _RATE_LIMITED else super().policy(failure, kind)
-
-
-@wrong("matches-nothing", "Its retry predicate is never true", fails="classification.disposition")
-class _MatchesNothing(StudCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return None
-
-
-@wrong(
-    "retries-400",
-    "Retries what cannot get better",
-    fails="classification.disposition",
-    origin="aaif-goose/goose#11048",
-)
-class _Retries400(StudCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return POLICIES[_PROVIDER_5XX] if failure.status == 400 else super().policy(failure, kind)
-
-
 # What it takes a failure for.
-
-
-@wrong("wrong-code", "Calls a 5xx a network timeout", fails="classification.declared")
-class _WrongCode(StudCall):
-    def classify(self, failure: AttemptError) -> tuple[str, str] | None:
-        kind = super().classify(failure)
-        return _NETWORK_TIMEOUT if kind == _PROVIDER_5XX else kind
 
 
 @wrong(
@@ -242,18 +170,6 @@ class _StackToModel(StudCall):
         lines = [f'  File "{Path(f.filename).name}", line {f.lineno}, in {f.name}' for f in frames]
         stack = "\n".join(["Traceback (most recent call last):", *lines, f"{failure}"])
         self.request.host.tell_model({"class": error_class, "code": code, "message": stack})
-
-
-@wrong("audit-without-code", "Leaves the code out of the audit", fails="audience.audit")
-class _AuditWithoutCode(StudCall):
-    def audit_end(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
-        super().audit_end(error_class, None, failure)
-
-
-@wrong("unaudited-retry", "Retries without a word", fails="ordering.retry-audited")
-class _UnauditedRetry(StudCall):
-    def audit_retry(self, error: TypedError) -> None:
-        return
 
 
 @miniature("swallows-error", "Returns an empty text for an error", fails="swallow.silent")

@@ -42,12 +42,6 @@ def _wrong(
 # What is acknowledged, and when.
 
 
-@_wrong("no-folder-sync", "Renames, and syncs no folder", fails="store.durability")
-class _NoFolderSync(FileStore):
-    def sync_folder(self, folder: Path) -> None:
-        return
-
-
 @_wrong("acknowledges-first", "Acknowledges, then writes", fails="store.durability")
 class _AcknowledgesFirst(FileStore):
     def __init__(self, surroundings: StoreSurroundings) -> None:
@@ -138,17 +132,6 @@ class _CachesReads(FileStore):
         return self._seen[session_id]
 
 
-@_wrong("empty-on-torn", "Takes an unreadable session for none", fails="store.drift")
-class _EmptyOnTorn(FileStore):
-    def load(self, path: Path) -> dict[str, Any] | None:
-        try:
-            return super().load(path)
-        except TypedError as error:
-            if error.code == "ManifestDrift":
-                return None
-            raise
-
-
 @_wrong("unknown-raises", "Raises for a session that does not exist", fails="store.unknown")
 class _UnknownRaises(FileStore):
     def read(self, session_id: str) -> dict[str, Any] | None:
@@ -156,12 +139,6 @@ class _UnknownRaises(FileStore):
         if found is None:
             raise TypedError("Session", "NoSnapshot", "there is no such session")
         return found
-
-
-@_wrong("any-store", "Reads what another store wrote", fails="store.foreign")
-class _AnyStore(FileStore):
-    def check_store(self, store_id: object) -> None:
-        return
 
 
 @_wrong("shared-slots", "Loses a part of the owner's name", fails="store.isolation")
@@ -190,16 +167,6 @@ class _JournalKept(FileStore):
 
 
 # When the disk fails.
-
-
-@_wrong("swallows-full-disk", "Goes on when the disk is full", fails="store.unavailable")
-class _SwallowsFullDisk(FileStore):
-    def write(self, session_id: str, manifest: Mapping[str, Any]) -> None:
-        try:
-            super().write(session_id, manifest)
-        except TypedError as error:
-            if error.code != "StoreUnavailable":
-                raise
 
 
 @_wrong(

@@ -1,7 +1,5 @@
 """Miniatures of tools: the reference tool, each with one named defect, and its check."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -82,15 +80,6 @@ async def _error_in_value(call: ToolRequest) -> ToolResult:
     return result
 
 
-@_wrong("forbidden-is-not-found", "Takes a refusal for a hole", fails="tool.upstream")
-class _ForbiddenIsNotFound(Lookup):
-    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
-        result = super().result(outcomes)
-        if result.problem is None or result.problem.code != "Forbidden":
-            return result
-        return ToolResult(problem=replace(result.problem, code="NotFound"))
-
-
 @_wrong("stack-in-message", "Tells the model where it failed", fails="tool.leaks")
 class _StackInMessage(Lookup):
     def problem(self, failure: ServiceError) -> ToolProblem:
@@ -109,15 +98,6 @@ class _KeyInMessage(Lookup):
 # What it replies.
 
 
-@_wrong("checks-nothing", "Sends whatever it is given", fails="tool.input")
-class _ChecksNothing(Lookup):
-    def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
-        return None
-
-    def item(self, item: int, answer: Any) -> dict[str, Any]:
-        return super().item(1, answer)
-
-
 @_wrong("asks-first", "Checks its arguments after the first request", fails="tool.input")
 class _AsksFirst(Lookup):
     def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
@@ -129,34 +109,11 @@ class _AsksFirst(Lookup):
         return super().result(outcomes) if self.late is None else ToolResult(problem=self.late)
 
 
-@_wrong("wrong-shape", "Returns a list where an object is declared", fails="tool.output")
-class _WrongShape(Lookup):
-    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
-        result = super().result(outcomes)
-        return replace(result, value=result.value["items"]) if result.ok else result
-
-
-@_wrong("drops-failed-items", "Leaves out what failed, in silence", fails="tool.partial")
-class _DropsFailedItems(Lookup):
-    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
-        return replace(super().result(outcomes), errors=())
-
-
 @_wrong("one-error-for-all", "Lists one error for all failed items", fails="tool.partial")
 class _OneErrorForAll(Lookup):
     def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
         result = super().result(outcomes)
         return replace(result, errors=result.errors[:1])
-
-
-@_wrong("always-busy", "Fails though its service answered", fails="tool.answers")
-class _AlwaysBusy(Lookup):
-    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
-        result = super().result(outcomes)
-        if not result.ok or result.errors:
-            return result
-        busy = ToolProblem(error_class="ToolTransient", code="ResourceBusy", message="not now")
-        return ToolResult(problem=busy)
 
 
 # How often it tries, and when it ends.
@@ -167,25 +124,6 @@ class _RetriesTooOften(Lookup):
     def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
         wait_s = super().wait_s(problem, min(attempt, 2))
         return None if attempt >= 5 else wait_s
-
-
-@_wrong("retries-forbidden", "Tries again what is not allowed", fails="tool.retries")
-class _RetriesForbidden(Lookup):
-    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
-        busy = replace(problem, error_class="ToolTransient", code="ResourceBusy")
-        return super().wait_s(busy if problem.code == "Forbidden" else problem, attempt)
-
-
-@_wrong("gives-up", "Declares retries and makes none", fails="tool.retries")
-class _GivesUp(Lookup):
-    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
-        return None
-
-
-@_wrong("waits-nothing", "Tries again at once", fails="tool.waits")
-class _WaitsNothing(Lookup):
-    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
-        return None if super().wait_s(problem, attempt) is None else 0.0
 
 
 @_miniature("no-deadline", "Lets the deadlines of its attempts add up", fails="tool.deadline")

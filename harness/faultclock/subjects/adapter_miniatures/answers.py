@@ -17,27 +17,6 @@ __all__: list[str] = []
 # A failure that passes for an answer.
 
 
-class _TakesAny200(ChatExchange):
-    def _finish(self) -> Reply:
-        try:
-            return super()._finish()
-        except AttemptError as failure:
-            if failure.kind != "error_body":
-                raise
-            return Reply("")
-
-
-@wrong(
-    "any-200-is-good",
-    "Takes a 200 for success, whatever is in it",
-    fails="swallow.silent",
-    origin="OpenRouterTeam/ai-sdk-provider#211",
-    exchange=_TakesAny200,
-)
-class _Any200IsGood(StudCall):
-    """A body that was an error object had no choices, and so the answer was empty."""
-
-
 @miniature(
     "refused-stream-is-empty",
     "Returns an empty text where a stream was refused",

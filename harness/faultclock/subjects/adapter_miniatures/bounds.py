@@ -128,20 +128,6 @@ class _RetriesSquared(StudCall):
 
 
 @wrong(
-    "no-cap-on-attempts",
-    "Tries a thousand times",
-    fails="backoff.attempts",
-    origin="anomalyco/opencode#21960",
-)
-class _NoCapOnAttempts(StudCall):
-    """A thousand steps, each retried: on a quota that was used up it hung in silence."""
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        return policy and replace(policy, attempts_max=1_000)
-
-
-@wrong(
     "waits-for-what-is-not-included",
     "Goes on trying what the plan does not include",
     fails="backoff.attempts",
@@ -172,23 +158,6 @@ class _FallbackResetsTheCount(StudCall):
         if count >= 2:
             self._failures.clear()
         return super().wait_s(failure, policy, count)
-
-
-@wrong(
-    "counts-down-again",
-    "Counts down what it has counted up",
-    fails="backoff.attempts",
-    origin="freelabz/secator#1235",
-)
-class _CountsDownAgain(StudCall):
-    """`iteration -= 1` pinned the loop. Here it ends at the fortieth attempt."""
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        return policy and replace(policy, attempts_max=40)
-
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return super().scheduled_s(policy, min(count, 2))
 
 
 @wrong(

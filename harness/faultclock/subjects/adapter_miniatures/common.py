@@ -53,51 +53,6 @@ def _miniature(
 
 
 @_wrong(
-    "ignores-retry-after",
-    "Keeps to its own short waits",
-    fails="retries.floor",
-    shown_by="rate-limits/retry-after-integer",
-)
-class _IgnoresRetryAfter(CommonCall):
-    def retry_after_s(self, failure: AttemptError) -> float | None:
-        return None
-
-
-@_wrong(
-    "asks-in-vain",
-    "Asks again for a request that was rejected",
-    fails="retries.pointless",
-    shown_by="provider-transient/context-length-exceeded",
-    origin="aaif-goose/goose#11048",
-)
-class _AsksInVain(CommonCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return POLICY if failure.status == 400 else super().policy(failure, kind)
-
-
-@_wrong(
-    "gives-up-at-once",
-    "Gives up at the first failure",
-    fails="retries.tried",
-    shown_by="rate-limits/retry-after-absent",
-)
-class _GivesUpAtOnce(CommonCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        return None
-
-
-@_wrong(
-    "hurries",
-    "Comes back after a tenth of a second, whatever the provider's own header says",
-    fails="retries.hint",
-    shown_by="rate-limits/retry-after-ms-alone",
-)
-class _Hurries(CommonCall):
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return 0.1
-
-
-@_wrong(
     "sleeps-an-hour",
     "Sleeps for as long as it is asked to, whoever waits",
     fails="retries.long-wait",
@@ -133,17 +88,6 @@ class _NeverGivesUp(CommonCall):
 class _WaitsAlike(CommonCall):
     def scheduled_s(self, policy: Policy, count: int) -> float:
         return 2.0 * self.jitter_factor()
-
-
-@_wrong(
-    "no-jitter",
-    "Waits exactly as long as every other client",
-    fails="retries.spread",
-    shown_by="common/crowd-without-a-hint",
-)
-class _NoJitter(CommonCall):
-    def jitter_factor(self) -> float:
-        return 1.0
 
 
 # Layers, cancels and what was passed on.

@@ -80,20 +80,6 @@ class _KeepsFirstRetryAfter(StudCall):
 
 
 @wrong(
-    "seconds-as-milliseconds",
-    "Sleeps milliseconds where seconds are asked",
-    fails="backoff.retry-after",
-    origin="Shopify/shopify-app-js#3364",
-)
-class _SecondsAsMilliseconds(StudCall):
-    """Sixty seconds became sixty milliseconds."""
-
-    def retry_after_s(self, failure: AttemptError) -> float | None:
-        asked_s = super().retry_after_s(failure)
-        return None if asked_s is None else asked_s / 1_000
-
-
-@wrong(
     "whole-seconds-only",
     "Reads no fraction of a second",
     fails="backoff.retry-after",
@@ -179,19 +165,6 @@ class _EmptyVendorHeaderWins(StudCall):
 )
 class _MillisecondsAsSeconds(StudCall):
     """Small values were taken for seconds: a thousand times too long."""
-
-
-@wrong(
-    "any-header-is-a-hint",
-    "Waits without a cap when there are headers",
-    fails="backoff.wait",
-    origin="anomalyco/opencode#20126",
-)
-class _AnyHeaderIsAHint(StudCall):
-    """The cap was 2**31 - 1 ms where the answer had headers: "retrying in ~3 weeks"."""
-
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return (2**31 - 1) / 1_000
 
 
 # One hint for several calls.

@@ -1,7 +1,5 @@
 """Miniatures that wait by a schedule of their own."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import random
@@ -10,32 +8,6 @@ from faultclock.subjects.miniatures import wrong
 from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
 __all__: list[str] = []
-
-
-@wrong(
-    "retries-at-once",
-    "Retries at once",
-    fails="backoff.wait",
-    origin="BerriAI/litellm#7669",
-)
-class _RetriesAtOnce(StudCall):
-    """One way of routing had neither a backoff nor an eye for Retry-After."""
-
-    def wait_s(self, failure: AttemptError, policy: Policy, count: int) -> float:
-        return 0.0
-
-
-@wrong(
-    "begins-in-milliseconds",
-    "Has used up its attempts when the window opens",
-    fails="backoff.wait",
-    origin="letterstory/lettertrace#34",
-)
-class _BeginsInMilliseconds(StudCall):
-    """Four attempts inside three seconds, all in a window that was shut for 38."""
-
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return 0.1 * super().scheduled_s(policy, count)
 
 
 @wrong(

@@ -1,7 +1,5 @@
 """Miniatures of cancels: what they reach, in which order, and what is told of them."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio

@@ -1,7 +1,5 @@
 """Miniatures of the dialog with the person: deadlines, answers, screens."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio

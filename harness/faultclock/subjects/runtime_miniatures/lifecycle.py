@@ -1,7 +1,5 @@
 """Miniatures of the life of extensions: their phases, and in whose order."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from faultclock.subjects.ports import Extension

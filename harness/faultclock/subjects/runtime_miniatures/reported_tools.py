@@ -1,7 +1,5 @@
 """Miniatures with bugs that were reported of other runtimes: tools, their effects and results."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio

@@ -1,7 +1,5 @@
 """Miniatures of an attached state machine: attempts, waits, phases, and where it goes."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from contextlib import nullcontext

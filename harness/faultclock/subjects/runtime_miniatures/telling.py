@@ -1,7 +1,5 @@
 """Miniatures of the three audiences: the audit trail, the user, the model."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -10,6 +10,8 @@ import asyncio
 import dataclasses
 import functools
 import inspect
+import random
+import re
 import types
 import typing
 from collections.abc import Callable, Coroutine, Mapping
@@ -22,6 +24,7 @@ from faultclock.mutants.row import (
     Beside,
     Change,
     Delay,
+    Raise,
     Return,
     Shield,
     Skip,
@@ -32,7 +35,7 @@ from faultclock.mutants.row import (
 
 __all__ = ["StepOperator", "Use", "applied", "beside", "tuned"]
 
-StepOperator = Skip | Return | Again | Delay | Swallow | Shield | Change
+StepOperator = Skip | Return | Raise | Again | Delay | Swallow | Shield | Change
 
 
 class Use:
@@ -66,6 +69,10 @@ class Use:
         if name == "error" and name not in self.arguments:
             return self.error
         return self.arguments[name]
+
+    def said(self, text: str) -> str:
+        """Return a text with what stands at each path in braces."""
+        return re.sub(r"\{([^{}]+)\}", lambda found: str(self.at(found[1])), text)
 
     def set(self, path: str, new: Any) -> None:
         """Put a value at a path; below what is None there is no place for one."""
@@ -168,7 +175,15 @@ async def _skipped(operator: Skip, use: Use, _: Any) -> Any:
 async def _returned(operator: Return, use: Use, right: Any) -> Any:
     if not use.holds(operator.where):
         return await use.take()
+    if operator.between is not None:
+        return random.uniform(*operator.between)
     return made(operator.value, _returns(right))
+
+
+async def _raised(operator: Raise, use: Use, _: Any) -> Any:
+    if not use.holds(operator.where):
+        return await use.take()
+    raise made(operator.error, None)
 
 
 async def _again(operator: Again, use: Use, _: Any) -> Any:
@@ -232,6 +247,7 @@ async def _changed(operator: Change, use: Use, right: Any) -> Any:
 _BODIES: dict[type[AtStep], Callable[[Any, Use, Any], Coroutine[Any, Any, Any]]] = {
     Skip: _skipped,
     Return: _returned,
+    Raise: _raised,
     Again: _again,
     Delay: _delayed,
     Swallow: _swallowed,
@@ -252,7 +268,9 @@ def beside(
 
     async def happen(use: Use) -> None:
         if use.holds(operator.where):
-            given = happens(use, {name: use.at(path) for name, path in operator.taken.items()})
+            taken = {name: use.at(path) for name, path in operator.taken.items()}
+            said = {name: use.said(text) for name, text in operator.say.items()}
+            given = happens(use, {**taken, **said})
             if inspect.isawaitable(given):
                 await given
 
@@ -307,7 +325,8 @@ def _let_go(subject: Any, step: str) -> None:
 
 def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
     def due(path: str) -> bool:
-        return use.is_given(path) == after
+        is_late = use.is_given(path) or (operator.behind and path.startswith("self."))
+        return is_late == after
 
     for path in filter(due, operator.less):
         use.leave_out(path)
@@ -316,6 +335,8 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
         use.set(path, made(new, hint if path == "result" else None))
     for path in filter(due, operator.taken):
         use.set(path, use.at(operator.taken[path]))
+    for path in filter(due, operator.say):
+        use.set(path, use.said(operator.say[path]))
     for path in filter(due, operator.times):
         if (number := use.at(path)) is not None:
             product = number * operator.times[path]

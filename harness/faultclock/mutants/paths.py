@@ -1,7 +1,7 @@
 """Values that a row names by a path, and the conditions that it puts on them.
 
 A path goes through attributes, keys of mappings and places of tuples: `attempt.pair.0`. What is
-not there is None.
+not there is None. A name with `()` is a method without arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["constant", "holds", "left_out", "value_at", "with_value"]
 
-_TESTS = ("in", "not", "has", "below", "above", "is")
+_TESTS = ("in", "not", "has", "lacks", "below", "above", "is")
 
 
 def constant(value: Any) -> Any:
@@ -27,7 +27,9 @@ def constant(value: Any) -> Any:
 def value_at(value: Any, path: str) -> Any:
     """Return what stands at a path below `value`, None where there is nothing."""
     for name in path.split("."):
-        if isinstance(value, Mapping):
+        if name.endswith("()"):
+            value = getattr(value, name.removesuffix("()"))()
+        elif isinstance(value, Mapping):
             value = value.get(name)
         elif isinstance(value, tuple) and name.isdecimal():
             value = value[int(name)] if int(name) < len(value) else None
@@ -72,8 +74,8 @@ def left_out(value: Any, path: str) -> Any:
 def holds(condition: Any, value: Any) -> bool:
     """Return whether a value is as a row wants it: equal to a constant, or passing its tests.
 
-    Tests: `in` (one of several), `not` (anything else), `has` (a text or member inside of it),
-    `below` or `above` (a number), `is` (true or false in a condition of Python).
+    Tests: `in` (one of several), `not` (anything else), `has` and `lacks` (a key or member, or a
+    part of a text in any case), `below` and `above` (a number), `is` (true or false to Python).
     """
     if not isinstance(condition, Mapping) or not condition.keys() <= set(_TESTS):
         return bool(constant(condition) == value)
@@ -85,8 +87,14 @@ def _passes(test: str, wanted: Any, value: Any) -> bool:
         return value in constant(wanted)
     if test == "not":
         return bool(value != constant(wanted))
-    if test == "has":
-        return value is not None and wanted in value
+    if test in ("has", "lacks"):
+        return _contains(value, wanted) == (test == "has")
     if test in ("below", "above"):
         return value is not None and bool(value < wanted if test == "below" else value > wanted)
     return bool(value) == wanted
+
+
+def _contains(value: Any, wanted: Any) -> bool:
+    if isinstance(value, str):
+        return str(wanted).casefold() in value.casefold()
+    return value is not None and wanted in value

@@ -34,13 +34,21 @@ def _runtime(made: type[Any], id_: str, title: str) -> Binding:
 
 
 def _adapter(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
+    async def run(request: ProviderRequest) -> Reply:
+        return await call(request).talk()  # type: ignore[no-any-return]
+
+    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
+
+
+def _talking(base: type[Any]) -> type[Any]:
+    """Return a call with one step more: `talk`, which is the whole of it."""
     from faultclock.subjects.chat_exchange import ChatExchange
     from faultclock.subjects.reference import converse
 
-    async def run(request: ProviderRequest) -> Reply:
-        return await converse(request, call(request), getattr(call, "exchange_type", ChatExchange))
+    async def talk(self: Any) -> Reply:
+        return await converse(self.request, self, self.exchange_type)
 
-    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
+    return type(base.__name__, (base,), {"talk": talk, "exchange_type": ChatExchange})
 
 
 def _tool(steps: type[Any], id_: str, title: str) -> Binding:
@@ -251,7 +259,7 @@ def _adapters() -> Reference:
     return Reference(
         prefix="mini-",
         model="stud-cli",
-        base=StudCall,
+        base=_talking(StudCall),
         bind=partial(_adapter, DECLARES),
         parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
     )
@@ -263,7 +271,7 @@ def _common() -> Reference:
     return Reference(
         prefix="mini-common-",
         model="common",
-        base=CommonCall,
+        base=_talking(CommonCall),
         bind=partial(_adapter, ()),
     )
 

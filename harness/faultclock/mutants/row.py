@@ -1,7 +1,8 @@
 """What a row may say: one wrong subject, made of a reference and the operators on it.
 
     drop, double, move, set_event, emit           on an event that the reference declares
-    skip, return, again, delay, swallow, shield   on a step of the reference
+    skip, return, raise, again                    on a step of the reference
+    delay, swallow, shield                        on a step of the reference
     change                                        on what a step takes, or on what it gives
     also                                          another step is taken beside a step
     tune                                          on a constant of the reference
@@ -9,7 +10,7 @@
 A step is a method: `wait_s` of the reference itself, `breaker.failed` of one of its parts. A path
 such as `attempt.error.seen.status` begins with an argument of the step, with `self`, or with
 `result`, which is what it gives unless an argument has that name; on an event it begins with a
-field.
+field. A name that ends with `()` is a method, and called.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 
-#: Path to a value, or to one of the conditions `in`, `not`, `has`, `below`, `above` and `is`.
+#: Path to a value, or to one of the conditions `in`, `not`, `has`, `lacks`, `below`, `above`, `is`.
 Where = dict[str, Any]
 
 
@@ -37,13 +38,25 @@ class Skip(AtStep):
 
 
 class Return(AtStep):
-    """The step is left out, and a constant given instead.
+    """The step is left out, and something else given instead.
 
     Attributes:
-        value: the constant; a mapping makes an object of the type that the step returns.
+        value: a constant; a mapping makes an object of the type that the step returns.
+        between: two numbers; one between them is drawn.
     """
 
-    value: Any
+    value: Any = None
+    between: tuple[float, float] | None = None
+
+
+class Raise(AtStep):
+    """The step is left out, and an exception raised instead.
+
+    Attributes:
+        error: name of the exception, to its arguments.
+    """
+
+    error: dict[str, dict[str, Any]]
 
 
 class Again(AtStep):
@@ -102,18 +115,22 @@ class Change(AtStep):
     Attributes:
         set: path to the value that it gets.
         taken: path to the path of what it gets.
+        say: path to the text that it gets, with paths in braces.
         times: path to what the number there is multiplied with.
         plus: path to what is added to the number there.
         less: paths to what is left out.
         reverse: paths to sequences whose order is turned round.
+        behind: whether also what is below `self` is changed behind the step, and not before.
     """
 
     set: dict[str, Any] = Field(default_factory=dict)
     taken: dict[str, str] = Field(default_factory=dict)
+    say: dict[str, str] = Field(default_factory=dict)
     times: dict[str, float] = Field(default_factory=dict)
     plus: dict[str, int] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
     reverse: tuple[str, ...] = ()
+    behind: bool = False
 
 
 class AtEvent(Value):
@@ -172,11 +189,13 @@ class Beside(Value):
 
     Attributes:
         taken: path below what is handed on to the path, at the step, of what stands there.
+        say: path below what is handed on to the text there, with paths in braces.
         before: the step that it precedes; `behind`: the one that it follows.
         on: name of the exception that the step has to end with; None: it ends well.
     """
 
     taken: dict[str, str] = Field(default_factory=dict)
+    say: dict[str, str] = Field(default_factory=dict)
     where: Where = Field(default_factory=dict)
     before: str | None = None
     behind: str | None = None
@@ -221,7 +240,7 @@ class Tune(Value):
 
 
 Operator = (
-    Skip | Return | Again | Delay | Swallow | Shield | Change
+    Skip | Return | Raise | Again | Delay | Swallow | Shield | Change
     | Drop | Double | Move | SetEvent | Emit | Also | Tune
 )  # fmt: skip
 
@@ -246,6 +265,7 @@ class Row(Value):
     model: str | None = None
     skip: tuple[Skip, ...] = ()
     return_: tuple[Return, ...] = Field(default=(), alias="return")
+    raise_: tuple[Raise, ...] = Field(default=(), alias="raise")
     again: tuple[Again, ...] = ()
     delay: tuple[Delay, ...] = ()
     swallow: tuple[Swallow, ...] = ()
@@ -264,6 +284,7 @@ class Row(Value):
         yield from self.tune
         yield from self.skip
         yield from self.return_
+        yield from self.raise_
         yield from self.again
         yield from self.delay
         yield from self.swallow

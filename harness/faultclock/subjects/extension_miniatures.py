@@ -46,14 +46,6 @@ def _wrong_life(name: str, title: str, *, fails: str) -> Callable[[type[Life]], 
 # The order of its phases.
 
 
-@_wrong_life("one-way", "Cannot be deactivated", fails="extension.order-accepted")
-class _OneWay(Life):
-    def check_order(self, phase: str) -> None:
-        if phase == "deactivate":
-            raise TypedError("ExtensionHost", "LifecycleFailure", "it stays as it is")
-        super().check_order(phase)
-
-
 @_wrong("any-order", "Passes over a phase that comes too early", fails="extension.order-refused")
 class _AnyOrder(Heartbeat):
     async def init(self) -> None:
@@ -89,14 +81,6 @@ class _Stuck(Heartbeat):
 
 
 # The end of it.
-
-
-@_wrong_life("dispose-once", "Can be disposed of once only", fails="extension.dispose-twice")
-class _DisposeOnce(Life):
-    def check_order(self, phase: str) -> None:
-        if self.state == "disposed":
-            raise TypedError("ExtensionHost", "LifecycleFailure", "it is disposed of")
-        super().check_order(phase)
 
 
 @_wrong("keeps-beating", "Goes on beating after dispose", fails="extension.quiet")

@@ -5,8 +5,6 @@ is the reference in everything else; a scenario that does not reach that step pa
 have a bug of somebody else's, by its public issue, are in `adapter_miniatures`.
 """
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +13,7 @@ import random
 import subprocess
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
@@ -24,7 +22,7 @@ from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
 from faultclock.subjects.reference import DECLARES, ask_once, converse
-from faultclock.subjects.stud import AttemptError, Policy, StudCall
+from faultclock.subjects.stud import AttemptError, StudCall
 
 __all__ = ["MINIATURES", "LenientExchange", "Miniature", "miniature", "wrong"]
 
@@ -112,32 +110,10 @@ class _JittersRetryAfter(StudCall):
         return None if asked_s is None else asked_s * random.uniform(1.0, 1.1)
 
 
-@wrong("waits-too-long", "Waits up to twice what the schedule says", fails="backoff.wait")
-class _WaitsTooLong(StudCall):
-    def jitter_factor(self) -> float:
-        return random.uniform(0.8, 2.0)
-
-
-@wrong("one-sided-jitter", "Jitters upwards only", fails="backoff.jitter")
-class _OneSidedJitter(StudCall):
-    def jitter_factor(self) -> float:
-        return random.uniform(1.0, 1.2)
-
-
 # How often it tries.
 
 
 # What it takes a failure for.
-
-
-@wrong(
-    "matches-message-text", "Knows a rate limit by its wording", fails="classification.disposition"
-)
-class _MatchesMessageText(StudCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        text = (failure.provider_message or "").lower()
-        return None if kind == _RATE_LIMITED and "rate limit" not in text else policy
 
 
 # What it says of the end.
@@ -156,12 +132,6 @@ class _LosesCause(StudCall):
         raise TypedError(error.error_class, error.code, message) from None
 
 
-@wrong("leaks-secret-to-user", "Shows the API key to the user", fails="audience.user")
-class _LeaksSecret(StudCall):
-    def tell_user(self, code: str | None, failure: AttemptError) -> None:
-        self.request.host.show_user(f"The request with {self.request.api_key} failed.")
-
-
 @wrong("stack-to-model", "Hands its stack to the model", fails="audience.model")
 class _StackToModel(StudCall):
     def tell_model(self, error_class: str | None, code: str | None, failure: AttemptError) -> None:
@@ -170,14 +140,6 @@ class _StackToModel(StudCall):
         lines = [f'  File "{Path(f.filename).name}", line {f.lineno}, in {f.name}' for f in frames]
         stack = "\n".join(["Traceback (most recent call last):", *lines, f"{failure}"])
         self.request.host.tell_model({"class": error_class, "code": code, "message": stack})
-
-
-@miniature("swallows-error", "Returns an empty text for an error", fails="swallow.silent")
-async def _swallows_error(request: ProviderRequest) -> Reply:
-    try:
-        return await converse(request, StudCall(request))
-    except Exception:  # noqa: BLE001 - the planted defect
-        return Reply("")
 
 
 # When it ends.
@@ -204,13 +166,6 @@ class LenientExchange(ChatExchange):
             if failure.kind != "cut" or not self.received_text:
                 raise
             self.reply = Reply(self.received_text)
-
-
-@wrong("never-ends", "Has no deadline for an attempt", fails="ordering.call-ends-once")
-class _NeverEnds(StudCall):
-    def __init__(self, request: ProviderRequest) -> None:
-        super().__init__(request)
-        self.deadline_s = None
 
 
 @miniature(
@@ -292,16 +247,3 @@ async def _starts_a_process(request: ProviderRequest) -> Reply:
     with contextlib.suppress(BaseException):
         subprocess.run(["true"], check=False)  # noqa: S607 - the planted defect
     return await converse(request, StudCall(request))
-
-
-@miniature("never-calls", "Answers without asking the provider", fails="evidence.exercised")
-async def _never_calls(request: ProviderRequest) -> Reply:
-    del request
-    return Reply("Hello from nobody.")
-
-
-@miniature(
-    "never-streams", "Asks for a whole answer instead of a stream", fails="evidence.faults-met"
-)
-async def _never_streams(request: ProviderRequest) -> Reply:
-    return await converse(replace(request, stream=False), StudCall(request))

@@ -89,12 +89,6 @@ class _StackInMessage(Lookup):
         return replace(super().problem(failure), message="\n".join(lines))
 
 
-@_wrong("key-in-message", "Tells the model its key", fails="tool.leaks")
-class _KeyInMessage(Lookup):
-    def problem(self, failure: ServiceError) -> ToolProblem:
-        return replace(super().problem(failure), message=f"refused {self.call.api_key}")
-
-
 # What it replies.
 
 
@@ -117,13 +111,6 @@ class _OneErrorForAll(Lookup):
 
 
 # How often it tries, and when it ends.
-
-
-@_wrong("retries-for-ever", "Tries five times where it declares three", fails="tool.retries")
-class _RetriesTooOften(Lookup):
-    def wait_s(self, problem: ToolProblem, attempt: int) -> float | None:
-        wait_s = super().wait_s(problem, min(attempt, 2))
-        return None if attempt >= 5 else wait_s
 
 
 @_miniature("no-deadline", "Lets the deadlines of its attempts add up", fails="tool.deadline")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 
 from faultclock.subjects.chat_exchange import ChatExchange
-from faultclock.subjects.miniatures import miniature, wrong
+from faultclock.subjects.miniatures import miniature
 from faultclock.subjects.ports import ProviderRequest, Reply
 from faultclock.subjects.reference import ask_once, converse
 from faultclock.subjects.stud import AttemptError, Policy, StudCall
@@ -112,31 +112,3 @@ async def _raw_error_from_streams(request: ProviderRequest) -> Reply:
 
 
 # An answer that never ends, and an error that says too much.
-
-
-@wrong(
-    "no-deadline-in-streams",
-    "Has no deadline for a stream",
-    fails="ordering.call-ends-once",
-    origin="earendil-works/pi#8331",
-)
-class _NoDeadlineInStreams(StudCall):
-    """An open stream that sent nothing any more froze its session for up to 109 minutes."""
-
-    def __init__(self, request: ProviderRequest) -> None:
-        super().__init__(request)
-        self.deadline_s = None if request.stream else request.timeout_s
-
-
-@wrong(
-    "key-in-the-url",
-    "Shows the address of a request, and its key with it",
-    fails="audience.user",
-    origin="BerriAI/litellm#15799",
-)
-class _KeyInTheUrl(StudCall):
-    """The key was part of the URL, and the URL part of the exception's text."""
-
-    def tell_user(self, code: str | None, failure: AttemptError) -> None:
-        address = f"{self.request.base_url}/chat/completions?key={self.request.api_key}"
-        self.request.host.show_user(f"The request to {address} was refused.")

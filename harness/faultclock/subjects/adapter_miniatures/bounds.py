@@ -110,54 +110,7 @@ async def _library_retries_unseen(request: ProviderRequest) -> Reply:
     )
 
 
-@wrong(
-    "retries-squared",
-    "Applies its number of retries twice",
-    fails="backoff.attempts",
-    origin="BerriAI/litellm-docs#734",
-)
-class _RetriesSquared(StudCall):
-    """Two retries made (1 + 2) ** 2 attempts."""
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        return policy and replace(policy, attempts_max=policy.attempts_max**2)
-
-
 # Counters that never get there.
-
-
-@wrong(
-    "waits-for-what-is-not-included",
-    "Goes on trying what the plan does not include",
-    fails="backoff.attempts",
-    origin="gsd-build/gsd-2#3257",
-)
-class _WaitsForWhatIsNotIncluded(StudCall):
-    """A 429 that said "extra usage required" was tried for ever. Here it stops at 30."""
-
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        endless = "extra usage" in (failure.provider_message or "").lower()
-        return policy and replace(policy, attempts_max=30) if endless else policy
-
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return super().scheduled_s(policy, min(count, 5))
-
-
-@wrong(
-    "fallback-resets-the-count",
-    "Begins to count anew after two failures",
-    fails="backoff.attempts",
-    origin="google-gemini/gemini-cli#28339",
-)
-class _FallbackResetsTheCount(StudCall):
-    """The fallback's handler set the counter back, and the loop had no end."""
-
-    def wait_s(self, failure: AttemptError, policy: Policy, count: int) -> float:
-        if count >= 2:
-            self._failures.clear()
-        return super().wait_s(failure, policy, count)
 
 
 @wrong(

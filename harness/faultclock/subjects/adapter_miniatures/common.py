@@ -65,21 +65,6 @@ class _SleepsAnHour(CommonCall):
 
 
 @_wrong(
-    "never-gives-up",
-    "Has no limit on its attempts",
-    fails="retries.bounded",
-    shown_by="common/unavailable-for-ever",
-)
-class _NeverGivesUp(CommonCall):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        policy = super().policy(failure, kind)
-        return policy and replace(policy, attempts_max=10_000)
-
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return min(super().scheduled_s(policy, min(count, 10)), 30.0)
-
-
-@_wrong(
     "waits-alike",
     "Waits two seconds each time",
     fails="retries.grow",
@@ -117,21 +102,6 @@ async def _two_layers(request: ProviderRequest) -> Reply:
 
 
 @_miniature(
-    "swallows-a-cancel",
-    "Takes a cancel for one more failure",
-    fails="retries.after-cancel",
-    shown_by="common/cancelled-while-connecting",
-    origin="harbor-framework/harbor#1223",
-)
-async def _swallows_a_cancel(request: ProviderRequest) -> Reply:
-    try:
-        return await converse(request, CommonCall(request))
-    except asyncio.CancelledError:
-        await asyncio.sleep(2.0)
-        return await converse(request, CommonCall(request))
-
-
-@_miniature(
     "begins-anew",
     "Begins the answer anew after a part of it was passed on",
     fails="retries.after-content",
@@ -158,18 +128,6 @@ async def _begins_anew(request: ProviderRequest) -> Reply:
 
 
 @_wrong(
-    "waits-for-ever",
-    "Has no deadline for an answer",
-    fails="calls.end",
-    shown_by="provider-transient/stall-before-headers",
-)
-class _WaitsForEver(CommonCall):
-    def __init__(self, request: ProviderRequest) -> None:
-        super().__init__(request)
-        self.deadline_s = None
-
-
-@_wrong(
     "reads-numbers-only",
     "Crashes where Retry-After is a date",
     fails="handler.crash",
@@ -193,28 +151,6 @@ async def _takes_a_part(request: ProviderRequest) -> Reply:
 
 
 @_miniature(
-    "drops-the-reason",
-    "Returns the text, and not why the model stopped",
-    fails="answers.noticed",
-    shown_by="common/answer-cut",
-)
-async def _drops_the_reason(request: ProviderRequest) -> Reply:
-    reply = await converse(request, CommonCall(request))
-    return Reply(reply.text, reply.tool_calls)
-
-
-@_miniature(
-    "empty-is-an-answer",
-    "Returns an empty text where the model said nothing",
-    fails="answers.not-empty",
-    shown_by="common/answer-empty",
-    origin="felladrin/MiniSearch#2469",
-)
-async def _empty_is_an_answer(request: ProviderRequest) -> Reply:
-    return Reply((await converse(request, CommonCall(request))).text)
-
-
-@_miniature(
     "one-error-for-all",
     "Raises the same error for everything",
     fails="errors.apart",
@@ -225,19 +161,6 @@ async def _one_error_for_all(request: ProviderRequest) -> Reply:
         return await converse(request, CommonCall(request))
     except Exception:  # noqa: BLE001 - that is its fault
         raise RuntimeError("the model could not be asked") from None
-
-
-@_miniature(
-    "apologises",
-    "Answers a failure with words of its own",
-    fails="answers.admitted",
-    shown_by="provider-transient/errors-for-ever",
-)
-async def _apologises(request: ProviderRequest) -> Reply:
-    try:
-        return await converse(request, CommonCall(request))
-    except Exception:  # noqa: BLE001 - that is its fault
-        return Reply("Sorry, I could not find anything.")
 
 
 @_miniature(

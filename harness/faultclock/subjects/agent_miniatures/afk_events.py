@@ -7,33 +7,11 @@ from typing import Any
 from faultclock.subjects.agent_miniatures.afk_table import afk
 from faultclock.subjects.ports import InteractionRequest
 from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.afk_kinds import MEMORY
 from faultclock.subjects.reference_agents.core import Ended, Pair
 
 __all__: list[str] = []
 
 # The run and its end.
-
-
-@afk(
-    "checkpoint-after-the-end",
-    "Writes the last checkpoint after the terminal event",
-    fails="ordering.terminal-event-last",
-    shown_by="memory-is-down",
-)
-class _CheckpointAfterTheEnd(AfkAgent):
-    """The order of the system's own code; a warning comes behind the end."""
-
-    forgot = False
-
-    def run_over(self, end: Ended) -> None:
-        super().run_over(end)
-        if self.forgot:
-            super().warn(MEMORY)
-
-    def warn(self, pair: Pair | None) -> None:
-        super().warn(pair)
-        self.forgot |= pair == MEMORY
 
 
 @afk(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from faultclock.subjects.agent_miniatures.afk_table import afk
 from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.afk import AfkAgent
@@ -12,31 +10,12 @@ from faultclock.subjects.reference_agents.afk_kinds import (
     DENIAL,
     JOIN_VIOLATION,
 )
-from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.core import (
     Ended,
     Turn,
 )
 
 __all__: list[str] = []
-
-
-@afk(
-    "never-asks-the-policy",
-    "Executes tools without asking the policy engine",
-    fails="failures.redone",
-    shown_by="policy-denies",
-)
-class _NeverAsksThePolicy(AfkAgent):
-    """It is configured, and nobody calls it."""
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        world = self.world
-        self.world = replace(world, policy=None)
-        try:
-            return await super().refusal(call)
-        finally:
-            self.world = world
 
 
 class _AddsUp(Breaker):

@@ -110,19 +110,6 @@ class _LatePermissionStillRuns(KodeAgent):
 # Hooks.
 
 
-@kode(
-    "hooks-fail-unseen",
-    "Logs nothing when a hook fails",
-    fails="ordering.hook-failure-is-logged",
-    shown_by="hook-fails-pre-tool",
-)
-class _HooksFailUnseen(KodeAgent):
-    """Error, and continue."""
-
-    def hook_failed(self, hook: Hook, error: Exception) -> None:
-        self.host.audit(error_class="system", code="hook", context={"target": hook.id})
-
-
 class _HookError(Exception):
     """A hook has failed."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 from faultclock.subjects.agent_miniatures.kode_table import Edited, Fields, kode
@@ -96,21 +95,6 @@ class _OnceFailedAlwaysFailed(KodeAgent):
 
 
 @kode(
-    "partial-is-an-error",
-    "Makes an error of a result with failed items",
-    fails="ordering.good-result-is-no-error",
-    shown_by="some-items-fail",
-)
-class _PartialIsAnError(KodeAgent):
-    """What was done is not seen for what was not."""
-
-    def executed(self, record: CallRecord, outcome: Outcome) -> None:
-        super().executed(record, outcome)
-        if outcome.errors:
-            self.timeline.progress("tool:error", call=record.snapshot(), error="some items failed")
-
-
-@kode(
     "no-post-tool-after-a-failure",
     "Passes POST_TOOL only where the tool was good",
     fails="ordering.post-tool-follows",
@@ -127,22 +111,6 @@ class _NoPostToolAfterAFailure(Edited):
 
 
 # How often, with what, for how long.
-
-
-@kode(
-    "changes-the-arguments",
-    "Executes with other arguments than the model gave",
-    fails="tools.asked-for",
-    shown_by="file-not-found",
-)
-class _ChangesTheArguments(KodeAgent):
-    """The model sees a result of something that it did not ask for."""
-
-    async def execute(self, call: Call) -> Outcome:
-        path = call.arguments.get("path")
-        if path is not None:
-            call = replace(call, arguments={**call.arguments, "path": f"./{path}"})
-        return await super().execute(call)
 
 
 @kode(

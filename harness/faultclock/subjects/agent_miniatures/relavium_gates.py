@@ -6,12 +6,11 @@ import asyncio
 from typing import Any
 
 from faultclock.subjects.agent_miniatures.relavium_table import relavium
-from faultclock.subjects.ports import InteractionAnswer, Reply, RunResult
+from faultclock.subjects.ports import Reply, RunResult
 from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.core import Turn
 from faultclock.subjects.reference_agents.relavium import RelaviumAgent
 from faultclock.subjects.reference_agents.relavium_errors import RunError
-from faultclock.subjects.reference_agents.relavium_gates import Gate
 
 __all__: list[str] = []
 
@@ -89,16 +88,3 @@ class _NeverComesBack(RelaviumAgent):
         if result.code == "internal":
             await asyncio.Event().wait()
         return result
-
-
-@relavium(
-    "resumes-another-gate",
-    "Resumes a gate that was never paused",
-    fails="ordering.gate-resumes-what-paused",
-    shown_by="gate-is-approved",
-)
-class _ResumesAnotherGate(RelaviumAgent):
-    def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
-        self.run.emit(
-            "human_gate:resumed", gateId=f"not-{gate.id}", decision="approved", decidedBy="user"
-        )

@@ -31,15 +31,3 @@ class _ShowsThePayload(RelaviumAgent):
 
     def tell_user(self, error: RunError) -> None:
         self.host.show_user(f"Check the key in Settings: {self.payload}")
-
-
-@relavium(
-    "shows-the-key",
-    "Shows the person an exception with a key in it (BerriAI/litellm#15799)",
-    fails="audience.user",
-    shown_by="handler-throws",
-    origin="BerriAI/litellm#15799",
-)
-class _ShowsTheKey(RelaviumAgent):
-    def tell_user(self, error: RunError) -> None:
-        self.host.show_user(f"It failed: {error.cause.get('message') or error}")

@@ -1,7 +1,5 @@
 """Miniatures of the approval stack: who decides, what a decision is good for, what is written."""
 
-# ruff: noqa: ARG002 - an override takes what the step takes, needed or not
-
 from __future__ import annotations
 
 from typing import Any
@@ -17,15 +15,6 @@ from faultclock.subjects.runtime_miniatures.table import wrong
 __all__: list[str] = []
 
 # What a decision is good for.
-
-
-@wrong("allowlist-by-prefix", "Takes a name on the list for a prefix", fails="approvals.respected")
-class _AllowlistByPrefix(Approvals):
-    """A list with one entry opens the door for all."""
-
-    def look_up(self, call: ProposedCall) -> Verdict:
-        first = self.session.surroundings.allowlist[:1]
-        return Verdict(approved=bool(first), source="allowlist")
 
 
 @wrong("nobody-is-a-no", "Goes on after it halted", fails="ordering.headless-halt-ends-turn")

@@ -26,21 +26,6 @@ class _DefaultDeadline(Interactions):
 
 
 @wrong(
-    "takes-late-answers",
-    "Takes an answer that comes too late",
-    fails="ordering.interaction-late-answer-refused",
-)
-class _TakesLateAnswers(Interactions):
-    """It changes nothing, but whoever gave it believes that it does."""
-
-    def take(
-        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
-    ) -> None:
-        if not exchange.settled.done():
-            super().take(exchange, answer, interactor)
-
-
-@wrong(
     "late-yes-runs-it",
     "Runs a tool that is approved too late",
     fails="ordering.denied-never-executed",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultclock.subjects.ports import CancelSignal, ToolProblem, ToolResult
+from faultclock.subjects.ports import ToolProblem, ToolResult
 from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.loop import MessageLoop
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall
@@ -20,17 +20,6 @@ from faultclock.subjects.runtime_miniatures.table import wrong
 __all__: list[str] = []
 
 # With what?
-
-
-@wrong("makes-paths-absolute", "Executes with other arguments", fails="tools.asked-for")
-class _MakesPathsAbsolute(ToolRunner):
-    """What the person has seen and approved is not what is done."""
-
-    async def execute(self, call: ProposedCall, signal: CancelSignal) -> Any:
-        path = call.arguments.get("path")
-        if isinstance(path, str) and not path.startswith("/"):
-            call = replace(call, arguments={**call.arguments, "path": f"/{path}"})
-        return await super().execute(call, signal)
 
 
 # Once more?

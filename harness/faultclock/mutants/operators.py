@@ -212,7 +212,8 @@ async def _delayed(operator: Delay, use: Use, right: Any) -> Any:
     if inspect.iscoroutinefunction(right):
         await asyncio.sleep(operator.by_s)
         return await use.take()
-    return asyncio.get_running_loop().call_later(operator.by_s, use.begin) and None
+    asyncio.get_running_loop().call_later(operator.by_s, use.begin)
+    return None
 
 
 async def _swallowed(operator: Swallow, use: Use, right: Any) -> Any:

@@ -91,10 +91,10 @@ def _passes(test: str, wanted: Any, value: Any) -> bool:
         return _contains(value, wanted) == (test == "has")
     if test in ("below", "above"):
         return value is not None and bool(value < wanted if test == "below" else value > wanted)
-    return bool(value) == wanted
+    return bool(bool(value) == wanted)
 
 
 def _contains(value: Any, wanted: Any) -> bool:
     if isinstance(value, str):
         return str(wanted).casefold() in value.casefold()
-    return value is not None and wanted in value
+    return value is not None and bool(wanted in value)

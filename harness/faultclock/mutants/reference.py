@@ -45,6 +45,7 @@ class Reference:
         model: id of the error model that it is right by.
         base: the class of the reference.
         bind: makes a binding of a class, with an id and a title.
+        bind_run: makes one of a function, where the reference is one.
         scenarios: what the ids of its scenarios begin with.
         parts: by the names that a row has for them, each before its owner.
         edited: changes a class (of `emitter`) so that its events pass through operators.
@@ -56,11 +57,21 @@ class Reference:
     model: str
     base: type[Any]
     bind: Callable[[type[Any], str, str], Binding]
+    bind_run: Callable[[Callable[..., Any], str, str], Binding] | None = None
     scenarios: str = ""
     parts: Mapping[str, Part] = field(default_factory=dict)
     edited: _Edited | None = None
     emitter: str = ""
     emit: Callable[[Any, str, Fields], None] | None = None
+
+    def whole(self, made: Any) -> type[Any]:
+        """Return the reference with `made`, which is itself or one of its parts, in its place."""
+        if issubclass(made, self.base):
+            return made  # type: ignore[no-any-return]
+        part = next(part for part in self.parts.values() if issubclass(made, part.made))
+        owner = self.parts[part.owner].made if part.owner else self.base
+        named = {part.attribute: made, "__doc__": made.__doc__}
+        return self.whole(type(made.__name__, (owner,), named))
 
     def wrong(self, row: Row) -> type[Any]:
         """Return the reference with the operators of a row."""
@@ -72,12 +83,12 @@ class Reference:
         edits = tuple(item for item in row.operators() if isinstance(item, AtEvent))
         if edits:
             assert self.edited is not None
-            changed[self.emitter] = self.edited(of(self.emitter), edits)  # type: ignore[arg-type]
+            changed[self.emitter] = self.edited(of(self.emitter), edits)
         for operator in row.operators():
             if isinstance(operator, AtEvent):
                 continue
-            part, step = self.place(operator)
-            changed[part] = self._applied(operator, of(part), step)
+            name, step = self.place(operator)
+            changed[name] = self._applied(operator, of(name), step)
         for name, part in self.parts.items():
             if name in changed:
                 owner = of(part.owner)

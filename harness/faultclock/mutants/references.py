@@ -9,6 +9,7 @@ from typing import Any
 
 from faultclock.mutants.events import Editor, EventOperator, Fields
 from faultclock.mutants.reference import Part, Reference
+from faultclock.mutants.talks import CommonTalk, StudTalk
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_store import session_store
@@ -33,32 +34,31 @@ def _runtime(made: type[Any], id_: str, title: str) -> Binding:
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
 
 
-def _adapter(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
-    async def run(request: ProviderRequest) -> Reply:
-        return await call(request).talk()  # type: ignore[no-any-return]
-
+def _adapter(declares: tuple[Declares, ...], run: Callable[..., Any], id_: str, title: str) -> Any:
     return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
 
 
-def _talking(base: type[Any]) -> type[Any]:
-    """Return a call with one step more: `talk`, which is the whole of it."""
-    from faultclock.subjects.chat_exchange import ChatExchange
-    from faultclock.subjects.reference import converse
+def _talking(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
+    async def run(request: ProviderRequest) -> Reply:
+        return await call(request).talk()  # type: ignore[no-any-return]
 
-    async def talk(self: Any) -> Reply:
-        return await converse(self.request, self, self.exchange_type)
-
-    return type(base.__name__, (base,), {"talk": talk, "exchange_type": ChatExchange})
+    return _adapter(declares, run, id_, title)  # type: ignore[no-any-return]
 
 
-def _tool(steps: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_tool import CONTRACT, look_up
+def _tool(run: Callable[..., Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_tool import CONTRACT
+
+    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
+    return tool(id=id_, title=title, **options)(run)
+
+
+def _looking(steps: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_tool import look_up
 
     async def run(call: ToolRequest) -> ToolResult:
         return await look_up(call, steps(call))
 
-    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
-    return tool(id=id_, title=title, **options)(run)
+    return _tool(run, id_, title)
 
 
 def _store(made: type[Any], id_: str, title: str) -> Binding:
@@ -254,32 +254,33 @@ def _stud_cli() -> Reference:
 def _adapters() -> Reference:
     from faultclock.subjects.chat_exchange import ChatExchange
     from faultclock.subjects.reference import DECLARES
-    from faultclock.subjects.stud import StudCall
 
     return Reference(
         prefix="mini-",
         model="stud-cli",
-        base=_talking(StudCall),
-        bind=partial(_adapter, DECLARES),
+        base=StudTalk,
+        bind=partial(_talking, DECLARES),
+        bind_run=partial(_adapter, DECLARES),
         parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
     )
 
 
 def _common() -> Reference:
-    from faultclock.subjects.reference_common import CommonCall
-
     return Reference(
         prefix="mini-common-",
         model="common",
-        base=_talking(CommonCall),
-        bind=partial(_adapter, ()),
+        base=CommonTalk,
+        bind=partial(_talking, ()),
+        bind_run=partial(_adapter, ()),
     )
 
 
 def _tools() -> Reference:
     from faultclock.subjects.reference_tool import Lookup
 
-    return Reference(prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_tool)
+    return Reference(
+        prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_looking, bind_run=_tool
+    )
 
 
 def _stores() -> Reference:

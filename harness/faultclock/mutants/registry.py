@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from faultclock.mutants.by_hand import BY_HAND
 from faultclock.mutants.reference import Reference
 from faultclock.mutants.references import REFERENCES
 from faultclock.mutants.row import Row
 from faultclock.mutants.rows import FOLDER, read_rows
-from faultclock.subjects.miniatures import Miniature
+from faultclock.subjects.miniature import Miniature
 
 __all__ = ["MUTANTS", "mutants"]
 
@@ -33,9 +34,8 @@ def _made(reference: Reference, row: Row) -> Miniature:
     )
 
 
+#: All wrong subjects by id: rows, then code.
 MUTANTS: dict[str, Miniature] = {
-    id_: made
-    for name in REFERENCES
-    if (FOLDER / f"{name}.yaml").is_file()
-    for id_, made in mutants(name).items()
+    **{id_: made for name in REFERENCES for id_, made in mutants(name).items()},
+    **BY_HAND,
 }

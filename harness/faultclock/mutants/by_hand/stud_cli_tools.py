@@ -1,0 +1,574 @@
+"""Wrong stud-cli runtimes that are code: tools, approvals, dialogs, and what is said."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from faultclock.mutants.by_hand.shared import OpenLock
+from faultclock.mutants.by_hand.table import ByHand
+from faultclock.subjects.ports import (
+    CancelSignal,
+    InteractionAnswer,
+    InteractionRequest,
+    Interactor,
+    Stage,
+    ToolProblem,
+    ToolResult,
+    TypedError,
+)
+from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
+from faultclock.subjects.reference_runtime.cancellation import is_cancellation
+from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
+from faultclock.subjects.reference_runtime.loop import MessageLoop
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+from faultclock.subjects.reference_runtime.session import Turn
+from faultclock.subjects.reference_runtime.telling import Telling
+from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.reference_runtime.tools import ToolRunner
+
+wrong = ByHand("stud-cli")
+
+
+# Deadlines, retries, effects, results.
+
+
+# With what?
+
+
+# Once more?
+
+
+@wrong("retries-terminal-codes", "Tries again what is forbidden", fails="tools.disposition")
+class _RetriesTerminalCodes(ToolRunner):
+    """The contract's list of codes is not read."""
+
+    def is_worth_another(self, call: ProposedCall, result: ToolResult, attempt: int) -> bool:
+        rule = call.contract.retry
+        return rule is not None and result.problem is not None and attempt < rule.attempts_max
+
+
+# How long.
+
+
+@wrong(
+    "timer-starts-early",
+    "Starts a tool's time with its proposal",
+    fails="tools.deadline",
+    origin="1ay1/agentty#40",
+)
+class _TimerStartsEarly(MessageLoop):
+    """1ay1/agentty#40: approved after six minutes, the tool failed at once as "too long"."""
+
+    def propose(self, call_id: str, name: str, arguments: str) -> ProposedCall:
+        call = super().propose(call_id, name, arguments)
+        if call.tool is None:
+            return call
+        return replace(call, tool=_Impatient(call.tool))
+
+
+class _Impatient:
+    """A tool whose time runs from the moment at which it is made."""
+
+    def __init__(self, tool: Any) -> None:
+        self.execute = tool.execute
+        self._contract = tool.contract
+        self._proposed_s = asyncio.get_running_loop().time()
+
+    @property
+    def contract(self) -> Any:
+        waited_s = asyncio.get_running_loop().time() - self._proposed_s
+        left_s = max(0.0, self._contract.timeout_s - waited_s)
+        return replace(self._contract, timeout_s=left_s)
+
+
+@wrong("one-by-one", "Runs tools one after the other", fails="tools.concurrent")
+class _OneByOne(MessageLoop):
+    """Three calls that were approved together take as long as their sum."""
+
+    async def settle_all(
+        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+    ) -> None:
+        for call, verdict in zip(calls, verdicts, strict=True):
+            await self.settle(call, verdict)
+
+
+# What may reach a tool, and leave it.
+
+
+# What the model is told.
+
+
+@wrong("results-as-they-come", "Returns results as tools end", fails="tools.paired")
+class _ResultsAsTheyCome(MessageLoop):
+    """The slowest was asked for first, and its result comes last."""
+
+    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
+        ended = list(self.turn.results)
+        return sorted(calls, key=lambda call: ended.index(call.id))
+
+
+@wrong(
+    "one-failure-fails-all",
+    "Drops what ran beside a failed tool",
+    fails="tools.told",
+    origin="openai/openai-agents-python#2584",
+)
+class _OneFailureFailsAll(MessageLoop):
+    """openai/openai-agents-python#2584: one failing parallel call threw its siblings away."""
+
+    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
+        failed = [call for call in calls if "error" in self.turn.results[call.id]]
+        for call in calls if failed else ():
+            self.turn.results[call.id] = self.turn.results[failed[0].id]
+        return calls
+
+
+@wrong(
+    "exception-to-model",
+    "Hands a tool's exception to the model",
+    fails="tools.told",
+    origin="modelcontextprotocol/typescript-sdk#1651",
+)
+class _ExceptionToModel(ToolRunner):
+    """modelcontextprotocol/typescript-sdk#1651: the raw text of an exception was sent on."""
+
+    def broken(self, call: ProposedCall, error: Exception) -> ToolResult:
+        text = "".join(traceback.format_exception_only(error))
+        problem = ToolProblem(error_class="ToolTerminal", code="OutputMalformed", message=text)
+        return ToolResult(problem=problem)
+
+    def content(self, result: ToolResult) -> dict[str, Any]:
+        if result.problem is None:
+            return super().content(result)
+        problem = result.problem
+        shape = {"class": problem.error_class, "code": problem.code, "message": problem.message}
+        return {"error": shape}
+
+
+# What is told on the event bus.
+
+
+@wrong(
+    "proposes-when-allowed",
+    "Announces a call when it is allowed",
+    fails="ordering.tool-proposed-first",
+)
+class _ProposesWhenAllowed(MessageLoop):
+    """A call that is denied was never proposed."""
+
+    def proposed(self, call_id: str, name: str) -> None:
+        return
+
+    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
+        if isinstance(verdict, Verdict):
+            super().proposed(call.id, call.name)
+        await super().settle(call, verdict)
+
+
+# Miniatures with bugs that were reported of other runtimes: tools, their effects and results.
+
+
+# Once more?
+
+
+# What the model is told.
+
+
+@wrong(
+    "failed-call-has-no-id",
+    "Answers a failed call without its id",
+    fails="tools.paired",
+    origin="smallest-inc/smallest-python-sdk#118",
+)
+class _FailedCallHasNoId(MessageLoop):
+    """A parallel call that failed was answered with an empty tool_call_id."""
+
+    async def call_tools(self, reply: Any) -> None:
+        await super().call_tools(reply)
+        failed = {id_ for id_, content in self.turn.results.items() if "error" in content}
+        self.turn.messages = [
+            {**item, "tool_call_id": ""} if item.get("tool_call_id") in failed else item
+            for item in self.turn.messages
+        ]
+
+
+@wrong(
+    "recovered-child-has-failed",
+    "Marks a subagent as failed that has recovered",
+    fails="tools.told",
+    origin="nicobailon/pi-subagents#156",
+)
+class _RecoveredChildHasFailed(ToolRunner):
+    """An error that the child had overcome marked the whole of its good work."""
+
+    async def run(self, call: ProposedCall, turn: Turn) -> dict[str, Any]:
+        self.seen: ToolProblem | None = None
+        return await super().run(call, turn)
+
+    async def attempt(self, call: ProposedCall) -> ToolResult:
+        result = await super().attempt(call)
+        self.seen = result.problem or self.seen
+        return result
+
+    def content(self, result: ToolResult) -> dict[str, Any]:
+        return super().content(ToolResult(problem=self.seen) if self.seen else result)
+
+
+# After a cancel.
+
+
+@wrong(
+    "siblings-outlive-the-turn",
+    "Stops one tool of a cancelled turn, and not the others",
+    fails="cancel.outcome",
+    origin="google/adk-python#7172",
+)
+class _SiblingsOutliveTheTurn(ToolRunner):
+    """The tasks of the other tools outlived the invocation that was cancelled."""
+
+    first: str | None = None
+
+    async def attempt(self, call: ProposedCall) -> ToolResult:
+        self.first = self.first or call.id
+        if call.id == self.first:
+            return await super().attempt(call)
+        work = asyncio.ensure_future(super().attempt(call))
+        return await asyncio.shield(work)
+
+
+@wrong(
+    "goes-on-after-a-cancelled-tool",
+    "Takes a cancel for the result of a tool, and goes on",
+    fails="ordering.cancelled-turn-acts-no-more",
+    origin="HKUDS/nanobot#4814",
+)
+class _GoesOnAfterACancelledTool(MessageLoop):
+    """A cancel that leaked out of a tool was swallowed, and the loop went on."""
+
+    async def settle_all(
+        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+    ) -> None:
+        try:
+            await super().settle_all(calls, verdicts)
+        except asyncio.CancelledError:
+            for call in calls:
+                content = self.session.telling.shape("Cancellation", "ToolCancelled", "Cancelled.")
+                self.turn.results.setdefault(call.id, content)
+
+
+@wrong(
+    "next-tool-starts-cancelled",
+    "Starts the next tool of a turn that is cancelled",
+    fails="ordering.cancelled-turn-acts-no-more",
+    origin="microsoft/agent-framework-go#1076",
+)
+class _NextToolStartsCancelled(MessageLoop):
+    """The second tool was started with a context that was cancelled already."""
+
+    async def consider(self, call: ProposedCall) -> Verdict | dict[str, Any]:
+        try:
+            return await super().consider(call)
+        except TypedError as error:
+            if not is_cancellation(error):
+                raise
+            self.first = error
+            return Verdict(approved=not call.contract.gated)
+
+    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
+        if call.scope.error is None:
+            await super().settle(call, verdict)
+            return
+        if isinstance(verdict, Verdict) and verdict.approved and call.tool is not None:
+            self.tools.event("ToolInvocationStarted", call, 1)
+            work = call.tool.execute(call.arguments, call_id=call.id)
+            self.left = asyncio.ensure_future(work)
+            await asyncio.sleep(0)
+            self.tools.event("ToolInvocationCancelled", call, 1)
+        raise self.first
+
+
+# Who decides, what a decision is good for, what is written.
+
+
+# What a decision is good for.
+
+
+@wrong("nobody-is-a-no", "Goes on after it halted", fails="ordering.headless-halt-ends-turn")
+class _NobodyIsANo(Approvals):
+    """A headless run that needs a person tells the model so, instead of the pipeline."""
+
+    async def decide(self, call: ProposedCall, stage: Stage | None) -> Verdict:
+        if not (self.session.surroundings.headless and self.session.mode == "ask"):
+            return await super().decide(call, stage)
+        self.audit(call, "halt", None)
+        return Verdict(approved=False, decider="modeGate", reason="nobody is there")
+
+
+# In which order.
+
+
+# What is told of it.
+
+
+class _AuditsNoYes(Approvals):
+    def audit(self, call: ProposedCall, decision: str, source: str | None) -> None:
+        if decision != "approve":
+            super().audit(call, decision, source)
+
+
+class _AuditsYesAfterwards(ToolRunner):
+    async def run(self, call: ProposedCall, turn: Turn) -> dict[str, Any]:
+        content = await super().run(call, turn)
+        if call.contract.gated:
+            self.session.host.audit_event(
+                "Approval", decision="approve", source="user", tool=call.name, tool_call=call.id
+            )
+        return content
+
+
+@wrong(
+    "acts-then-audits",
+    "Writes an approval down when the tool is done",
+    fails="ordering.approval-audited-before-execution",
+)
+class _ActsThenAudits(ReferenceRuntime):
+    """A crash in between leaves an act that nobody seems to have allowed."""
+
+    approvals_type = _AuditsNoYes
+    tools_type = _AuditsYesAfterwards
+
+
+# Deadlines, answers, screens.
+
+
+# How long.
+
+
+@wrong("default-deadline", "Ignores a configured deadline", fails="approvals.deadline")
+class _DefaultDeadline(Interactions):
+    """The default is applied behind the configuration's back."""
+
+    def deadline_s(self, kind: Any, asked_s: float | None) -> float:
+        return super().deadline_s(kind, asked_s or self.deadlines_s.get(kind))
+
+
+# Which answer.
+
+
+@wrong(
+    "late-yes-runs-it",
+    "Runs a tool that is approved too late",
+    fails="ordering.denied-never-executed",
+    origin="rmusser01/tldw_chatbook#1713",
+)
+class _LateYesRunsIt(Interactions):
+    """rmusser01/tldw_chatbook#1713: a late approval ran the tool behind everybody's back."""
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        if not exchange.settled.done():
+            super().take(exchange, answer, interactor)
+        elif answer.value is True:
+            self.late = asyncio.ensure_future(self.run(exchange.request))
+
+    async def run(self, request: InteractionRequest) -> None:
+        for tool in self.session.surroundings.tools:
+            if tool.contract.name == request.tool:
+                await tool.execute(request.arguments, call_id=str(request.tool_call))
+
+
+@wrong("refuses-untyped", "Refuses a second answer without a name", fails="approvals.once")
+class _RefusesUntyped(Interactions):
+    """What raises is the future, and it knows nothing of class and code."""
+
+    def take(
+        self, exchange: Exchange, answer: InteractionAnswer, interactor: Interactor | None
+    ) -> None:
+        exchange.settled.set_result((answer, interactor))
+
+
+@wrong("leaves-dialogs-open", "Leaves the other dialog on its screen", fails="approvals.once")
+class _LeavesDialogsOpen(Interactions):
+    """Whoever sits at the other screen answers a question that nobody asks any more."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        if winner is not None:
+            exchange.shown = [winner]
+        super().conclude(exchange, status, winner)
+
+
+# One after the other.
+
+
+@wrong(
+    "asks-side-by-side",
+    "Puts two questions on one screen",
+    fails="ordering.interaction-one-at-a-time",
+)
+class _AsksSideBySide(Interactions):
+    """A question of an extension does not wait for the approval that is open."""
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session)
+        self.queue = OpenLock()
+
+
+# What is told of it.
+
+
+@wrong(
+    "answered-for-others-only",
+    "Announces an answer only to other screens",
+    fails="ordering.interaction-settled",
+)
+class _AnsweredForOthersOnly(Interactions):
+    """With one screen there is nobody to dismiss, and so the event is left out."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        self.alone = exchange.shown == [winner]
+        super().conclude(exchange, status, winner)
+
+    def answered(self, request: InteractionRequest, status: str) -> None:
+        if not self.alone:
+            super().answered(request, status)
+
+
+@wrong(
+    "answered-per-screen",
+    "Announces an answer once for each screen",
+    fails="ordering.interaction-answered-once",
+)
+class _AnsweredPerScreen(Interactions):
+    """Whoever counts answers counts screens."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        for _ in exchange.shown[1:]:
+            self.answered(exchange.request, status)
+        super().conclude(exchange, status, winner)
+
+
+@wrong(
+    "dismisses-first",
+    "Takes a question off before it is answered",
+    fails="ordering.interaction-dismissed-after-answer",
+)
+class _DismissesFirst(Interactions):
+    """For a moment nobody shows it, and nobody has answered it."""
+
+    def conclude(self, exchange: Exchange, status: str, winner: Interactor | None) -> None:
+        for interactor in exchange.shown:
+            if interactor is not winner:
+                interactor.dismiss(exchange.request.id)
+        super().conclude(exchange, status, winner)
+
+
+# The audit trail, the user, the model.
+
+
+@wrong("error-to-user", "Shows the user the exception", fails="audience.user")
+class _ErrorToUser(Telling):
+    """A class name and a host are nothing that a person can act on."""
+
+    def for_the_user(self, error: BaseException) -> str:
+        return f"{type(error).__name__}: {error}"
+
+
+@wrong("error-to-model", "Hands paths and keys to the model", fails="audience.model")
+class _ErrorToModel(Telling):
+    """modelcontextprotocol/typescript-sdk#1651: internals were sent to the other side."""
+
+    def tool_failed(self, content: Mapping[str, Any]) -> None:
+        if "error" in content:
+            where = {"message": "see /var/log/agent/turn.log"}
+            super().tool_failed({"error": {**content["error"], **where}})
+
+
+# Miniatures for the checks that the model `common` alone asks for: ends, consent, results.
+
+
+_wrong = partial(wrong, model="common")
+
+# Ends.
+
+
+@_wrong(
+    "waits-for-a-tool-for-ever",
+    "Gives its tools no deadline",
+    fails="calls.end",
+    shown_by="tools/hangs-for-ever",
+)
+class _WaitsForAToolForEver(ToolRunner):
+    """The deadline of the tool's contract is not read."""
+
+    async def attempt(self, call: ProposedCall) -> ToolResult:
+        return self.checked(call, await self.execute(call, CancelSignal()))
+
+
+@_wrong(
+    "tries-again-in-the-background",
+    "Executes a tool again after the turn has ended",
+    fails="ordering.nothing-executed-after-the-end",
+    shown_by="tools/busy-without-a-policy",
+)
+class _TriesAgainInTheBackground(ToolRunner):
+    """The model was told that it failed; the second execution succeeds behind its back."""
+
+    def checked(self, call: ProposedCall, result: Any) -> ToolResult:
+        if isinstance(result, ToolResult) and not result.ok:
+            self.later = asyncio.ensure_future(self.again(call))
+        return super().checked(call, result)
+
+    async def again(self, call: ProposedCall) -> None:
+        """Execute the tool once more, a few seconds later."""
+        await asyncio.sleep(5.0)
+        assert call.tool is not None
+        await call.tool.execute(call.arguments, call_id=call.id)
+
+
+# Consent.
+
+
+# What the model is told.
+
+
+@_wrong(
+    "one-failure-hides-the-rest",
+    "Gives all calls of an answer the error of one",
+    fails="tools.result-kept",
+    shown_by="tools/one-of-three-fails",
+    origin="openai/openai-agents-python#2584",
+)
+class _OneFailureHidesTheRest(MessageLoop):
+    """What the other tools returned is lost."""
+
+    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
+        failed = [call for call in calls if "error" in self.turn.results[call.id]]
+        for call in calls if failed else ():
+            self.turn.results[call.id] = self.turn.results[failed[0].id]
+        return calls
+
+
+@_wrong(
+    "tells-the-exception",
+    "Gives the model the text of a tool's exception",
+    fails="tools.secrets",
+    shown_by="tools/exception-with-a-path-and-a-key",
+    origin="modelcontextprotocol/typescript-sdk#1651",
+)
+class _TellsTheException(ToolRunner):
+    """The key in that text is sent to the provider."""
+
+    def broken(self, call: ProposedCall, error: Exception) -> ToolResult:
+        problem = ToolProblem(error_class="ToolTerminal", code="Failed", message=str(error))
+        return ToolResult(problem=problem)
+
+    def content(self, result: ToolResult) -> dict[str, Any]:
+        if result.problem is None:
+            return super().content(result)
+        return {"error": {"code": result.problem.code, "message": result.problem.message}}

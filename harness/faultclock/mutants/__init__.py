@@ -5,9 +5,13 @@
     paths        values that a row names, and the conditions on them
     operators    what an operator does at a step of a reference
     events       what an operator does with an event that a reference declares
-    references   the references, their parts, and where their events pass
+    reference    a reference, its parts, and how operators are put on it
+    references   the references that there are, and where their events pass
+    checked      what a row names and a reference does not have
+    talks        the reference adapters, with the whole of a call as a step
+    by_hand/     wrong subjects that are code
     registry     from rows to the subjects that are run
 
-A row is data: it names a step or an event, and what is done to it. What takes more than an
-operator is code, and stands beside the references in `subjects`.
+A row is data: it names a step or an event, and what is done to it. What takes more than
+an operator is code, in `by_hand`.
 """

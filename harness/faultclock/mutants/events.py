@@ -12,8 +12,6 @@ from typing import Any
 from faultclock.mutants.paths import constant, holds, left_out, value_at, with_value
 from faultclock.mutants.row import AtEvent, Double, Drop, Move, SetEvent
 
-__all__ = ["Editor", "EventOperator", "Fields"]
-
 Fields = dict[str, Any]
 EventOperator = Drop | Double | Move | SetEvent
 

@@ -33,8 +33,6 @@ from faultclock.mutants.row import (
     Where,
 )
 
-__all__ = ["StepOperator", "Use", "applied", "beside", "tuned"]
-
 StepOperator = Skip | Return | Raise | Again | Delay | Swallow | Shield | Change
 
 
@@ -189,16 +187,16 @@ async def _raised(operator: Raise, use: Use, _: Any) -> Any:
 async def _again(operator: Again, use: Use, _: Any) -> Any:
     if not use.holds(operator.where, before=True):
         return await use.take()
-    errors = () if operator.on is None else (error_type(operator.on),)
+    expected = () if operator.on is None else (errors()[operator.on],)
     for _number in range(operator.times):
         try:
             result = await use.take()
-        except errors as error:
+        except expected as error:
             use.error = error
             if not use.holds(operator.where):
                 raise
         else:
-            if errors or not use.holds(operator.where):
+            if expected or not use.holds(operator.where):
                 return result
         if operator.after_s:
             await asyncio.sleep(operator.after_s)
@@ -219,7 +217,7 @@ async def _delayed(operator: Delay, use: Use, right: Any) -> Any:
 async def _swallowed(operator: Swallow, use: Use, right: Any) -> Any:
     try:
         return await use.take()
-    except error_type(operator.error) as error:
+    except errors()[operator.error] as error:
         use.error = error
         if not use.holds(operator.where):
             raise
@@ -257,7 +255,7 @@ _BODIES: dict[type[AtStep], Callable[[Any, Use, Any], Coroutine[Any, Any, Any]]]
 }
 
 
-def beside(
+def accompanied(
     operator: Beside, base: type[Any], step: str, happens: Callable[[Use, dict[str, Any]], Any]
 ) -> type[Any]:
     """Return `base` where something happens beside its `step`.
@@ -285,7 +283,7 @@ def beside(
             return use.result
         try:
             return await use.take()
-        except error_type(operator.on) as error:
+        except errors()[operator.on] as error:
             use.error = error
             await happen(use)
             raise
@@ -352,13 +350,9 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
 # ---------------------------------------------------------------------- objects and errors
 
 
-def error_type(name: str) -> type[BaseException]:
-    """Return the exception that a row names."""
-    return _errors()[name]
-
-
 @functools.cache
-def _errors() -> dict[str, type[BaseException]]:
+def errors() -> dict[str, type[BaseException]]:
+    """Return the exceptions that a row may name."""
     from faultclock.subjects.ports import TypedError
     from faultclock.subjects.reference_agents.matrix import StageFailed
     from faultclock.subjects.reference_agents.relavium_errors import RunError
@@ -394,9 +388,9 @@ def made(value: Any, hint: Any) -> Any:
     A mapping with the name of an exception as its one key becomes that exception.
     """
     wanted = _class_of(hint) if isinstance(value, Mapping) else None
-    if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _errors():
+    if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in errors():
         ((name, value),) = value.items()
-        wanted = _errors()[name]
+        wanted = errors()[name]
     if wanted is None:
         return constant(value)
     hints = typing.get_type_hints(wanted if dataclasses.is_dataclass(wanted) else wanted.__init__)

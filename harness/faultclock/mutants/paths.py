@@ -10,8 +10,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["constant", "holds", "left_out", "value_at", "with_value"]
-
 _TESTS = ("in", "not", "has", "lacks", "below", "above", "is")
 
 

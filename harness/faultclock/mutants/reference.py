@@ -12,12 +12,10 @@ from functools import partial
 from typing import Any
 
 from faultclock.mutants.events import EventOperator, Fields
-from faultclock.mutants.operators import StepOperator, Use, applied, beside, tuned
+from faultclock.mutants.operators import StepOperator, Use, accompanied, applied, tuned
 from faultclock.mutants.paths import constant, with_value
 from faultclock.mutants.row import Also, AtEvent, Beside, Emit, Row, Tune
 from faultclock.subjects.binding import Binding
-
-__all__ = ["Part", "Reference"]
 
 _Edited = Callable[[type[Any], tuple[EventOperator, ...]], type[Any]]
 
@@ -111,10 +109,10 @@ class Reference:
         if isinstance(operator, Tune):
             return tuned(operator, base, step)
         if isinstance(operator, Also):
-            return beside(operator, base, step, partial(_take, operator))
+            return accompanied(operator, base, step, partial(_take, operator))
         if isinstance(operator, Emit):
             assert self.emit is not None
-            return beside(operator, base, step, partial(_declare, operator, self.emit))
+            return accompanied(operator, base, step, partial(_declare, operator, self.emit))
         return applied(operator, base, step)
 
 

@@ -17,8 +17,6 @@ from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.binding import Binding, Declares, provider_adapter
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolResult
 
-__all__ = ["REFERENCES"]
-
 # How a class becomes a subject.
 
 

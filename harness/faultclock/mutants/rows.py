@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from faultclock.load.yaml_file import Document, read_document
+from faultclock.load.yaml_file import Document
 from faultclock.mutants.row import Rows
-
-__all__ = ["FOLDER", "read_rows"]
 
 FOLDER = Path(__file__).parent
 
@@ -18,17 +16,12 @@ _ABOUT = {"id", "does", "fails", "shown_by", "origin", "model"}
 _ON = dict.fromkeys(("drop", "double", "move", "set", "emit"), "event")
 
 
-def read_rows(path: Path) -> Rows:
-    """Return the rows of a file.
+def rows_of(document: Document) -> Rows:
+    """Return the rows that a document holds.
 
     Raises:
-        SourceError: with every mistake in it.
+        SourceError: with every mistake in them.
     """
-    return rows_of(read_document(path))
-
-
-def rows_of(document: Document) -> Rows:
-    """Return the rows that a document holds; `shown_by` is the scenario without its family."""
     data = dict(document.data)
     rows = data.get("rows")
     if isinstance(rows, list):

@@ -16,11 +16,11 @@ from faultclock.subjects.stud import AttemptError, Policy, StudCall
 wrong = ByHand("adapters")
 
 
-# Miniatures that make more attempts than anybody meant, or fewer: layers, counters, budgets.
-
-
 _NETWORK_TIMEOUT = ("ProviderTransient", "NetworkTimeout")
+
+
 _PROVIDER_5XX = ("ProviderTransient", "Provider5xx")
+
 
 # Layers that do not know of each other.
 

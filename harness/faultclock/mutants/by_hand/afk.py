@@ -39,9 +39,6 @@ class _BreakerNeverCloses(AfkAgent):
     breaker_type = _Shut
 
 
-# The events of a run, of its steps and of its LLM.
-
-
 # The run and its end.
 
 
@@ -88,21 +85,6 @@ class _ARetryIsAFailure(AfkAgent):
         if self.failed_once:
             end.state = "failed"
         super().run_over(end)
-
-
-# The events of tools, subagents, approvals and the memory backend.
-
-
-# Tools and subagents.
-
-
-# Approvals and memory.
-
-
-# Tools, subagents, memory, telemetry, queue, limits, cancels.
-
-
-# Tools.
 
 
 # Subagents.
@@ -161,9 +143,6 @@ class _OneStepMore(AfkAgent):
         limit = self.world.limits.steps_max
         if limit is not None and turn.steps > limit:
             raise self.at_limit(turn, "steps")
-
-
-# Cancels.
 
 
 # Each had once been green.

@@ -18,9 +18,6 @@ from faultclock.subjects.stud import AttemptError, Policy
 wrong = ByHand("common")
 
 
-# Miniatures that are wrong by what any provider and any user would demand.
-
-
 # How long it waits, and how often.
 
 

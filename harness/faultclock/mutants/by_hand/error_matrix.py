@@ -43,10 +43,7 @@ class AsksOnly(ProgramRunner):
             super().completed(process, run, name)
 
 
-# Runtimes of the Error Handling Matrix that are wrong in one way: what they do.
-
-
-# --- Done again, or not --------------------------------------------------------------------------
+# Done again, or not.
 
 
 @wrong(
@@ -77,7 +74,7 @@ class _RetriesWhatWasCanceled(MatrixAgent):
             await asyncio.sleep(wait_s)
 
 
-# --- What a run of a program was -----------------------------------------------------------------
+# What a run of a program was.
 
 
 @wrong(
@@ -148,16 +145,7 @@ class _PingsKeepItAlive(MatrixAgent):
     runner_type = _PatientRunner
 
 
-# --- Requests over HTTP ---------------------------------------------------------------------------
-
-
-# Runtimes of the Error Handling Matrix that are wrong in one way: what they say in events.
-
-
-# --- The retries of a stage ----------------------------------------------------------------------
-
-
-# --- The runs of programs -------------------------------------------------------------------------
+# The runs of programs.
 
 
 class _LateLines(ProgramRunner):
@@ -200,7 +188,7 @@ class _ExitIsRunFailed(MatrixAgent):
     runner_type = _ExitIsFailed
 
 
-# --- The state machine of a task ------------------------------------------------------------------
+# The state machine of a task.
 
 
 @wrong(
@@ -232,7 +220,7 @@ class _TestsBeforeItReviews(MatrixAgent):
         super().transition({"review": "test", "test": "review"}.get(to, to), reason)
 
 
-# --- Cancels and ends -----------------------------------------------------------------------------
+# Cancels and ends.
 
 
 @wrong(
@@ -256,10 +244,7 @@ class _WorksAfterTheEnd(MatrixAgent):
         await process.wait()
 
 
-# Runtimes of the Error Handling Matrix that are wrong in one way: how a task ends, and what of it
-
-
-# --- How a task ends ---------------------------------------------------------------------------
+# How a task ends.
 
 
 @wrong(
@@ -330,12 +315,6 @@ class _CancelIsAFailure(MatrixAgent):
 )
 class _CancelLeavesTheProgram(MatrixAgent):
     runner_type = AsksOnly
-
-
-# --- What is told and kept ----------------------------------------------------------------------
-
-
-# Runtimes of the Error Handling Matrix with defects that stood between two rules.
 
 
 class _KillsAtOnceRunner(ProgramRunner):

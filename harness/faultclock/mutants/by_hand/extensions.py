@@ -15,9 +15,6 @@ from faultclock.subjects.reference_extension import Heartbeat, Life
 wrong = ByHand("extensions")
 
 
-# The reference, each with one named defect, and its check.
-
-
 # The order of its phases.
 
 

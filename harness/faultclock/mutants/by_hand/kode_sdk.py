@@ -17,6 +17,7 @@ from faultclock.subjects.reference_agents.wire import ask_once, assistant_messag
 
 wrong = ByHand("kode-sdk")
 
+
 Fields = dict[str, Any]
 
 
@@ -41,9 +42,6 @@ class _EditedTimeline(Timeline):
         edited = self.agent.edit(type_, dict(fields))
         if edited is not None:
             super().put(type_, edited)
-
-
-# Turns, and what the model says.
 
 
 # How a turn goes.
@@ -158,9 +156,6 @@ class _TextEndsBeforeItBegins(KodeAgent):
         super().answered(turn, replace(reply, text=""))
 
 
-# What is on record of a tool call and of its error.
-
-
 # What is on record.
 
 
@@ -176,9 +171,6 @@ class _RecordsFailuresAsCompleted(KodeAgent):
     def keep(self, record: CallRecord) -> None:
         snapshot = {**record.snapshot(), "state": "COMPLETED", "error": None}
         self.host.audit_event("ToolCallRecord", call=snapshot)
-
-
-# What user and model are told of an error.
 
 
 # Who is told what.
@@ -226,9 +218,6 @@ class _TellsTheModelASecret(KodeAgent):
         super().fail(record, call, outcome)
         record.content = {**(record.content or {}), "error": outcome.message}
         self.host.tell_model(record.content)
-
-
-# Interrupts, crashes, storage, the timeline.
 
 
 # Interrupts.
@@ -330,9 +319,6 @@ class _ExecutesAgainAfterACrash(KodeAgent):
                     if tool.contract.name == asked["function"]["name"]
                 )
                 await tool.execute({"to": "ada@example.com"}, call_id=asked["id"])
-
-
-# Storage, and the timeline.
 
 
 # Each had once been green.

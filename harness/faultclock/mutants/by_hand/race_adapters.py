@@ -16,15 +16,14 @@ from faultclock.subjects.stud import AttemptError, Policy, StudCall
 wrong = ByHand("adapters")
 
 
-# Miniatures of provider adapters that only exploration finds.
-
-
-# A token that all calls of a process share.
-
 #: How long an access token is good for, how long it takes to get another one, and how long before
 #: the next attempt that is begun, in seconds.
 _LIFETIME_S = 20.0
+
+
 _RENEWAL_S = 0.2
+
+
 _AHEAD_S = 1.0
 
 
@@ -114,8 +113,6 @@ def _signed_out(call: StudCall, failure: AttemptError) -> TypedError:
     message = "the call cannot go on: sign in again"
     return TypedError(error_class, code, message, failure.context())
 
-
-# Two layers of retries, one around the other.
 
 #: How often the outer layer asks the inner one.
 _ROUNDS = 2

@@ -13,9 +13,6 @@ from faultclock.subjects.reference_agents.core import Message
 wrong = ByHand("afk")
 
 
-# Miniatures of circuit breakers that only exploration finds.
-
-
 #: How long a probe is held back, so that not all processes ask at the same moment.
 _PAUSE_S = 0.25
 

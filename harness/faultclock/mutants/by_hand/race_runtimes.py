@@ -18,9 +18,6 @@ from faultclock.subjects.stud import AttemptError
 wrong = ByHand("stud-cli")
 
 
-# Miniatures of runtimes that only exploration finds.
-
-
 # An approval that counts twice.
 
 

@@ -18,9 +18,6 @@ from faultclock.subjects.reference_agents.relavium_run import Run
 wrong = ByHand("relavium")
 
 
-# Who is asked, how often.
-
-
 # The chain.
 
 
@@ -35,9 +32,6 @@ class _StartsTheChainOver(RelaviumAgent):
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         found = super().available(turn)
         return (*found, *found, *found)
-
-
-# Envelope, runs, and nodes.
 
 
 # The envelope.
@@ -125,9 +119,6 @@ class _ExecutesWhatItSkips(RelaviumAgent):
             raise
 
 
-# Miniatures of Relavium runtimes whose error events carry too little or too much.
-
-
 @wrong(
     "correlates-by-the-key",
     "Makes the correlation id of the API key",
@@ -158,12 +149,6 @@ class _ShowsTheExpression(RelaviumAgent):
         self.host.show_user(f"An expression could not be evaluated: {said}")
 
 
-# Miniatures of Relavium runtimes that tell the log or the person something wrong, or too much.
-
-
-# The log.
-
-
 # The person.
 
 
@@ -182,9 +167,6 @@ class _ShowsThePayload(RelaviumAgent):
 
     def tell_user(self, error: RunError) -> None:
         self.host.show_user(f"Check the key in Settings: {self.payload}")
-
-
-# Miniatures of Relavium runtimes whose nodes do too much or too little again.
 
 
 @wrong(
@@ -219,9 +201,6 @@ class _LetsSiblingsRunOn(RelaviumAgent):
         self.floating = asyncio.ensure_future(call.tool.execute({}, call_id=call.id))
 
 
-# Miniatures of Relavium runtimes that treat a person, a limit or a cancel wrongly.
-
-
 # Approvals.
 
 
@@ -239,12 +218,6 @@ class _OneYesIsAll(RelaviumAgent):
         refusal = await super().refusal(call)
         self.approved = self.approved or refusal is None
         return None if self.approved else refusal
-
-
-# Gates.
-
-
-# Limits.
 
 
 # Cancels.

@@ -17,9 +17,6 @@ from faultclock.subjects.reference_store import FileStore
 wrong = ByHand("stores")
 
 
-# The reference, each with one named defect.
-
-
 # What is acknowledged, and when.
 
 

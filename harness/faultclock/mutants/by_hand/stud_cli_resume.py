@@ -14,9 +14,6 @@ from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 wrong = ByHand("stud-cli")
 
 
-# What is refused, what is remembered, what is done again, slots.
-
-
 # What is refused.
 
 

@@ -21,9 +21,6 @@ from faultclock.subjects.reference_tool import Lookup, look_up
 wrong = ByHand("tools")
 
 
-# The reference tool, each with one named defect, and its check.
-
-
 # What it says of failures.
 
 

@@ -183,7 +183,7 @@ def test_a_step_is_taken_again() -> None:
 
 def test_a_step_is_taken_again_after_an_error() -> None:
     """What it raises the second time leaves it."""
-    made = shop("again: {step: clerk.fail, on: TypedError, where: {error.code: Busy}}")
+    made = shop("again: {step: clerk.fail, upon: TypedError, where: {error.code: Busy}}")
     for code in ("Busy", "Gone"):
         with pytest.raises(TypedError):
             made.clerk.fail(code)
@@ -282,7 +282,7 @@ def test_another_step_is_taken_beside_a_step() -> None:
 
 def test_another_step_is_taken_after_an_error() -> None:
     """The error leaves the step all the same."""
-    made = shop("also: {step: write, behind: clerk.fail, on: TypedError, given: {text: oh}}")
+    made = shop("also: {step: write, behind: clerk.fail, upon: TypedError, given: {text: oh}}")
     with pytest.raises(TypedError):
         made.clerk.fail("Busy")
     assert made.clerk.done == ["Busy", "oh"]

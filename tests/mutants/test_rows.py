@@ -32,7 +32,10 @@ def refused(tmp_path: Path, operator: str) -> str:
         ("skip: braker.good", "there is no part 'braker'; did you mean 'breaker'?"),
         ("tune: {atempts_max: 2}", "no constant 'atempts_max'; did you mean 'attempts_max'?"),
         ("skip: {step: warn, where: {pear: 1}}", "no argument 'pear'; did you mean 'pair'?"),
-        ("again: {step: warn, on: Endet}", "there is no exception 'Endet'; did you mean 'Ended'?"),
+        (
+            "again: {step: warn, upon: Endet}",
+            "there is no exception 'Endet'; did you mean 'Ended'?",
+        ),
         (
             "skip: {step: warn, were: {pair: 1}}",
             "4:25: unknown key `were`\n  did you mean `where`?",

@@ -64,7 +64,7 @@ def _paths(operator: AtStep | Beside) -> Iterator[str]:
 def _of_errors(operator: Any) -> Iterator[str]:
     name = None
     if isinstance(operator, Again | Beside):
-        name = operator.on
+        name = operator.upon
     elif isinstance(operator, Swallow):
         name = operator.error
     if name is not None and name not in errors():

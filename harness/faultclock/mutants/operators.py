@@ -179,15 +179,19 @@ async def _returned(operator: Return, use: Use, right: Any) -> Any:
 
 
 async def _raised(operator: Raise, use: Use, _: Any) -> Any:
-    if not use.holds(operator.where):
+    if not use.holds(operator.where, before=True):
         return await use.take()
+    if any(use.is_given(path) for path in operator.where):
+        await use.take()
+        if not use.holds(operator.where):
+            return use.result
     raise made(operator.error, None)
 
 
 async def _again(operator: Again, use: Use, _: Any) -> Any:
     if not use.holds(operator.where, before=True):
         return await use.take()
-    expected = () if operator.on is None else (errors()[operator.on],)
+    expected = () if operator.upon is None else (errors()[operator.upon],)
     for _number in range(operator.times):
         try:
             result = await use.take()
@@ -277,13 +281,13 @@ def accompanied(
         if operator.before is not None:
             await happen(use)
             return await use.take()
-        if operator.on is None:
+        if operator.upon is None:
             await use.take()
             await happen(use)
             return use.result
         try:
             return await use.take()
-        except errors()[operator.on] as error:
+        except errors()[operator.upon] as error:
             use.error = error
             await happen(use)
             raise
@@ -374,6 +378,7 @@ def errors() -> dict[str, type[BaseException]]:
     return {error.__name__: error for error in known}
 
 
+@functools.cache
 def _returns(step: Any) -> Any:
     try:
         return typing.get_type_hints(step).get("return")

@@ -50,7 +50,7 @@ class Return(AtStep):
 
 
 class Raise(AtStep):
-    """The step is left out, and an exception raised instead.
+    """An exception is raised instead of the step, or behind it where a condition is on `result`.
 
     Attributes:
         error: name of the exception, to its arguments.
@@ -63,12 +63,12 @@ class Again(AtStep):
     """The step is taken a second time.
 
     Attributes:
-        on: name of the exception after which alone it is; without one it always is.
+        upon: name of the exception after which alone it is; without one it always is.
         times: how often more.
         after_s: wait before each, in seconds.
     """
 
-    on: str | None = None
+    upon: str | None = None
     times: int = 1
     after_s: float = 0.0
 
@@ -191,7 +191,7 @@ class Beside(Value):
         taken: path below what is handed on to the path, at the step, of what stands there.
         say: path below what is handed on to the text there, with paths in braces.
         before: the step that it precedes; `behind`: the one that it follows.
-        on: name of the exception that the step has to end with; None: it ends well.
+        upon: name of the exception that the step has to end with; None: it ends well.
     """
 
     taken: dict[str, str] = Field(default_factory=dict)
@@ -199,7 +199,7 @@ class Beside(Value):
     where: Where = Field(default_factory=dict)
     before: str | None = None
     behind: str | None = None
-    on: str | None = None
+    upon: str | None = None
 
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Beside:

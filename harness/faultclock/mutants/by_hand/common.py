@@ -146,20 +146,6 @@ async def _key_in_the_error(request: ProviderRequest) -> Reply:
         raise RuntimeError(f"no answer for {request.api_key}") from error
 
 
-@wrong.run(
-    "key-for-the-operator",
-    "Shows the operator the API key",
-    fails="audience.operator",
-    shown_by="provider-transient/bad-key",
-)
-async def _key_for_the_operator(request: ProviderRequest) -> Reply:
-    try:
-        return await converse(request, CommonCall(request))
-    except Exception:
-        request.host.show_operator(f"The provider refused the key {request.api_key}.")
-        raise
-
-
 class _Undecoded(ChatExchange):
     def feed(self, data: bytes) -> None:
         try:

@@ -110,15 +110,6 @@ class _CachesReads(FileStore):
         return self._seen[session_id]
 
 
-@wrong("unknown-raises", "Raises for a session that does not exist", fails="store.unknown")
-class _UnknownRaises(FileStore):
-    def read(self, session_id: str) -> dict[str, Any] | None:
-        found = super().read(session_id)
-        if found is None:
-            raise TypedError("Session", "NoSnapshot", "there is no such session")
-        return found
-
-
 @wrong("shared-slots", "Loses a part of the owner's name", fails="store.isolation")
 class _SharedSlots(FileStore):
     def slot(self, session_id: str, owner: str) -> Path:

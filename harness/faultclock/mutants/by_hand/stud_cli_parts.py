@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
@@ -17,7 +17,6 @@ from faultclock.subjects.ports import (
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
 from faultclock.subjects.reference_runtime.loop import LoopEnd
-from faultclock.subjects.reference_runtime.persistence import Persistence
 from faultclock.subjects.reference_runtime.provider import ProviderCall
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.reference_runtime.session import Turn
@@ -28,25 +27,6 @@ wrong = ByHand("stud-cli")
 
 
 # Once more?
-
-
-@wrong(
-    "loses-silently",
-    "Goes on when nothing can be saved",
-    fails="store.disposition",
-    origin="MervinPraison/PraisonAI#3597",
-)
-class _LosesSilently(Persistence):
-    """MervinPraison/PraisonAI#3597: a failed write returned False, and nobody looked."""
-
-    async def ask(self, operation: str, once: Callable[[], Awaitable[Any]]) -> Any:
-        try:
-            return await super().ask(operation, once)
-        except TypedError as error:
-            if error.code != "StoreUnavailable":
-                raise
-            self.session.failed = None
-            return None
 
 
 # What is said of it, and when.

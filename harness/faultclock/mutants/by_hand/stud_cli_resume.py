@@ -7,7 +7,7 @@ from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Extension, Slot, TypedError
-from faultclock.subjects.reference_runtime.history import Replay, SealedCall
+from faultclock.subjects.reference_runtime.history import Replay
 from faultclock.subjects.reference_runtime.resume import Resume
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 
@@ -105,14 +105,6 @@ class _RepeatsTheEffect(_RunsAgain):
 
     def call_id(self, tool_call: str) -> str:
         return self.session.new_id("call")
-
-
-@wrong("seals-in-silence", "Seals a cut-off call without a word", fails="ordering.orphan-sealed")
-class _SealsInSilence(Resume):
-    """The model is told, and whoever reads the trail is not."""
-
-    def note_sealed(self, orphans: list[SealedCall]) -> None:
-        self.session.dirty = self.session.dirty or bool(orphans)
 
 
 # Slots.

@@ -165,19 +165,6 @@ class _CountsTooLate(MessageLoop):
             self.turn.steps += 1
 
 
-@wrong(
-    "has-no-clock",
-    "Lets a turn take its time",
-    fails="budgets.kept",
-    origin="OpenHands/OpenHands#9798",
-)
-class _HasNoClock(ReferenceRuntime):
-    """OpenHands/OpenHands#9798: a wait of 30 seconds took half an hour."""
-
-    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
-        return await turn.scope.run(work)
-
-
 # Requests of a turn.
 
 

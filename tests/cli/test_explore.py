@@ -154,7 +154,7 @@ def test_what_cannot_be_written_is_told_after_what_was_found(tmp_path: Path) -> 
     code, out, err = explored(tmp_path, *words)
     assert code == 2
     assert "/dev/full: cannot be written" in err
-    assert "faultclock replay fc1." in out
+    assert "faultclock replay fc2." in out
     assert "1 failure found in 2 runs" in out
     reports = Path(tmp_path, "found").iterdir()
     assert all(str(tmp_path) not in path.read_text("utf-8") for path in reports)

@@ -84,7 +84,7 @@ def test_a_history_lists_its_sessions_and_tells_flaky_from_changed(flaky: Path) 
 def test_the_token_of_the_first_failure_leads_to_its_coordinates(flaky: Path) -> None:
     """It can be given to `replay`, here or elsewhere."""
     text = faultclock("history", str(flaky)).stdout
-    (line,) = [line for line in text.splitlines() if "faultclock replay fc1." in line]
+    (line,) = [line for line in text.splitlines() if "faultclock replay fc2." in line]
     where = coordinates_of(line.split()[-1])
     assert (where.scenario, where.scenario_digest, where.subject) == (ID, DIGEST, "mine")
     assert (where.seed, where.tape) == (21, made_up(3)[0].tape)
@@ -112,7 +112,7 @@ def test_json_has_all_that_the_text_has(flaky: Path, leaking: Path) -> None:
     assert found["sessions"][0]["verdicts"] == {"FAIL": 1, "PASS": 2}
     assert [flip["cause"] for flip in found["flips"]] == ["changed", "changed"]
     found = json.loads(faultclock("history", str(leaking), "--json").stdout)
-    assert all(item["token"].startswith("fc1.") for item in found["flaky"])
+    assert all(item["token"].startswith("fc2.") for item in found["flaky"])
     assert found["determinism_bugs"][0]["other"]["trace_digest"] == "a" * 64
 
 

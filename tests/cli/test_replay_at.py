@@ -112,7 +112,7 @@ def test_what_leads_nowhere_is_told_why(found: Path) -> None:
     nothing.write_text("{}", "utf-8")
     for words, told in (
         ((token[:-1],), "the token is mistyped"),
-        (("fc9.abc",), "this Faultclock reads those with fc1."),
+        (("fc9.abc",), "this Faultclock reads those with fc2."),
         (("F-0000000000", "--report", report), "has no finding F-0000000000"),
         (("hello", "--report", report), "'hello' is no id of a finding"),
         ((name, "--report", str(nothing)), "this is not a report"),

@@ -68,6 +68,17 @@ def test_a_sentence_that_names_no_check_is_a_problem(tmp_path: Path) -> None:
     assert "there is no check 'backoff.jiter'\n  did you mean `backoff.jitter`?" in result.stderr
 
 
+def test_a_rule_whose_check_no_sentence_names_is_a_problem(tmp_path: Path) -> None:
+    """The check would never be judged, and a wrong subject would pass."""
+    model = (error_models_root() / "common.yaml").read_text("utf-8")
+    wrong = model.replace("checks: [cancel.outcome]", "checks: [tools.paired]")
+    (tmp_path / "mine.yaml").write_text(wrong)
+    result = faultclock("validate", str(tmp_path / "mine.yaml"))
+    assert result.exit_code == 2
+    assert "no requirement names the check cancel.outcome among its `checks`" in result.stderr
+    assert "add cancel.outcome to the `checks` of COMMON-CANCEL-02" in result.stderr
+
+
 def test_a_scenario_for_a_model_that_is_not_shipped_says_so(tmp_path: Path) -> None:
     """It may be somebody's own, or a slip for which every run would pass the scenario over."""
     (tmp_path / "a.yaml").write_text(GOOD + "models: [afk, akf]\n")

@@ -1,6 +1,6 @@
-"""The figures of the page on levels, from the sets: `python -m tests.conformance.levels_page`.
+"""Writes the figures of the page on levels: `python -m tests.conformance.levels_page`.
 
-What it prints stands on the page between the two marks; a test compares them.
+They are made from the sets, and stand on the page between the two marks; a test compares them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,11 @@ from tests.conformance.freeze import facts_of, references_of, scenarios_for, suc
 from tests.conformance.levels_page import BEGINS, ENDS, PAGE, table
 from tests.warm.listing import all_scenarios
 
-_FREEZE = "a fact has changed: run `python -m tests.conformance.freeze`, and commit the new set"
+_FREEZE = (
+    "a fact has changed: run `python -m tests.conformance.freeze MODEL`, and commit the new set. If"
+    " all sets have changed, a field of a model class is new: name it in the SPARSE of its class,"
+    " so that a model which does not use it stays what it was"
+)
 
 
 def test_every_document_has_a_set() -> None:

@@ -68,10 +68,22 @@ def finding_of(entry: SubjectEntry) -> tuple[str, str]:
     return without_lines(first.expected or ""), without_lines(first.observed or "")
 
 
+def _kept_finding(entry: SubjectEntry) -> tuple[str, str]:
+    """Return the finding that a page has.
+
+    Raises:
+        SystemExit: it has none.
+    """
+    found = stored_finding(entry)
+    if not any(found):
+        raise SystemExit(f"no page has a finding of {entry.id} yet: run this without --quick")
+    return found
+
+
 def main(words: list[str]) -> None:
     """Write the pages."""
     REFERENCE.mkdir(exist_ok=True)
-    for name, text in pages(stored_finding if "--quick" in words else finding_of).items():
+    for name, text in pages(_kept_finding if "--quick" in words else finding_of).items():
         write_text_atomically(REFERENCE / name, text)
 
 

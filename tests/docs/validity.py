@@ -53,7 +53,7 @@ def _check_yaml(block: Block, folder: Path) -> None:
     kinds = data.keys() if isinstance(data, dict) else set()
     if {"id", "title", "why"} <= kinds:
         _check_scenario(path)
-    elif {"classes", "signals"} <= kinds or {"name", "model", "events"} <= kinds:
+    elif "requirements" in kinds or {"name", "model", "events"} <= kinds:
         _validate(path)
     elif "repos" in kinds:
         if not all({"repo", "hooks"} <= item.keys() for item in data["repos"]):

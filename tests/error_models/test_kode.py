@@ -8,7 +8,8 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model import ErrorModel, SignalRule
-from faultclock.model.ordering import EventPattern, OrderingRule, resolved
+from faultclock.model.event_sets import EventPattern, resolved
+from faultclock.model.ordering import OrderingRule
 
 MODEL = load_error_model("kode-sdk")
 

@@ -14,8 +14,8 @@ from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.finding import Verdict
 from faultclock.mutants.by_hand import BY_HAND
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.prepare import prepare
-from faultclock.run.spoken import cannot_be_said
 from faultclock.run.suite import SuiteRequest, run_suite
 
 __all__ = ["main"]

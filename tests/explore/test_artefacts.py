@@ -157,12 +157,12 @@ def test_the_run_that_was_found_first_is_one_command_on_a_line_of_its_own(
     own = own_scenario(small(), 0, Tape(), _FINGERPRINT)
     shrunk = Shrunk(scenario=own, before=_SIZE, after=_SIZE, runs=1, is_minimum=True)
     mark = FailureMark(fingerprint=_FINGERPRINT, finding=Finding(check="a.b", verdict=Verdict.FAIL))
-    known = _origin(token="fc1.abc")
-    mine = _origin(token="fc1.abc", subject="my.py:subject", file=f"{tmp_path}/s.yaml")
+    known = _origin(token="fc2.abc")
+    mine = _origin(token="fc2.abc", subject="my.py:subject", file=f"{tmp_path}/s.yaml")
     for origin, options in ((known, ""), (mine, "--subject my.py:subject --scenario s.yaml ")):
         text, _ = _texts(artefacts(shrunk, mark, origin))
         told = (
-            f"# The run that was found first: faultclock replay fc1.abc {options}--model stud-cli"
+            f"# The run that was found first: faultclock replay fc2.abc {options}--model stud-cli"
         )
         assert told in text.split("\n")
 

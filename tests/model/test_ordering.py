@@ -11,14 +11,8 @@ from pydantic import ValidationError
 from faultclock.errors import SourceError
 from faultclock.load.error_model import load_error_model
 from faultclock.model import error_model
-from faultclock.model.ordering import (
-    EventPattern,
-    OrderingRule,
-    Scope,
-    event_refs,
-    resolved,
-    unknown_event,
-)
+from faultclock.model.event_sets import EventPattern, resolved
+from faultclock.model.ordering import OrderingRule, Scope, event_refs, unknown_event
 
 A, B = {"kinds": ["a"]}, {"kinds": ["b"]}
 ON_OFF: dict[str, Any] = {
@@ -35,9 +29,6 @@ id: mine
 title: Mine
 revision: "1"
 source: {title: T, system: S, document: D, read_on: "2026-01-01"}
-classes: []
-signals: []
-policies: []
 events:
   ToolInvocationStarted: {kinds: [declared.event], where: {name: ToolInvocationStarted}}
 ordering:
@@ -226,7 +217,7 @@ def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> 
     with pytest.raises(SourceError) as caught:
         load(tmp_path / "mine.yaml", text)
     (problem,) = caught.value.problems
-    assert (problem.line, problem.column) == (13, 12)
+    assert (problem.line, problem.column) == (10, 12)
     assert problem.message == "one: there is no event 'ToolInvocationStart'"
     assert problem.hint is not None
     assert "did you mean `ToolInvocationStarted`?" in problem.hint
@@ -248,12 +239,12 @@ def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> 
         (
             "existence\n",
             "at_most\n    limit: scenario.session.budgts.x\n",
-            "mine.yaml:13:12: the scenario has no 'budgts' in scenario.session.budgts.x",
+            "mine.yaml:10:12: the scenario has no 'budgts' in scenario.session.budgts.x",
         ),
         (
             "existence\n",
             "response\n    other: {kinds: [tool.called]}\n    within: 5 seconds\n",
-            "mine.yaml:14:13: '5 seconds' is not a duration",
+            "mine.yaml:11:13: '5 seconds' is not a duration",
         ),
         (
             "existence\n    event: ToolInvocationStarted\n",
@@ -265,8 +256,38 @@ def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> 
             "existence\n    event: ToolInvocationStarted\n",
             "automaton\n    states: [idle, busy]\n    start: idle\n"
             "    moves: [{from: idle, event: ToolInvocationStarted, to: bsy}]\n",
-            "mine.yaml:15:60: one: there is no state 'bsy'",
+            "mine.yaml:12:60: one: there is no state 'bsy'",
         ),
+        (
+            "    event: ToolInvocationStarted\n",
+            "    event: {kinds: [tool.called], where: {tol: ls}}\n",
+            "one: no tool.called has a field 'tol'\n  write tool",
+        ),
+        (
+            "    event: ToolInvocationStarted\n",
+            "    event: {event: ToolInvocationStarted, has: [field.tool]}\n",
+            "no declared.event has a field 'field.tool'\n  write fields",
+        ),
+        ("{name: ToolInvocationStarted}", "{nam: x}", "'nam'\n  write name"),
+        (
+            "{name: ToolInvocationStarted}",
+            "{nope.first: x}",
+            "ToolInvocationStarted: no declared.event has a field 'nope.first'",
+        ),
+        ("requirement: R-1\n", "requirement: R-1\n    per: cal\n", "'cal'\n  write call"),
+        ("requirement: R-1\n", "requirement: R-1\n    per: [call, nod]\n", "'nod'\n  write node"),
+        ("existence\n", "increasing\n    by: seqq\n", "has a field 'seqq'"),
+        (
+            "existence\n",
+            "response\n    other: {kinds: [tool.called]}\n    same: {cal: call}\n",
+            "no tool.called has a field 'cal'\n  write call",
+        ),
+        (
+            "existence\n",
+            "response\n    other: {kinds: [tool.called]}\n    within: timeout\n",
+            "has a field 'timeout'",
+        ),
+        ("requirement: R-1\n", "requirement: R-1\n    needs: audits\n", "`audit`"),
         ("    event: Tool", "    role: runtime\n    event: Tool", "did you mean `roles`?"),
         ("requirement: R-1\n", "requirement: R-1\n    roles: [runtme]\n", "`runtime`"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.derived import derived_for, with_derived
+from faultclock.oracle.derived import with_derived
 from faultclock.oracle.failure import Failure, disposition_of
 from faultclock.oracle.failures import failures_of
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
@@ -61,7 +61,7 @@ def test_a_failed_attempt_is_a_failure_of_its_request() -> None:
     builder.fails(429)
     builder.says()
     failure = the(builder)
-    assert (failure.kind, failure.target.layer, failure.number) == ("http_error", "request", 1)
+    assert (failure.kind, failure.layer, failure.number) == ("http_error", "request", 1)
     assert failure.pair == ("Again", "Limit")
     assert failure.redone_by is not None
     assert failure.wire is not None
@@ -87,7 +87,13 @@ def test_what_a_tool_replies_is_told_by_its_code(
     """The code decides which kind it is, and is the cause."""
     failure = the(FailureBuilder().turn().wants("c1 ls").runs("c1", pair))
     assert (failure.kind, failure.cause, failure.pair) == (kind, cause, class_and_code)
-    assert (failure.target.layer, failure.target.id) == ("tool", "c1")
+    assert (failure.layer, failure.target) == ("tool", "c1")
+
+
+def test_a_tool_that_a_later_process_has_not_got_is_unknown_there() -> None:
+    """What is installed in other processes is no tool of this one."""
+    built = FailureBuilder(tools=({"name": "ls", "lives": [2]},)).turn().wants("c1 ls")
+    assert the(built).kind == "tool_unknown"
 
 
 def test_an_exception_of_a_tool_is_one_failure() -> None:
@@ -250,7 +256,7 @@ def test_a_missing_program_is_known_by_its_name() -> None:
     """It was asked for, and is not there; a look for it by name alone counts as well."""
     builder = FailureBuilder(workflow=WORKFLOW).turn().misses("claude")
     failure = the(builder)
-    assert (failure.kind, failure.target.id, failure.names) == (
+    assert (failure.kind, failure.target, failure.names) == (
         "program_missing",
         "code",
         ("claude",),
@@ -261,7 +267,7 @@ def test_a_command_fails_by_its_status_with_its_last_words() -> None:
     """Its message is the last line that it wrote."""
     builder = FailureBuilder(workflow=WORKFLOW).turn()
     failure = the(builder.program("pytest", "-q", status=1, stderr="E1\n2 failed"))
-    assert (failure.kind, failure.target.layer) == ("command_failed", "command")
+    assert (failure.kind, failure.layer) == ("command_failed", "command")
     assert failure.message == "2 failed"
 
 
@@ -294,7 +300,7 @@ def test_an_answer_of_the_model_is_judged_by_its_text() -> None:
     replies = [{"text": "no JSON at all"}]
     builder = FailureBuilder(workflow=WORKFLOW, provider={"replies": replies}).turn()
     failure = the(builder.asks("Give me JSON.", "no JSON at all"))
-    assert (failure.kind, failure.target.id) == ("output_not_json", "ask")
+    assert (failure.kind, failure.target) == ("output_not_json", "ask")
 
 
 def test_an_answer_that_is_asked_for_again_is_a_failure_that_was_redone() -> None:
@@ -407,9 +413,7 @@ def test_an_answer_that_was_filtered_is_a_failure_of_its_request() -> None:
 def test_an_ordering_rule_may_speak_of_any_failure_where_it_could_be_known() -> None:
     """As `failure.seen`, right behind the fact that shows it, in the words of the model."""
     found = paired(called().raises_in("c1").ends())
-    scenario = found.trace.header.scenario
-    derived = derived_for(found, model_of(), frozenset({"failure.seen"}))
-    events = with_derived(found.trace.events, found.calls, scenario, derived)
+    events = with_derived(found, model_of(), frozenset({"failure.seen"}))
     (place,) = (index for index, event in enumerate(events) if event.kind == "failure.seen")
     shown, seen = events[place - 1], events[place]
     assert (shown.kind, shown.seq, shown.at_ns) == ("tool.raised", seen.seq, seen.at_ns)

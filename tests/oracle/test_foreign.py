@@ -16,9 +16,10 @@ from faultclock.load.foreign_log import foreign_trace, read_foreign_log
 from faultclock.load.foreign_map import load_foreign_map
 from faultclock.load.trace_file import read_trace
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.finding import Finding, Verdict, verdict_of
 from faultclock.model.foreign_map import ForeignLog, ForeignMap
-from faultclock.model.ordering import EventPattern, OrderingRule, Pattern
+from faultclock.model.ordering import OrderingRule, Pattern
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.foreign import as_seen
 from faultclock.oracle.judge import judge

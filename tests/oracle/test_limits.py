@@ -149,6 +149,16 @@ def test_the_work_goes_back_to_the_coder_so_often(
     assert len(found(small_model(limits=[rule]), built, "limits.ends")) == findings
 
 
+def test_the_failure_of_a_tool_may_end_a_turn_at_its_limit() -> None:
+    """Where the document lets a failure end a run, the end is not that of the limit."""
+    ends = {"id": "open", "applies_to": ["Run/*"], "run": "ends", "requirement": "SMALL-LIMIT"}
+    own = small_model(limits=MODEL.model_dump(mode="json")["limits"], consequences=[ends])
+    built = ChainBuilder(session={"budgets": {"steps_max": 1}})
+    built.turn().wants("c1 ls").runs("c1", "Tool/Gone").results("failed", "Tool/Gone")
+    assert judged(own, built, "limits.ends") == 0
+    assert found(MODEL, built, "limits.ends") == ["it ended failed with Tool/Gone"]
+
+
 def test_what_shows_nothing_earns_nothing() -> None:
     """Enough was left, the work was done, a cancel, a crash, an open end, a silent model."""
     done = rounds(1, steps_max=2)

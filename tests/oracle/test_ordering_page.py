@@ -9,11 +9,12 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.events import DERIVED_KINDS
 from faultclock.model.lookup import CountLookup, TimeLookup
-from faultclock.model.ordering import EventPattern, Move, OrderingRule, Pattern, Scope
+from faultclock.model.ordering import Move, OrderingRule, Pattern, Scope
 from faultclock.model.scenario import Scenario
-from faultclock.oracle.rows import ROWS
+from faultclock.oracle.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate
 from tests.oracle.brute_force import violated_keys
@@ -81,7 +82,9 @@ def test_each_derived_event_is_on_the_page() -> None:
 def test_the_checks_that_are_rows_are_on_the_page() -> None:
     """A reader who looks for their code finds what they are instead."""
     (named,) = re.findall(r"The checks ([^.]+(?:\.[^.]+)*?) are such rules", PAGE)
-    assert set(re.findall(r"`([^`]+)`", named)) == {row.check for row in ROWS}
+    assert set(re.findall(r"`([^`]+)`", named)) == {
+        check.id for check in (*RUNTIME_CHECKS, *TOOL_CHECKS, *EXTENSION_CHECKS)
+    }
 
 
 def test_the_names_on_the_page_are_those_of_the_model() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.oracle.history import History
-from faultclock.oracle.permissions import approvals_in, decider_of, refusal_of
+from faultclock.oracle.permissions import decider_of, refusal_of
 from faultclock.oracle.port_facts import Prompt
 from tests.oracle.turn_builder import TurnBuilder
 
@@ -57,11 +57,11 @@ def test_a_request_is_unanswered_when_only_its_deadline_ends_it(
 def test_a_request_is_about_the_latest_call_with_its_id() -> None:
     """A provider may use an id again in a later answer."""
     built = asked().answers("r1", "denied").wants("c1 rm").shows("r2").answers("r2")
-    first, second = approvals_in(History(built.build()))
-    assert [prompt.id for prompt in first.prompts] == ["r1"]
-    assert [prompt.id for prompt in second.prompts] == ["r2"]
-    assert (first.refused_by, second.refused_by) == ("person", None)
-    assert (first.given is None, second.given is None) == (True, False)
+    history = History(built.build())
+    first, second = history.tool_calls
+    assert [prompt.id for prompt in history.prompts_about(first)] == ["r1"]
+    assert [prompt.id for prompt in history.prompts_about(second)] == ["r2"]
+    assert (refusal_of(history, first), refusal_of(history, second)) == ("person", None)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.session_script import StageRetry
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import outcome_of
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
     ATTEMPTS,
     DISPOSITION,
@@ -26,6 +25,7 @@ from faultclock.oracle.redo import (
     judgements,
     policy_of,
 )
+from faultclock.oracle.timing import SLACK_NS
 
 S = 1_000_000_000
 REQUIREMENTS = ("STUD-DEFAULT-02",)

@@ -74,6 +74,26 @@ def test_a_rule_may_leave_its_sentences_to_the_rules_of_the_model(model: ErrorMo
     assert outcomes["tools.none"].judged == {"R-1": 1, "R-2": 1}
 
 
+def test_a_part_without_a_sentence_is_judged_by_those_of_its_check(model: ErrorModel) -> None:
+    """A model that says nothing of the part says something of the whole."""
+    part = NO_LS | {"requirement": [], "rules": "tools.none.part"}
+    whole = with_rules(model, part).model_copy(update={"rules": {"tools.none": "R-3"}})
+    assert found(whole, RM)["tools.none"].judged == {"R-3": 1}
+
+
+def test_one_event_that_is_not_as_it_should_be_shows_no_order(model: ErrorModel) -> None:
+    """Where the rule has words for it; without them the step is all that says what was wanted."""
+    calls = {
+        "pattern": "universality",
+        "among": {"kinds": ["tool.called"]},
+        "event": {"kinds": ["tool.called"], "where": {"tool": "rm"}},
+    }
+    for words, steps in (({}, 1), ({"observed": "{tool} was called"}, 0)):
+        rules = with_rules(model, NO_LS | calls | words)
+        (violation,) = found(rules, f"{RM} · {LS}")["tools.none"].violations
+        assert len(violation.order) == steps
+
+
 def test_the_words_of_a_rule_are_filled_from_the_event(model: ErrorModel) -> None:
     """A field that the event does not have reads as none."""
     (violation,) = found(with_rules(model, NO_RM), RM)["tools.none"].violations

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from faultclock.model.duration import parse_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import Trace
+from faultclock.oracle import ordering
 from faultclock.oracle.check import Check, Outcome
 from faultclock.oracle.history import History
 from tests.oracle.trace_builder import TraceBuilder
@@ -25,8 +26,8 @@ RETRY = {
 
 
 def outcome(model: ErrorModel, checks: tuple[Check, ...], id_: str, trace: Trace) -> Outcome:
-    """Return what one check makes of a trace."""
-    (check,) = (check for check in checks if check.id == id_)
+    """Return what one check makes of a trace, its rules included."""
+    (check,) = (check for check in ordering.checks(model, checks) if check.id == id_)
     return check.outcome(History(trace), model)
 
 

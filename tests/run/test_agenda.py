@@ -23,11 +23,11 @@ SCENARIO = Scenario.model_validate(
 
 
 def begun(agenda: Agenda, *names: str) -> list[str]:
-    """Begin one asking of each name, and return their ids."""
-    askings = [agenda.next_asking(name, "turn") for name in names]
-    for asking in askings:
-        agenda.begin(asking)
-    return [asking.id for asking in askings]
+    """Begin one call of each name, and return their ids."""
+    calls = [agenda.call(name, "turn") for name in names]
+    for call in calls:
+        agenda.begin(call)
+    return [call.id for call in calls]
 
 
 def test_it_begins_with_all_tasks() -> None:
@@ -36,12 +36,12 @@ def test_it_begins_with_all_tasks() -> None:
     assert (agenda.todo, agenda.beside) == ({"one": 2, "two": 1}, {"beside": 1})
 
 
-def test_an_asking_is_off_the_agenda_when_it_begins() -> None:
+def test_a_call_is_off_the_agenda_when_it_begins() -> None:
     """Not earlier: what never began is asked in the next life."""
     agenda = Agenda.initial(SCENARIO)
-    asking = agenda.next_asking("one", "turn")
+    call = agenda.call("one", "turn")
     assert agenda.todo == {"one": 2, "two": 1}
-    agenda.begin(asking)
+    agenda.begin(call)
     assert agenda.todo == {"one": 1, "two": 1}
     assert begun(agenda, "one", "beside") == ["one/2", "beside/1"]
     assert (agenda.todo, agenda.beside) == ({"two": 1}, {})
@@ -52,7 +52,7 @@ def test_what_a_crash_cuts_off_is_forgotten_or_asked_again() -> None:
     for again in (False, True):
         agenda = Agenda.initial(SCENARIO)
         begun(agenda, "start", "one", "one", "beside")
-        agenda.end(agenda.next_asking("start", "start"))
+        agenda.end(agenda.call("start", "start"))
         cut = agenda.cut_off(SCENARIO, again=again)
         assert cut == ("start/1", "one/1", "one/2", "beside/1")
         assert agenda.open == {}
@@ -61,7 +61,7 @@ def test_what_a_crash_cuts_off_is_forgotten_or_asked_again() -> None:
                 [("one", 2), ("two", 1)],
                 {"beside": 1},
             )
-            assert agenda.next_asking("one", "turn").id == "one/3"
+            assert agenda.call("one", "turn").id == "one/3"
         else:
             assert (agenda.todo, agenda.beside) == ({"two": 1}, {})
 
@@ -69,9 +69,9 @@ def test_what_a_crash_cuts_off_is_forgotten_or_asked_again() -> None:
 def test_a_call_that_is_over_is_not_cut_off() -> None:
     """Only open ones are."""
     agenda = Agenda.initial(SCENARIO)
-    asking = agenda.next_asking("two", "turn")
-    agenda.begin(asking)
-    agenda.end(asking)
+    call = agenda.call("two", "turn")
+    agenda.begin(call)
+    agenda.end(call)
     assert agenda.cut_off(SCENARIO, again=True) == ()
     assert agenda.todo == {"one": 2}
 

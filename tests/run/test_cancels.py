@@ -15,8 +15,8 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
 from faultclock.oracle.attempts import observe
 from faultclock.oracle.judge import judge
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.execute import execute
-from faultclock.run.spoken import cannot_be_said
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reference import reference

@@ -151,6 +151,14 @@ def test_a_factory_may_be_a_coroutine_function() -> None:
     assert phases(run(bound(make), tasks=LIFE)) == [(item["do"], True) for item in LIFE]
 
 
+def test_a_coroutine_phase_of_a_blocking_extension_fails() -> None:
+    """A blocking binding of coroutine functions says how to bind them; no phase is done."""
+    trace = run(bound(Bare, style="sync"), tasks=LIFE[:2])
+    assert phases(trace) == [("init", False), ("activate", False)]
+    raised = facts(trace, "call.raised")[0].payload["chain"][0]
+    assert raised["message"] == "init is a coroutine function: bind with style='async'"
+
+
 def test_a_cancel_ends_the_phase_that_runs_and_nothing_else() -> None:
     """A later phase is asked for as if nothing had been."""
     trace = run(

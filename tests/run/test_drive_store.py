@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.run import drive_store
 from faultclock.run.expand import crash_after
+from faultclock.run.roles import store as store_role
 from faultclock.run.suite import run_one
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.reference_store import FileStore, reference_store, reference_store_async
@@ -48,8 +48,8 @@ def test_a_process_may_die_before_it_was_asked_anything(store: Any, seq: int) ->
     }
 
 
-@pytest.mark.parametrize("inline", [True, False], ids=["inline", "apart"])
-def test_after_a_crash_a_fresh_store_is_asked_for_everything(inline: bool) -> None:
+@pytest.mark.parametrize("isolate", [False, True], ids=["inline", "apart"])
+def test_after_a_crash_a_fresh_store_is_asked_for_everything(isolate: bool) -> None:
     """Whether or not each life has a process of its own, only the folder goes on."""
     made: list[int] = []
 
@@ -64,8 +64,8 @@ def test_after_a_crash_a_fresh_store_is_asked_for_everything(inline: bool) -> No
         LOOK,
         crashes=[{"id": "power", "on": {"kind": "call.returned", "where": {"call": "other/1"}}}],
     )
-    trace = drive(Store, run, inline=inline)
-    assert len(made) == (2 if inline else 0)
+    trace = run_one(run, session_store(id="s")(Store), 0, isolate=isolate)
+    assert len(made) == (0 if isolate else 2)
     assert outcomes(trace) == {
         "start/1": "done",
         "first/1": "done",
@@ -291,7 +291,7 @@ def test_folders_of_killed_runs_are_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that the watchdog killed cannot clean up; the next one does, and spares the living."""
-    monkeypatch.setattr(drive_store, "_MEMORY", tmp_path)
+    monkeypatch.setattr(store_role, "_MEMORY", tmp_path)
     dead = tmp_path / f"faultclock-store-{2**22 + 1}-abc"
     alive = tmp_path / f"faultclock-store-{os.getpid()}-abc"
     dead.mkdir()

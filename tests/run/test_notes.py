@@ -17,8 +17,7 @@ from faultclock.model.finding import SourcePlace
 from faultclock.model.notes import OutputLine, RunNotes, WaitingPlace
 from faultclock.model.trace import Trace, trace_lines
 from faultclock.oracle.judge import Judge
-from faultclock.run import execute as execute_room
-from faultclock.run import making
+from faultclock.run import lives, making
 from faultclock.run.notes import RawNotes
 from faultclock.run.report import run_report
 from faultclock.run.suite import run_one
@@ -59,7 +58,7 @@ def seconds(headers):
     return float(headers["retry-after"])  # reads
 
 
-def spoken(delay, key):
+def bind_scenario(delay, key):
     log.warning("waiting %s s with %s", delay, key)
     warnings.warn("this is\\nold", stacklevel=2)
     print("sleeping", delay)
@@ -74,7 +73,7 @@ def blocking(request):
             return json.load(send(request))["choices"][0]["message"]["content"]
         except HTTPError as error:
             delay = seconds(error.headers)
-            spoken(delay, request.api_key)
+            bind_scenario(delay, request.api_key)
             time.sleep(delay)  # sleeps
 
 
@@ -90,7 +89,7 @@ async def awaited(request):
             return json.load(answer)["choices"][0]["message"]["content"]
         except HTTPError as error:
             delay = seconds(error.headers)
-            spoken(delay, request.api_key)
+            bind_scenario(delay, request.api_key)
             await rest(delay)
 
 
@@ -300,7 +299,7 @@ def test_notes_change_no_byte_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> Non
         with_notes = ran(name, retry_after="7")
         apart = ran(name, isolate=True, retry_after="7")
         with monkeypatch.context() as patch:
-            patch.setattr(execute_room, "noting", _no_notes)
+            patch.setattr(lives, "noting", _no_notes)
             # It is no subject that replaces it.
             watched = tuple(item for item in making._OBSERVERS._kept if item[1] != "noting")
             patch.setattr(making._OBSERVERS, "_kept", watched)

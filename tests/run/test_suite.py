@@ -14,7 +14,7 @@ from faultclock.load.matrix import Crossing
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Report, SourcePlace, Verdict
 from faultclock.model.scenario import Scenario
-from faultclock.run.spoken import cannot_be_said
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest

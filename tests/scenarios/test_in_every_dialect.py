@@ -15,7 +15,7 @@ from faultclock.load.error_model import load_error_model
 from faultclock.model.finding import Finding, Verdict, verdict_of
 from faultclock.model.scenario import Scenario
 from faultclock.oracle.judge import Judge
-from faultclock.run.spoken import cannot_be_said
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from tests.scenarios.any_dialect import (

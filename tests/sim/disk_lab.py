@@ -33,8 +33,15 @@ class Lab:
         """Run `subject` in a fresh world on the folder."""
         self.world = World()
         script = DiskScript.model_validate({"rules": rules or []})
-        planned = None if crash is None else PlannedCrash(act=crash[0], leaves=crash[1])
-        disk = Disk(self.world.kernel, self.root, self.state, script, crash=planned)
+        disk = Disk(self.world.kernel, self.root, self.state, script)
+        if crash is not None:
+            act, leaves = crash
+
+            def kill() -> None:
+                disk.die(leaves)
+                self.world.kernel.crash()
+
+            disk.crash = PlannedCrash(act=act, leaves=leaves, kill=kill)
         ending = self.world.run(subject)
         if ending.reason != "crashed":
             disk.check()

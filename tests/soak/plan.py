@@ -16,8 +16,8 @@ from faultclock.model.exploration import Coordinates
 from faultclock.model.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
 from faultclock.model.trace import Trace
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.expand import crash_after
-from faultclock.run.spoken import cannot_be_said
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import SubjectEntry, catalog
 

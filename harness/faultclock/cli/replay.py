@@ -30,7 +30,7 @@ __all__ = ["command"]
 _FINDING = re.compile(r"[Ff]-[0-9a-f]{10,12}")
 
 _EPILOG = """\
-WHAT is a trace file, a token (fc1.…), or the id of a finding in a report that was written with
+WHAT is a trace file, a token (fc2.…), or the id of a finding in a report that was written with
 --json (F-… of `faultclock run`, f-… of `faultclock explore`).
 
 A trace is run again and compared byte by byte: identical, or the first event that differs. A token
@@ -43,7 +43,7 @@ Examples:
   faultclock run rate-limits --subject openai-async --trace-dir traces --json report.json
   faultclock replay traces/rate-limits/retry-after-integer.seed-0.jsonl
   faultclock replay F-3fa9c02e41 --report report.json
-  faultclock replay fc1.be1ahAFr… --subject my_adapter.py:subject
+  faultclock replay fc2.be1ahAFr… --subject my_adapter.py:subject
 
 Exit codes: 0 every byte is the same, and the subject conforms as far as it is judged; 1 something
 differs or fails; 2 wrong usage, or the scenario was changed since; 3 inconclusive.

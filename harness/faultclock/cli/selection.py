@@ -124,8 +124,8 @@ def playable(
         InputError: none can be played.
     """
     from faultclock.model.finding import PassedOver
+    from faultclock.run.bind_scenario import bind_scenario, cannot_be_said
     from faultclock.run.fitting import unplayable
-    from faultclock.run.spoken import cannot_be_said, spoken
 
     chosen: list[LoadedScenario] = []
     others: list[PassedOver] = []
@@ -138,7 +138,7 @@ def playable(
             # What is named is run in spite of a declaration. One that is in another API and named
             # alone is refused here, with what to do.
             for scenario in item.runnable:
-                spoken(scenario, binding)
+                bind_scenario(scenario, binding)
             chosen.append(item)
         else:
             others.append(PassedOver(scenario=item.scenario.id, because=reason))

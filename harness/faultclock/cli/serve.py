@@ -211,7 +211,7 @@ def _found(
     from faultclock.live.servable import check_servable, program_binding
     from faultclock.load.scenario import find_scenarios
     from faultclock.model.scenario import DEFAULT_DIALECT
-    from faultclock.run.spoken import spoken
+    from faultclock.run.bind_scenario import bind_scenario
 
     runnable = [item for found in find_scenarios((selector,)) for item in found.runnable]
     chosen = of_variant(runnable, variant)
@@ -226,7 +226,7 @@ def _found(
     spoken_here = dialect or scenario.provider.dialect or DEFAULT_DIALECT
     dialect_named(spoken_here)
     binding = program_binding(name, spoken_here)
-    return spoken(scenario, binding), binding
+    return bind_scenario(scenario, binding), binding
 
 
 def _tell_where(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ __all__ = ["command"]
 _TRACE_SUFFIX = ".jsonl"
 
 _EPILOG = """\
-A file that ends in .jsonl is read as a trace, one with `classes` and `signals` as an error model
-(which is tried under each of its readings), one with `name`, `model` and `events` as the map of a
-foreign log, any other as a scenario. Problems are written to
-standard error as path:line:column, as editors and build servers expect them.
+A file that ends in .jsonl is read as a trace, one with `requirements` as an error model (which is
+tried under each of its readings), one with `name`, `model` and `events` as the map of a foreign
+log, any other as a scenario. Problems are written to standard error as path:line:column, as editors
+and build servers expect them.
 
 \b
 Examples:
@@ -87,7 +87,7 @@ def _checked(path: str) -> str:
         trace = read_trace(path)
         return f"trace of {trace.header.scenario.id}, {trace.footer.events} events"
     document = read_document(path)
-    if {"classes", "signals"} <= document.data.keys():
+    if "requirements" in document.data:
         model = check_error_model(path)
         _check_names_of_checks(document, model)
         readings = sum(len(switch.options) for switch in model.switches)
@@ -159,8 +159,26 @@ def _check_names_of_checks(document: Document, model: ErrorModel) -> None:
         for number, name in enumerate(requirement.checks)
         if name not in known
     )
+    named = {name for requirement in model.requirements for name in requirement.checks}
+    problems += tuple(
+        document.problem(
+            ("rules", rule),
+            f"{rule}: no requirement names the check {check} among its `checks`, so nothing"
+            " would be judged",
+            f"add {check} to the `checks` of {requirement}",
+        )
+        for rule, requirement in model.rules.items()
+        if (check := _check_of(rule, known)) is not None and check not in named
+    )
     if problems:
         raise SourceError(problems)
+
+
+def _check_of(rule: str, known: Collection[str]) -> str | None:
+    """Return the check that a name of `rules` is one of: the longest that it begins with."""
+    parts = rule.split(".")
+    begins = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((name for name in begins if name in known), None)
 
 
 def _checked_map(document: Document) -> str:

@@ -14,8 +14,8 @@ from faultclock.model.conformance import RequirementSet, RoleSet
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import PassedOver
 from faultclock.model.scenario import Role, Scenario
+from faultclock.run.bind_scenario import bind_scenario, cannot_be_said
 from faultclock.run.expand import crash_after
-from faultclock.run.spoken import cannot_be_said, spoken
 from faultclock.subjects.binding import Binding
 
 __all__ = ["Selection", "role_set", "select"]
@@ -67,10 +67,10 @@ class Selection:
     def played(self, scenario: Scenario, crash: int | None = None) -> Scenario:
         """Return a scenario as a trace has it, with a crash after that event."""
         if crash is not None:
-            return spoken(crash_after(scenario, crash), self.speaker)
+            return bind_scenario(crash_after(scenario, crash), self.speaker)
         key = (scenario.id, scenario.variant)
         if key not in self._spoken:
-            self._spoken[key] = spoken(scenario, self.speaker)
+            self._spoken[key] = bind_scenario(scenario, self.speaker)
         return self._spoken[key]
 
 

@@ -42,8 +42,8 @@ from faultclock.model.trace import Trace
 from faultclock.oracle.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.aside import Aside
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.prepare import hosted
-from faultclock.run.spoken import cannot_be_said
 from faultclock.run.suite import of_role
 from faultclock.run.workers import Shared, Workers, as_finished
 from faultclock.subjects.binding import Binding

@@ -13,7 +13,7 @@ What a runtime is given are objects:
     services       hooks, a telemetry sink, a queue;  uses  how one use of them goes
     workflow       expressions and handlers of a workflow
     policy         allows or denies a call of a tool;  archive  keeps files
-    rules          what the rules of all of them have in common
+    port, rules    what all of them have in common: facts, waits, and rules that are met or not
 
 `providers` puts several providers into one world, each at a host of its own; `programs` are
 what a subject may start, as it would start real ones.

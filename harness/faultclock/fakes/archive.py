@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port, Style
 from faultclock.model.secrets import without_secrets
 from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
@@ -19,7 +20,7 @@ from faultclock.sim.kernel import Kernel
 __all__ = ["FakeArchive"]
 
 
-class FakeArchive:
+class FakeArchive(Port):
     """The archive of one life; it implements the port `Archive`.
 
     `save` is a coroutine function for an async subject and a plain one for a blocking subject.
@@ -35,13 +36,12 @@ class FakeArchive:
     def __init__(
         self,
         kernel: Kernel,
-        style: Literal["async", "sync"],
+        style: Style,
         life: int = 1,
         *,
         clean: Callable[[str], str] = without_secrets,
     ) -> None:
-        self._kernel = kernel
-        self._life = life
+        super().__init__(kernel, life, actor="archive")
         self._clean = clean
         self.save = self._save_async if style == "async" else self._save_sync
 
@@ -59,16 +59,14 @@ class FakeArchive:
                 raise TypeError(f"a text is kept by its name, not a {type(value).__name__}")
         make_room(self._kernel)
         raw = text.encode("utf-8", "surrogatepass")
-        self._kernel.record(
-            "archive",
+        self._record(
             "archive.saved",
+            current_call(),
             name=plain(name, self._clean),
             bytes_count=len(raw),
             sha256=hashlib.sha256(raw).hexdigest(),
             text=plain(text, self._clean),
             json=self._object_in(text),
-            call=current_call(),
-            life=self._life,
         )
 
     def _object_in(self, text: str) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port, Style, waiting
 from faultclock.model.port_values import Slot
 from faultclock.model.session_script import ExtensionScript, Phase
 from faultclock.sim.context import current_call
@@ -38,7 +39,7 @@ class SlotChoice:
     slot: Slot | None = None
 
 
-class FakeExtension:
+class FakeExtension(Port):
     """One extension in one life of the subject.
 
     Its phases are coroutine functions for an async subject and block the simulated thread of a
@@ -62,23 +63,21 @@ class FakeExtension:
         self,
         script: ExtensionScript,
         kernel: Kernel,
-        style: Literal["async", "sync"],
+        style: Style,
         life: int = 1,
     ) -> None:
+        super().__init__(kernel, life, actor="extension")
         self.script = script
         self.id = script.id
         self.kind = script.kind
         self.depends_on = script.depends_on
         self.conflicts_with = script.conflicts_with
         self.slot_version = script.slot_version
-        self._kernel = kernel
-        self._life = life
         self._due: dict[Promise, Call] = {}
-        phase = self._phase_async if style == "async" else self._phase_sync
-        self.init = partial(phase, "init")
-        self.activate = partial(phase, "activate")
-        self.deactivate = partial(phase, "deactivate")
-        self.dispose = partial(phase, "dispose")
+        self.init = waiting(style, partial(self._begin, "init"))
+        self.activate = waiting(style, partial(self._begin, "activate"))
+        self.deactivate = waiting(style, partial(self._begin, "deactivate"))
+        self.dispose = waiting(style, partial(self._begin, "dispose"))
 
     def end_life(self) -> None:
         """Let everything stand still: the process is gone. Call it once per life."""
@@ -87,12 +86,6 @@ class FakeExtension:
         self._due.clear()
 
     # ------------------------------------------------------------------ phases
-
-    async def _phase_async(self, phase: Phase) -> None:
-        await self._begin(phase).wait_async()
-
-    def _phase_sync(self, phase: Phase) -> None:
-        self._begin(phase).wait_sync()
 
     def _begin(self, phase: Phase) -> Promise:
         make_room(self._kernel)
@@ -125,15 +118,13 @@ class FakeExtension:
             promise.resolve()
 
     def _ended(self, phase: Phase, how: _How, promise: Promise) -> None:
-        self._kernel.record(
-            "extension",
+        self._record(
             "extension.phase",
+            promise.call,
             extension=self.id,
             phase=phase,
             ok=how == "done",
             how=how,
-            call=promise.call,
-            life=self._life,
         )
 
     # ------------------------------------------------------------------ the slot
@@ -146,7 +137,7 @@ class FakeExtension:
         """
         decision = self.script.on_drift
         fails = decision == "migrate" and self.script.migration_fails
-        self._record(
+        self._fact(
             "extension.slot_decided",
             stored=plain(stored.version),
             current=self.slot_version,
@@ -162,15 +153,8 @@ class FakeExtension:
 
     def deliver_slot(self, slot: Slot) -> None:
         """Receive the slot on resume."""
-        self._record("extension.slot_delivered", version=plain(getattr(slot, "version", None)))
+        self._fact("extension.slot_delivered", version=plain(getattr(slot, "version", None)))
 
-    def _record(self, kind: str, /, **payload: Any) -> None:
+    def _fact(self, kind: str, /, **payload: Any) -> None:
         make_room(self._kernel)
-        self._kernel.record(
-            "extension",
-            kind,
-            extension=self.id,
-            call=current_call(),
-            life=self._life,
-            **payload,
-        )
+        self._record(kind, current_call(), extension=self.id, **payload)

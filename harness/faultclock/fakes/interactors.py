@@ -16,9 +16,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.fakes import rules
 from faultclock.fakes.plain import plain
-from faultclock.fakes.rules import RulesMet
+from faultclock.fakes.port import Port, Style
+from faultclock.fakes.rules import RulesMet, first_for
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.interaction_script import (
     Approve,
@@ -84,7 +84,7 @@ class _Shown:
         self.open = True
 
 
-class FakeInteractor:
+class FakeInteractor(Port):
     """One user interface in one life of the subject; it implements the port `Interactor`.
 
     A rule fires when its request is shown, and decides all that happens to it. An answer takes
@@ -113,28 +113,22 @@ class FakeInteractor:
         self,
         script: InteractorScript,
         kernel: Kernel,
-        style: Literal["async", "sync"],
+        style: Style,
         state: InteractorState,
         life: int = 1,
     ) -> None:
+        super().__init__(
+            kernel,
+            life,
+            actor="interactor",
+            of=f"interactor {script.id}",
+            rules=script.rules,
+            met=state.met,
+        )
         self._script = script
-        self._kernel = kernel
         self._style = style
         self._state = state
-        self._life = life
         self._open: list[_Shown] = []
-
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        rules.seal(
-            self._kernel,
-            self._script.rules,
-            self._state.met,
-            actor="interactor",
-            of=f"interactor {self.id}",
-            call=None,
-            life=self._life,
-        )
 
     # ------------------------------------------------------------------ the port
 
@@ -160,18 +154,18 @@ class FakeInteractor:
         make_room(self._kernel)
         shown = _Shown(request, answer)
         if request.kind not in self.kinds:
-            self._record("broken", shown)
+            self._record_of("broken", shown)
             message = f"{self.id} cannot show {plain(request.kind)}"
             raise TypedError("Validation", "InteractionKindUnknown", message)
         self._state.shown += 1
         rule = self._rule_for(request)
         then = _DEFAULT if rule is None else rule.then
         if isinstance(then, BreakDown):
-            self._fire(rule, shown)
-            self._record("broken", shown)
+            self._fire_of(rule, shown)
+            self._record_of("broken", shown)
             raise RuntimeError(then.message)
         self._open.append(shown)
-        self._record(
+        self._record_of(
             "shown",
             shown,
             interaction_kind=plain(request.kind),
@@ -179,7 +173,7 @@ class FakeInteractor:
             deadline_ns=_deadline_ns(request.deadline_s),
             **_in_place_of_an_id(request),
         )
-        self._fire(rule, shown)
+        self._fire_of(rule, shown)
         if not isinstance(then, Never):
             self._plan(shown, then)
 
@@ -190,7 +184,7 @@ class FakeInteractor:
             shown.open = False
             for due in shown.due:
                 due.cancel()
-            self._record("dismissed", shown)
+            self._record_of("dismissed", shown)
 
     # ------------------------------------------------------------------ what the person does
 
@@ -199,7 +193,7 @@ class FakeInteractor:
             when = rule.when
             return when.kind in (None, request.kind) and when.tool in (None, request.tool)
 
-        return rules.first_for(
+        return first_for(
             self._script.rules, lambda rule: (rule.when.requests, self._state.shown), holds
         )
 
@@ -253,7 +247,7 @@ class FakeInteractor:
         except BaseException as error:  # noqa: BLE001 - what the runtime raises is data
             accepted = False
             error_class, code = _class_and_code(error)
-        self._record(
+        self._record_of(
             "answered",
             shown,
             answer=said,
@@ -263,31 +257,20 @@ class FakeInteractor:
 
     # ------------------------------------------------------------------ facts
 
-    def _fire(self, rule: InteractorRule | None, shown: _Shown) -> None:
-        if rule is None or self._kernel.ending is not None:
-            return
-        self._state.met.fire(
-            self._kernel,
-            rule,
-            rule.then.kind,
-            actor="interactor",
-            of=f"interactor {self.id}",
-            request=plain(shown.request.id),
-            call=shown.call,
-            life=self._life,
-        )
+    def _fire_of(self, rule: InteractorRule | None, shown: _Shown) -> None:
+        if rule is not None and self._kernel.ending is None:
+            request = plain(shown.request.id)
+            self._fire(rule, rule.then.kind, shown.call, request=request)
 
-    def _record(self, what: str, shown: _Shown, **payload: Any) -> None:
+    def _record_of(self, what: str, shown: _Shown, **payload: Any) -> None:
         # A fact may have ended this life; then what would come after it does not happen.
         if self._kernel.ending is None:
-            self._kernel.record(
-                "interactor",
+            self._record(
                 f"interaction.{what}",
+                shown.call,
                 interactor=self.id,
                 request=plain(shown.request.id),
                 tool_call=plain(shown.request.tool_call),
-                call=shown.call,
-                life=self._life,
                 **payload,
             )
 

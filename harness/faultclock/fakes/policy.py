@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port
 from faultclock.model.tool_script import ToolScript
 from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
@@ -14,7 +15,7 @@ from faultclock.sim.kernel import Kernel
 __all__ = ["FakePolicy"]
 
 
-class FakePolicy:
+class FakePolicy(Port):
     """The policy engine of one life; it implements the port `Policy`.
 
     It answers at once, in every style of the subject. A tool without a policy, and one that
@@ -25,9 +26,8 @@ class FakePolicy:
     """
 
     def __init__(self, tools: Iterable[ToolScript], kernel: Kernel, life: int = 1) -> None:
+        super().__init__(kernel, life, actor="policy")
         self._denied = frozenset(tool.name for tool in tools if tool.policy == "deny")
-        self._kernel = kernel
-        self._life = life
 
     def decide(
         self,
@@ -39,13 +39,11 @@ class FakePolicy:
         """Return whether this call is allowed."""
         make_room(self._kernel)
         decision: Literal["allow", "deny"] = "deny" if tool in self._denied else "allow"
-        self._kernel.record(
-            "policy",
+        self._record(
             "policy.decided",
+            current_call(),
             tool=plain(tool),
             tool_call=plain(call_id),
             decision=decision,
-            call=current_call(),
-            life=self._life,
         )
         return decision

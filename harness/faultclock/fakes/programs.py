@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port
 from faultclock.fakes.program_plan import (
     ProgramCounts,
     ProgramPlan,
@@ -33,7 +34,6 @@ from faultclock.fakes.rules import RulesMet, seal
 from faultclock.model.program_script import ProgramLine, ProgramRule, ProgramScript
 from faultclock.model.secrets import without_secrets
 from faultclock.sim.context import current_call
-from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.processes import Child, Processes
 from faultclock.sim.world import World
@@ -57,7 +57,7 @@ class ProgramsState:
     met: RulesMet = field(default_factory=RulesMet)
 
 
-class FakePrograms:
+class FakePrograms(Port):
     """All programs in one life of the subject.
 
     A rule fires when its execution begins: it makes its difference from then on, be it by its
@@ -73,10 +73,9 @@ class FakePrograms:
     def __init__(
         self, scripts: Sequence[ProgramScript], kernel: Kernel, state: ProgramsState, life: int = 1
     ) -> None:
+        super().__init__(kernel, life, actor="program", met=state.met)
         self._scripts = {script.name: script for script in scripts}
-        self._kernel = kernel
         self._state = state
-        self._life = life
         self._running: dict[str, _Run] = {}
 
     def mount(self, world: World) -> None:
@@ -116,14 +115,14 @@ class FakePrograms:
         counts, plan = decide(script, self._state.counts, ())
         if not plan.outcome.missing:
             return True
-        self._make_room()
+        self._enter()
         self._state.counts = counts
         self._missing(program, (program,), plan)
         return False
 
     def start(self, program: str, argv: tuple[str, ...], child: Child) -> _Run | None:
         """Begin to execute it, or return None: there is no such program."""
-        self._make_room()
+        self._enter()
         script = self._scripts.get(program)
         if script is None:
             self._state.counts = counted(self._state.counts, program)
@@ -144,7 +143,7 @@ class FakePrograms:
             n=plan.number,
             means=plan.outcome.means,
         )
-        self._fire(program, plan.rule, run.call, run=plan.run)
+        self._fire_of(program, plan.rule, run.call, run=plan.run)
         run.go_on()
         return run
 
@@ -161,15 +160,15 @@ class FakePrograms:
 
     def record(self, kind: str, call: str | None, /, **payload: Any) -> None:
         """Record a fact about a program."""
-        self._kernel.record("program", kind, **payload, call=call, life=self._life)
+        self._record(kind, call, **payload)
 
     def _missing(self, program: str, argv: tuple[str, ...], plan: ProgramPlan | None) -> None:
         call = current_call()
         number = self._state.counts.executions[program]
         self.record("program.missing", call, program=plain(program), argv=plain(argv), n=number)
-        self._fire(program, None if plan is None else plan.rule, call)
+        self._fire_of(program, None if plan is None else plan.rule, call)
 
-    def _fire(
+    def _fire_of(
         self, program: str, rule: ProgramRule | None, call: str | None, **payload: Any
     ) -> None:
         if rule is None or not rule.fault:
@@ -184,12 +183,6 @@ class FakePrograms:
             call=call,
             life=self._life,
         )
-
-    def _make_room(self) -> None:
-        make_room(self._kernel)
-        if self._kernel.ending is not None:
-            # What is left of a killed process can start nothing; this raises SimKilled.
-            self._kernel.pause(0)
 
 
 class _Run:

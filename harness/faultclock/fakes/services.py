@@ -7,9 +7,10 @@ says. What is exported or pushed is not kept: a trace says that it was, and how 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Style, waiting
 from faultclock.fakes.uses import Used, UseRule, Uses, UsesState
 from faultclock.model.secrets import without_secrets
 from faultclock.model.services_script import (
@@ -24,7 +25,6 @@ from faultclock.sim.promise import Promise
 
 __all__ = ["FakeHook", "FakeQueue", "FakeTelemetry"]
 
-_Style = Literal["async", "sync"]
 _Clean = Callable[[str], str]
 
 
@@ -47,7 +47,7 @@ class FakeHook:
         self,
         script: HookScript,
         kernel: Kernel,
-        style: _Style,
+        style: Style,
         state: UsesState,
         life: int = 1,
         *,
@@ -64,21 +64,14 @@ class FakeHook:
         )
         rules = _rules(script.rules, RuntimeError, clean)
         self._uses = Uses(used, rules, kernel, state, life)
-        self.run = self._run_async if style == "async" else self._run_sync
+        self.run = waiting(style, self._begin)
 
     def seal(self) -> None:
         """Record every rule that was never met. Call it once, after the last life."""
         self._uses.seal()
 
-    @property
-    def _facts(self) -> dict[str, Any]:
-        return {"hook": self.id, "slot": self.slot}
-
-    async def _run_async(self, payload: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port's
-        await self._uses.begin(self._facts).wait_async()
-
-    def _run_sync(self, payload: Mapping[str, Any]) -> None:  # noqa: ARG002 - the port's
-        self._uses.begin(self._facts).wait_sync()
+    def _begin(self, payload: Mapping[str, Any]) -> Promise:  # noqa: ARG002 - the port's
+        return self._uses.begin({"hook": self.id, "slot": self.slot})
 
 
 class _Outside:
@@ -98,7 +91,7 @@ class _Outside:
         self,
         script: TelemetryScript | QueueScript,
         kernel: Kernel,
-        style: _Style,
+        style: Style,
         state: UsesState,
         life: int = 1,
         *,
@@ -114,13 +107,13 @@ class _Outside:
         )
         rules = _rules(script.rules, ConnectionError, clean)
         self._uses = Uses(used, rules, kernel, state, life)
-        self._style = style
+        self._wait = waiting(style, self._begin)
 
     def seal(self) -> None:
         """Record every rule that was never met. Call it once, after the last life."""
         self._uses.seal()
 
-    def _asked(self, given: str) -> Promise:
+    def _begin(self, given: str, more: Mapping[str, Any]) -> Promise:  # noqa: ARG002 - the port's
         return self._uses.begin({self._given: plain(given, self._clean)})
 
 
@@ -132,13 +125,7 @@ class FakeTelemetry(_Outside):
     @property
     def export(self) -> Callable[[str, Mapping[str, Any]], Any]:
         """The port's method: a coroutine function for an async subject."""
-        return self._export_async if self._style == "async" else self._export_sync
-
-    async def _export_async(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
-        await self._asked(name).wait_async()
-
-    def _export_sync(self, name: str, fields: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self._asked(name).wait_sync()
+        return self._wait
 
 
 class FakeQueue(_Outside):
@@ -149,13 +136,7 @@ class FakeQueue(_Outside):
     @property
     def push(self) -> Callable[[str, Mapping[str, Any]], Any]:
         """The port's method: a coroutine function for an async subject."""
-        return self._push_async if self._style == "async" else self._push_sync
-
-    async def _push_async(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        await self._asked(item).wait_async()
-
-    def _push_sync(self, item: str, body: Mapping[str, Any]) -> None:  # noqa: ARG002
-        self._asked(item).wait_sync()
+        return self._wait
 
 
 def _rules(

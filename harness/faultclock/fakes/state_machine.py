@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port
 from faultclock.model.session_script import SessionScript, StageScript
 from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
@@ -45,7 +46,7 @@ class NextStep:
     stage: str | None = None
 
 
-class FakeStateMachine:
+class FakeStateMachine(Port):
     """The state machine of one session, in one life of the subject. It keeps no state of its own.
 
     Args:
@@ -60,10 +61,9 @@ class FakeStateMachine:
     def __init__(self, script: SessionScript, kernel: Kernel, life: int = 1) -> None:
         if script.entry_stage is None:
             raise ValueError("the script attaches no state machine")
+        super().__init__(kernel, life, actor="stage")
         self.entry: str = script.entry_stage
         self._stages = {stage.id: stage for stage in script.stages}
-        self._kernel = kernel
-        self._life = life
         self._attempts: dict[str, int] = {}
 
     def stage(self, stage_id: str) -> StageScript:
@@ -136,16 +136,14 @@ class FakeStateMachine:
         else:
             self._attempts[stage_id] = attempt
         make_room(self._kernel)
-        self._kernel.record(
-            "stage",
+        self._record(
             "stage.asked",
+            current_call(),
             stage=stage_id,
             attempt=plain(attempt),
             phase=phase,
             answer=answer,
             tool=plain(tool),
-            call=current_call(),
-            life=self._life,
         )
 
 

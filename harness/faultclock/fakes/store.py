@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from faultclock.fakes import rules
 from faultclock.fakes.injector import task_of
 from faultclock.fakes.plain import plain
+from faultclock.fakes.port import Port, Style
+from faultclock.fakes.rules import first_for
 from faultclock.fakes.stored_session import (
     EditMissError,
     Share,
@@ -99,7 +100,7 @@ class _Asked:
         return None if self.rule is None else self.rule.then
 
 
-class FakeStore:
+class FakeStore(Port):
     """The session store of one life of the subject; it implements the port `SessionStore`.
 
     `FakeStore(..., style="async", ...)` makes one whose operations are coroutine functions, as
@@ -126,7 +127,7 @@ class FakeStore:
         cls,
         script: StoreScript,  # noqa: ARG004 - the signature of __init__
         kernel: Kernel,  # noqa: ARG004
-        style: Literal["async", "sync"],
+        style: Style,
         state: StoreState,  # noqa: ARG004
         life: int,  # noqa: ARG004
     ) -> FakeStore:
@@ -137,15 +138,14 @@ class FakeStore:
         self,
         script: StoreScript,
         kernel: Kernel,
-        style: Literal["async", "sync"],  # noqa: ARG002 - it has chosen the class
+        style: Style,  # noqa: ARG002 - it has chosen the class
         state: StoreState,
         life: int,
     ) -> None:
+        super().__init__(kernel, life, actor="store", of="store", rules=script.rules, met=state.met)
         self.on_write: Callable[[WriteMoment], WriteCrash | None] | None = None
         self._script = script
-        self._kernel = kernel
         self._state = state
-        self._life = life
         self._writes = 0
 
     # ------------------------------------------------------------------ for the run
@@ -167,18 +167,6 @@ class FakeStore:
             else:
                 state.sessions[state.session] = session
             self._record("store.edited", None, session=state.session, applied=True)
-
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        rules.seal(
-            self._kernel,
-            self._script.rules,
-            self._state.met,
-            actor="store",
-            of="store",
-            call=None,
-            life=self._life,
-        )
 
     # ------------------------------------------------------------------ the port
 
@@ -257,7 +245,7 @@ class FakeStore:
         self._record_of(asked, "asked", revision_sha256=_sha256(text))
         delay_ns = self._script.latency
         if isinstance(asked.fault, Slow):
-            self._fire(asked)
+            self._fire_of(asked)
             delay_ns = asked.fault.takes
         self._kernel.call_after(delay_ns, self._finish, asked)
         return asked.promise
@@ -282,7 +270,7 @@ class FakeStore:
             alone = rule.when.operation is not None
             return rule.when.calls, state.counts[operation] if alone else state.operations
 
-        return rules.first_for(self._script.rules, numbered, holds)
+        return first_for(self._script.rules, numbered, holds)
 
     def _can_apply(
         self, fault: StoreFault, operation: StoreOperation, session: str, owner: str | None
@@ -301,7 +289,7 @@ class FakeStore:
     def _finish(self, asked: _Asked) -> None:
         """Do what was asked. A callback of the world."""
         if isinstance(asked.fault, Unavailable):
-            self._fire(asked)
+            self._fire_of(asked)
             self._refuse(asked, "StoreUnavailable", "the session store is unavailable")
         elif asked.text is None:
             self._look(asked)
@@ -329,7 +317,7 @@ class FakeStore:
         if crash is not None:
             crash.kill()
         elif isinstance(asked.fault, (TornWrite, LostAck)):
-            self._fire(asked)
+            self._fire_of(asked)
             self._refuse(asked, "StoreUnavailable", "the session store did not acknowledge")
         else:
             self._answer(asked, None, found=True)
@@ -339,7 +327,7 @@ class FakeStore:
         cell = stored.cell(asked.operation, asked.owner)
         stale = isinstance(asked.fault, StaleRead)
         if stale:
-            self._fire(asked)
+            self._fire_of(asked)
         text = cell.seen(stale)
         facts = {"stale": stale, "found": text is not None, "revision_sha256": _sha256(text)}
         try:
@@ -383,20 +371,11 @@ class FakeStore:
         context = {"store": self.id, "operation": asked.operation}
         asked.promise.reject(TypedError("Session", code, message, context))
 
-    def _fire(self, asked: _Asked) -> None:
-        if asked.rule is None or self._kernel.ending is not None:
-            return
-        self._state.met.fire(
-            self._kernel,
-            asked.rule,
-            asked.rule.then.kind,
-            actor="store",
-            of="store",
-            op=asked.op,
-            operation=asked.operation,
-            call=asked.promise.call,
-            life=self._life,
-        )
+    def _fire_of(self, asked: _Asked) -> None:
+        rule = asked.rule
+        if rule is not None and self._kernel.ending is None:
+            call = asked.promise.call
+            self._fire(rule, rule.then.kind, call, op=asked.op, operation=asked.operation)
 
     def _record_of(self, asked: _Asked, what: str, **payload: Any) -> None:
         self._record(
@@ -409,10 +388,10 @@ class FakeStore:
             **payload,
         )
 
-    def _record(self, kind: str, call: str | None, **payload: Any) -> None:
+    def _record(self, kind: str, call: str | None, /, **payload: Any) -> None:
         # A fact may have ended this life; then what would come after it does not happen.
         if self._kernel.ending is None:
-            self._kernel.record("store", kind, call=call, life=self._life, **payload)
+            super()._record(kind, call, **payload)
 
 
 class _AsyncStore(FakeStore):

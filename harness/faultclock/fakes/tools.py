@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from faultclock.fakes.plain import digest, plain
-from faultclock.fakes.rules import RulesMet, seal
+from faultclock.fakes.port import Port, Style, waiting
+from faultclock.fakes.rules import RulesMet
 from faultclock.fakes.tool_plan import ToolCounts, ToolPlan, commit, decide, effect_key, reply_of
 from faultclock.model.port_values import ToolResult
 from faultclock.model.tool_script import ToolScript
 from faultclock.model.typed_error import TypedError
-from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.promise import Promise
 
@@ -82,7 +82,7 @@ class _Execution:
         return self.plan.execution
 
 
-class FakeTool:
+class FakeTool(Port):
     """One tool in one life of the subject.
 
     Make it when the clock stands where its life begins, in every life, whether or not the subject
@@ -114,17 +114,23 @@ class FakeTool:
         self,
         script: ToolScript,
         kernel: Kernel,
-        style: Literal["async", "sync"],
+        style: Style,
         state: ToolsState,
         life: int = 1,
     ) -> None:
+        super().__init__(
+            kernel,
+            life,
+            actor="tool",
+            of=f"tool {script.name}",
+            rules=script.rules,
+            met=state.met,
+        )
         self.script = script
-        self._kernel = kernel
         self._state = state
-        self._life = life
         self._running: dict[str, _Execution] = {}
         self._due: dict[str, Call] = {}
-        self.execute = self._execute_async if style == "async" else self._execute_sync
+        self.execute = waiting(style, self._begin)
         for effect in list(state.pending.values()):
             if effect.tool == script.name:
                 self._due[effect.execution] = kernel.call_at(
@@ -142,42 +148,15 @@ class FakeTool:
             call.cancel()
         self._due.clear()
         for execution in list(self._running.values()):
-            self._record("tool.unfinished", execution)
+            self._record_of("tool.unfinished", execution)
         self._running.clear()
-
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        seal(
-            self._kernel,
-            self.script.rules,
-            self._state.met,
-            actor="tool",
-            of=f"tool {self.name}",
-            call=None,
-            life=self._life,
-        )
-
-    # ------------------------------------------------------------------ for the subject
-
-    async def _execute_async(
-        self, arguments: Mapping[str, Any], *, call_id: str = "", signal: Signal | None = None
-    ) -> ToolResult:
-        result: ToolResult = await self._begin(arguments, call_id, signal).wait_async()
-        return result
-
-    def _execute_sync(
-        self, arguments: Mapping[str, Any], *, call_id: str = "", signal: Signal | None = None
-    ) -> ToolResult:
-        result: ToolResult = self._begin(arguments, call_id, signal).wait_sync()
-        return result
 
     # ------------------------------------------------------------------ an execution
 
-    def _begin(self, arguments: object, call_id: str, signal: Signal | None) -> Promise:
-        make_room(self._kernel)
-        if self._kernel.ending is not None:
-            # What is left of a killed process can call nothing; this raises SimKilled.
-            self._kernel.pause(0)
+    def _begin(
+        self, arguments: object, *, call_id: str = "", signal: Signal | None = None
+    ) -> Promise:
+        self._enter()
         given = arguments if isinstance(arguments, Mapping) else {}
         self._state.counts, plan = decide(self.script, self._state.counts, given)
         execution = _Execution(plan, str(call_id or ""), effect_key(self.name, arguments))
@@ -188,9 +167,11 @@ class FakeTool:
         # A fact may be the last one of its life, so what survives is noted before it.
         if self.script.on_cancel == "goes_on":
             self._expect_effect(execution, plan.effect_ns)
-        self._record("tool.called", execution, arguments=plain(arguments), agent=self.script.agent)
+        self._record_of(
+            "tool.called", execution, arguments=plain(arguments), agent=self.script.agent
+        )
         if plan.fires_at_once:
-            self._fire(execution)
+            self._fire_of(execution)
         self._due[execution.id] = self._kernel.call_after(plan.takes_ns, self._work_done, execution)
         if signal is not None:
             signal.on_cancel(lambda: self._signalled(execution))
@@ -213,15 +194,17 @@ class FakeTool:
     def _reply(self, execution: _Execution, effect_wait_ns: int | None) -> None:
         plan = execution.plan
         if not plan.fires_at_once:
-            self._fire(execution)
+            self._fire_of(execution)
         self._expect_effect(execution, effect_wait_ns)
         del self._running[execution.id]
         reply = reply_of(self.script, plan.rule)
         if isinstance(reply, RuntimeError):
-            self._record("tool.raised", execution, type=type(reply).__name__, seen=execution.seen)
+            self._record_of(
+                "tool.raised", execution, type=type(reply).__name__, seen=execution.seen
+            )
             execution.promise.reject(reply)
         else:
-            self._record("tool.replied", execution, seen=execution.seen, **_facts_of(reply))
+            self._record_of("tool.replied", execution, seen=execution.seen, **_facts_of(reply))
             execution.promise.resolve(reply)
 
     # ------------------------------------------------------------------ effects
@@ -245,21 +228,19 @@ class FakeTool:
     def _commit(self, execution: _Execution) -> None:
         self._state.pending.pop(execution.id, None)
         count = self._count(execution.key)
-        self._record("tool.effect", execution, key=execution.key, count=count)
+        self._record_of("tool.effect", execution, key=execution.key, count=count)
 
     def _commit_pending(self, execution: str) -> None:
         effect = self._state.pending.pop(execution)
         del self._due[execution]
-        self._kernel.record(
-            "tool",
+        self._record(
             "tool.effect",
+            effect.call,
             execution=execution,
             tool=effect.tool,
             tool_call=effect.tool_call,
             key=effect.key,
             count=self._count(effect.key),
-            call=effect.call,
-            life=self._life,
         )
 
     def _count(self, key: str) -> int:
@@ -291,33 +272,23 @@ class FakeTool:
         due = self._due.pop(execution.id, None)
         if due is not None:
             due.cancel()
-        self._record("tool.stopped", execution)
+        self._record_of("tool.stopped", execution)
 
     # ------------------------------------------------------------------ facts
 
-    def _fire(self, execution: _Execution) -> None:
+    def _fire_of(self, execution: _Execution) -> None:
         rule = execution.plan.rule
         if rule is not None:
-            self._state.met.fire(
-                self._kernel,
-                rule,
-                rule.then.fault.kind,
-                actor="tool",
-                of=f"tool {self.name}",
-                execution=execution.id,
-                call=execution.promise.call,
-                life=self._life,
-            )
+            kind, call = rule.then.fault.kind, execution.promise.call
+            self._fire(rule, kind, call, execution=execution.id)
 
-    def _record(self, kind: str, execution: _Execution, /, **payload: Any) -> None:
-        self._kernel.record(
-            "tool",
+    def _record_of(self, kind: str, execution: _Execution, /, **payload: Any) -> None:
+        self._record(
             kind,
+            execution.promise.call,
             execution=execution.id,
             tool=self.name,
             tool_call=execution.tool_call,
-            call=execution.promise.call,
-            life=self._life,
             **payload,
         )
 

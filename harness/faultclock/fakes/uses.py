@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultclock.fakes.rules import RulesMet, first_for, seal
+from faultclock.fakes.port import Port
+from faultclock.fakes.rules import RulesMet, first_for
 from faultclock.model.events import ends_of
 from faultclock.model.fault import AttemptRange
-from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.promise import Promise
 
@@ -71,7 +71,7 @@ class Used:
     stops: bool
 
 
-class Uses:
+class Uses(Port):
     """The uses of one thing in one life of the subject.
 
     A use that takes no time is over at once. One whose rule makes it hang is on record as begun,
@@ -85,12 +85,13 @@ class Uses:
     def __init__(
         self, used: Used, rules: Iterable[UseRule], kernel: Kernel, state: UsesState, life: int
     ) -> None:
+        self._use_rules = tuple(rules)
+        super().__init__(
+            kernel, life, actor=used.actor, of=used.of, rules=self._use_rules, met=state.met
+        )
         self._used = used
         (self._ends,) = ends_of(used.begins)
-        self._rules = tuple(rules)
-        self._kernel = kernel
         self._state = state
-        self._life = life
 
     def begin(
         self, facts: Mapping[str, Any], value: object = None, also: Mapping[str, Any] | None = None
@@ -102,14 +103,11 @@ class Uses:
             value: what a good use returns.
             also: what only the first fact says.
         """
-        make_room(self._kernel)
-        if self._kernel.ending is not None:
-            # What is left of a killed process can use nothing; this raises SimKilled.
-            self._kernel.pause(0)
+        self._enter()
         used = self._used
         self._state.count += 1
         told = {**facts, "n": self._state.count}
-        rule = first_for(self._rules, lambda rule: (rule.numbers, self._state.count))
+        rule = first_for(self._use_rules, lambda rule: (rule.numbers, self._state.count))
         due: Call | None = None
 
         def abandoned() -> None:
@@ -117,49 +115,22 @@ class Uses:
                 due.cancel()
 
         promise = Promise(self._kernel, used.of, abandoned)
-        self._record(used.begins, promise, {**told, **(also or {})})
+        self._record(used.begins, promise.call, **told, **(also or {}))
         if rule is not None and rule.make_error is None:
-            self._fire(rule, promise, told)
+            self._fire(rule, rule.fault_kind, promise.call, n=told["n"])
         elif used.takes_ns:
             due = self._kernel.call_after(used.takes_ns, self._end, promise, told, rule, value)
         else:
             self._end(promise, told, rule, value)
         return promise
 
-    def seal(self) -> None:
-        """Record every rule that was never met. Call it once, after the last life."""
-        seal(
-            self._kernel,
-            self._rules,
-            self._state.met,
-            actor=self._used.actor,
-            of=self._used.of,
-            call=None,
-            life=self._life,
-        )
-
     def _end(
         self, promise: Promise, told: Mapping[str, Any], rule: UseRule | None, value: object
     ) -> None:
         if rule is None or rule.make_error is None:
-            self._record(self._ends, promise, {**told, "ok": True, "error": None})
+            self._record(self._ends, promise.call, **told, ok=True, error=None)
             promise.resolve(value)
             return
-        self._fire(rule, promise, told)
-        self._record(self._ends, promise, {**told, "ok": False, "error": rule.error})
+        self._fire(rule, rule.fault_kind, promise.call, n=told["n"])
+        self._record(self._ends, promise.call, **told, ok=False, error=rule.error)
         promise.reject(rule.make_error())
-
-    def _fire(self, rule: UseRule, promise: Promise, told: Mapping[str, Any]) -> None:
-        self._state.met.fire(
-            self._kernel,
-            rule,
-            rule.fault_kind,
-            actor=self._used.actor,
-            of=self._used.of,
-            n=told["n"],
-            call=promise.call,
-            life=self._life,
-        )
-
-    def _record(self, kind: str, promise: Promise, payload: Mapping[str, Any]) -> None:
-        self._kernel.record(self._used.actor, kind, **payload, call=promise.call, life=self._life)

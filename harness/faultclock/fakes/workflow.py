@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
 
+from faultclock.fakes.port import Style, waiting
 from faultclock.fakes.uses import Used, UseRule, Uses, UsesState
 from faultclock.model.secrets import without_secrets
 from faultclock.model.workflow_script import NodeRule, NodeScript, SandboxFault, WorkflowScript
@@ -49,7 +50,7 @@ class FakeWorkflow:
         self,
         script: WorkflowScript,
         kernel: Kernel,
-        style: Literal["async", "sync"],
+        style: Style,
         states: dict[str, UsesState],
         sandbox_error: Callable[[SandboxCause, str], Exception],
         life: int = 1,
@@ -63,20 +64,13 @@ class FakeWorkflow:
             )
             for node in self._nodes.values()
         }
-        do = self._do_async if style == "async" else self._do_sync
-        self.evaluate = partial(do, "expression")
-        self.handle = partial(do, "handler")
+        self.evaluate = waiting(style, partial(self._begin, "expression"))
+        self.handle = waiting(style, partial(self._begin, "handler"))
 
     def seal(self) -> None:
         """Record every rule that was never met. Call it once, after the last life."""
         for uses in self._uses.values():
             uses.seal()
-
-    async def _do_async(self, do: str, node_id: str) -> Any:
-        return await self._begin(do, node_id).wait_async()
-
-    def _do_sync(self, do: str, node_id: str) -> Any:
-        return self._begin(do, node_id).wait_sync()
 
     def _begin(self, do: str, node_id: str) -> Promise:
         node = self._nodes.get(node_id)

@@ -24,7 +24,8 @@ from faultclock.model.inferred import (
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import SubjectInfo, Trace
 from faultclock.oracle.attempts import observe
-from faultclock.oracle.predict import SLACK_NS, Ruling, Step, plan, step_legal
+from faultclock.oracle.predict import Ruling, Step, plan, step_legal
+from faultclock.oracle.timing import SLACK_NS
 
 __all__ = ["differences"]
 

@@ -9,22 +9,20 @@ JSON from its standard input: the subject, and when that is loaded, the runs.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario import Scenario
-from faultclock.run.calls import Begun, CallDriver, PlannedCall, planned_calls
-from faultclock.sim.context import CALL_ID
+from faultclock.run.agenda import Agenda
+from faultclock.run.drive import AsyncDriver, SyncDriver
+from faultclock.run.roles.adapter import Calls
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.registry import load_subject
 
 __all__ = ["READY", "main"]
@@ -32,30 +30,15 @@ __all__ = ["READY", "main"]
 #: What it writes first, when the subject is loaded.
 READY = b"ready"
 
-#: How long the process lives on after the last call, in seconds: what a subject left running in
-#: the background shows itself in this time.
-_SETTLE_S = 0.2
+#: How long the process lives on after the last call: what a subject left running in the
+#: background shows itself in this time.
+_SETTLE_NS = SECOND_NS // 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """One scenario: its calls, and where each of them finds the provider."""
+class _Clock:
+    """The real time of one job, whose facts it writes as they happen."""
 
-    driver: CallDriver
-    calls: tuple[PlannedCall, ...]
-    base_urls: Mapping[str, str]
-    start_ns: int
-
-    def request(self, call: PlannedCall) -> ProviderRequest:
-        return replace(self.driver.request(call.task), base_url=self.base_urls[call.id])
-
-    def wait_s(self, call: PlannedCall) -> float:
-        """Return how long to wait before a call begins."""
-        return max(0.0, (self.start_ns + call.task.at - time.monotonic_ns()) / SECOND_NS)
-
-
-class _Ledger:
-    """Writes facts of one job as they happen."""
+    life = 1
 
     def __init__(self, number: int, start_ns: int, out: int, lock: threading.Lock) -> None:
         self._number = number
@@ -63,10 +46,18 @@ class _Ledger:
         self._out = out
         self._lock = lock
 
+    @property
+    def now_ns(self) -> int:
+        """Real time since the start of the job; negative before it."""
+        return time.monotonic_ns() - self._start_ns
+
+    def pause(self, delay_ns: int, /) -> None:
+        """Sleep."""
+        time.sleep(delay_ns / SECOND_NS)
+
     def record(self, actor: str, kind: str, /, **payload: Any) -> int:
         """Write a fact; how many there were is of no use here."""
-        at_ns = time.monotonic_ns() - self._start_ns
-        line = json.dumps([self._number, at_ns, actor, kind, payload]) + "\n"
+        line = json.dumps([self._number, self.now_ns, actor, kind, payload]) + "\n"
         data = line.encode()
         with self._lock:
             while data:
@@ -88,9 +79,9 @@ def main() -> None:
         for number, item in enumerate(json.loads(sys.stdin.readline()))
     ]
     if binding.style == "async":
-        asyncio.run(_ask_async(jobs, binding))
+        asyncio.run(_all_async(jobs))
     else:
-        _ask_sync(jobs, binding)
+        _all_sync(jobs)
 
 
 def _job(
@@ -99,67 +90,29 @@ def _job(
     binding: Binding,
     out: int,
     lock: threading.Lock,
-) -> _Job:
+) -> Calls:
     scenario = Scenario.model_validate(item["scenario"])
-    ledger = _Ledger(number, item["start_ns"], out, lock)
-    return _Job(
-        driver=CallDriver(ledger, binding, scenario),
-        calls=tuple(planned_calls(scenario)),
+    return Calls(
+        _Clock(number, item["start_ns"], out, lock),
+        binding,
+        scenario,
+        Agenda.initial(scenario),
+        {},
         base_urls=item["base_urls"],
-        start_ns=item["start_ns"],
+        settle_ns=_SETTLE_NS,
     )
 
 
-async def _ask_async(jobs: list[_Job], binding: Binding) -> None:
-    async def one(job: _Job, call: PlannedCall, before: tuple[asyncio.Task[None], ...]) -> None:
-        CALL_ID.set(call.id)
-        await asyncio.sleep(job.wait_s(call))
-        if before:
-            await asyncio.wait(before)
-        job.driver.started(call)
-        try:
-            value = await binding.invoke_async(job.request(call))
-        except BaseException as error:  # noqa: BLE001 - what a subject raises is data
-            job.driver.raised(call, error)
-        else:
-            job.driver.returned(call, value)
-
-    started: list[asyncio.Task[None]] = []
-    for job in jobs:
-        begun = Begun[asyncio.Task[None]]()
-        for call in job.calls:
-            made = asyncio.create_task(one(job, call, begun.before(call)))
-            started.append(begun.add(call, made))
-    await asyncio.gather(*started)
-    await asyncio.sleep(_SETTLE_S)
+async def _all_async(jobs: list[Calls]) -> None:
+    await asyncio.gather(*(AsyncDriver(job).main() for job in jobs))
 
 
-def _ask_sync(jobs: list[_Job], binding: Binding) -> None:
-    def one(job: _Job, call: PlannedCall, before: tuple[threading.Thread, ...]) -> None:
-        CALL_ID.set(call.id)
-        time.sleep(job.wait_s(call))
-        for other in before:
-            other.join()
-        job.driver.started(call)
-        try:
-            value = binding.invoke_sync(job.request(call))
-        except BaseException as error:  # noqa: BLE001 - what a subject raises is data
-            job.driver.raised(call, error)
-        else:
-            job.driver.returned(call, value)
-
-    threads: list[threading.Thread] = []
-    for job in jobs:
-        begun = Begun[threading.Thread]()
-        for call in job.calls:
-            work = (one, job, call, begun.before(call))
-            made = threading.Thread(target=contextvars.copy_context().run, args=work, daemon=True)
-            threads.append(begun.add(call, made))
+def _all_sync(jobs: list[Calls]) -> None:
+    threads = [threading.Thread(target=SyncDriver(job).main, daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    time.sleep(_SETTLE_S)
 
 
 if __name__ == "__main__":

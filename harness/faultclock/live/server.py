@@ -18,7 +18,7 @@ from faultclock.live.routes import Routes
 from faultclock.live.servable import base_path, check_servable
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.scenario import Scenario
-from faultclock.run.spoken import payloads_of
+from faultclock.run.bind_scenario import payloads_of
 
 __all__ = ["HOST", "LiveServer"]
 
@@ -32,7 +32,7 @@ class LiveServer:
     """Serves the provider of one scenario.
 
     Args:
-        scenario: with its dialect filled in; see `run.spoken`.
+        scenario: with its dialect filled in; see `run.bind_scenario`.
         seed: of the run.
 
     Attributes:

@@ -27,7 +27,7 @@ from faultclock.live.server import LiveServer
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import EndingReason, Trace
-from faultclock.run.spoken import spoken
+from faultclock.run.bind_scenario import bind_scenario
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.binding import Binding
 
@@ -68,7 +68,7 @@ async def live_traces(
     scenarios: Sequence[Scenario], binding: Binding, seed: int = 0, *, spec: str | None = None
 ) -> tuple[Trace, ...]:
     """Do what `run_live_all` does, on the event loop that runs."""
-    filled = tuple(spoken(scenario, binding) for scenario in scenarios)
+    filled = tuple(bind_scenario(scenario, binding) for scenario in scenarios)
     for scenario in filled:
         check_servable(scenario)
     child = await _Child.start(binding.id if spec is None else spec, filled[0])

@@ -18,9 +18,10 @@ from faultclock.load.known_keys import Location
 from faultclock.load.resources import foreign_maps_root
 from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.event_sets import resolved
 from faultclock.model.events import EVENT_KINDS
 from faultclock.model.foreign_map import ForeignEvent, ForeignMap
-from faultclock.model.ordering import event_refs, resolved
+from faultclock.model.ordering import event_refs
 from faultclock.model.trace import Trace
 
 __all__ = [

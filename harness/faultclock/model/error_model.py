@@ -23,6 +23,7 @@ from faultclock.model.error_model_checks import (
     check_references,
     check_that_rules_are_judged,
 )
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.failure_rules import (
     AmplificationRule,
     BreakerRules,
@@ -32,9 +33,10 @@ from faultclock.model.failure_rules import (
     KeptRule,
     LimitRule,
     TellingRule,
+    limits_of,
 )
 from faultclock.model.harm import Harm
-from faultclock.model.ordering import EventPattern, OrderingRule, Scope
+from faultclock.model.ordering import OrderingRule, Scope
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.signal_rules import (
@@ -187,9 +189,9 @@ class ErrorModel(SparseValue):
     title: str
     revision: str
     source: Source
-    classes: tuple[ErrorClass, ...]
-    signals: tuple[SignalRule, ...]
-    policies: tuple[RetryPolicy, ...]
+    classes: tuple[ErrorClass, ...] = ()
+    signals: tuple[SignalRule, ...] = ()
+    policies: tuple[RetryPolicy, ...] = ()
     retry_after: RetryAfterRule = RetryAfterRule()
     mixed_failures: Literal["per_policy", "per_call"] = "per_policy"
     """Whether failures of different policies are counted apart or together within one call."""
@@ -243,6 +245,7 @@ class ErrorModel(SparseValue):
         """Return a copy; what was worked out from the rules is not copied along."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("rules_below", None)
+        copied.__dict__.pop("budget_limits", None)
         return copied
 
     @property
@@ -260,6 +263,11 @@ class ErrorModel(SparseValue):
                 prefix = ".".join(parts[:length])
                 found[prefix] = (*found.get(prefix, ()), requirement)
         return found
+
+    @cached_property
+    def budget_limits(self) -> tuple[LimitRule, ...]:
+        """What `budgets` say, as rules for limits; without such a section any error is right."""
+        return limits_of(self.budgets or BudgetRules(), self.rules)
 
     def requirement(self, id_: str) -> Requirement:
         """Return the requirement with this id; a KeyError is our bug."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
+from faultclock.model.event_paths import unknown_field, unknown_pattern_field
 from faultclock.model.ordering import unknown_event
 
 if TYPE_CHECKING:
@@ -181,6 +182,8 @@ def check_orders(model: ErrorModel) -> None:
     for name, pattern in model.events.items():
         if pattern.event is not None:
             raise ValueError(f"{name}: an event is made of kinds, not of another name")
+        if problem := unknown_pattern_field(name, pattern):
+            raise ValueError(problem)
     seen: set[str] = set()
     for rule in model.ordering:
         if rule.id in seen:
@@ -189,7 +192,7 @@ def check_orders(model: ErrorModel) -> None:
         if rule.rules and rule.rules not in model.rules_below:
             near = _near(rule.rules, model.rules_below)
             raise ValueError(f"{rule.id}: `rules` has nothing named '{rule.rules}'{near}")
-        if problem := unknown_event(rule, model.events):
+        if problem := unknown_event(rule, model.events) or unknown_field(rule, model.events):
             raise ValueError(problem)
 
 

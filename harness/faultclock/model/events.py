@@ -57,12 +57,14 @@ DERIVED_KINDS = frozenset(
     {
         "attempt.failed",
         "attempt.started",
+        "call.cancelled",
         "dependent.phase",
         "failure.seen",
         "gated.called",
         "interaction.over",
         "phase.ended",
         "phase.failed",
+        "tool.run",
         "try.failed",
     }
 )

@@ -8,15 +8,17 @@ names what it is for by class and code, and no rule knows a model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from faultclock.model._base import Value
-from faultclock.model.duration import DurationNs
-from faultclock.model.turn_rules import Pair
+from faultclock.model._base import SparseValue, Value
+from faultclock.model.duration import SECOND_NS, DurationNs
+from faultclock.model.turn_rules import BudgetRules, Pair
 
 __all__ = [
+    "ANY_PAIR",
     "SETTINGS",
     "AmplificationRule",
     "BreakerRules",
@@ -31,11 +33,16 @@ __all__ = [
     "TellingRule",
     "Where",
     "covers",
+    "limits_of",
 ]
 
 RunState = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
 #: `Class/Code` texts, or `Class/*` for every code of a class.
 Pairs = tuple[str, ...]
+#: Stands for every class and code.
+ANY_PAIR = "*/*"
+#: `Class/Code`, or `*/*` for every error that has both.
+PairOrAny = Annotated[str, Field(pattern=r"^(\*/\*|[A-Za-z][\w-]*/[A-Za-z][\w-]*)$")]
 #: What a rule may make its application depend on; `faultclock.oracle` says what each one is.
 SETTINGS = frozenset(
     {
@@ -205,15 +212,39 @@ class JoinRule(Value):
     requirement: str
 
 
-class LimitRule(Value):
+class LimitRule(SparseValue):
     """How a run ends that has used up one of its limits."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"within"})
 
     limit: Literal["steps", "tool_calls", "tokens", "cost", "wall_time", "turns"]
     states: tuple[RunState, ...] = ()
-    carries: tuple[Pair, ...] = ()
+    carries: tuple[PairOrAny, ...] = ()
+    """Class and code that the end carries, any of these; `*/*` for any typed error. Empty: not
+    judged."""
     exact: bool = True
     """Whether nothing at all may happen beyond the limit."""
+    within: DurationNs = SECOND_NS
+    """Virtual time within which a run ends that has used up its time."""
     requirement: str
+
+
+def limits_of(budgets: BudgetRules, cited: Mapping[str, str]) -> tuple[LimitRule, ...]:
+    """Return what `budgets` say as rules for limits: a turn fails, and never returns its answer.
+
+    `cited` has the requirement ids of the model's `rules`. A limit that none is about has no rule.
+    """
+    return tuple(
+        LimitRule.model_construct(
+            limit=limit,
+            states=("failed", "interrupted", "cancelled"),
+            carries=pairs or (ANY_PAIR,),
+            within=budgets.within,
+            requirement=cited[name],
+        )
+        for limit, pairs in budgets.pairs.items()
+        if (name := f"budgets.kept.{limit}") in cited
+    )
 
 
 class AmplificationRule(Value):

@@ -14,24 +14,10 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
-from faultclock.model.event_sets import EventPattern, EventRef, Events, resolved
+from faultclock.model.event_sets import EventRef, Events, resolved
 from faultclock.model.lookup import CountBound, CountLookup, TimeBound, is_setting
 from faultclock.model.scenario import Role
-
-__all__ = [
-    "EventPattern",
-    "EventRef",
-    "Events",
-    "FieldPair",
-    "Move",
-    "OrderingRule",
-    "Pattern",
-    "Scope",
-    "event_refs",
-    "kinds_of",
-    "resolved",
-    "unknown_event",
-]
+from faultclock.model.trace import Declares
 
 Pattern = Literal[
     "absence",
@@ -188,7 +174,7 @@ class OrderingRule(SparseValue):
     """precedence, response: how far apart they have to be at least."""
     roles: tuple[Role, ...] = ()
     """The roles of subjects that it is for; empty: all."""
-    needs: str | tuple[str, ...] = ()
+    needs: Declares | tuple[Declares, ...] = ()
     """What a subject's binding must declare for the rule to apply, such as `audit`."""
     when: EventRef | None = None
     """The rule applies only to a trace in which this occurs."""
@@ -218,7 +204,7 @@ class OrderingRule(SparseValue):
         return (self.per,) if isinstance(self.per, str) else self.per
 
     @property
-    def declarations(self) -> tuple[str, ...]:
+    def declarations(self) -> tuple[Declares, ...]:
         """What the binding must declare."""
         return (self.needs,) if isinstance(self.needs, str) else self.needs
 

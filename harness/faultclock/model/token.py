@@ -1,12 +1,13 @@
 """Token: the coordinates of a run as a text that can be typed, mailed and given to a shell.
 
-A token begins with `fc1.`, and goes on in letters, digits, `-` and `_`. It holds everything that
+A token begins with `fc2.`, and goes on in letters, digits, `-` and `_`. It holds everything that
 leads to the run but the scenario itself, of which it has the id and the digest. Equal coordinates
 give the same token on every machine, and a checksum shows that a token was mistyped.
 
-Its bytes: a checksum of the rest; what follows; the scenario's digest; the length of the text, and
-the text, squeezed. In the text whole numbers take seven bits a byte, and each stream of a tape is
-written as its difference from the one before it.
+Its bytes: a checksum of the rest; whether the digest of the scenario follows as such; that digest;
+and the rest. In that whole numbers take seven bits a byte, and each stream of a tape is written as
+its difference from the one before it. Nothing is compressed: a compressor gives other bytes with
+each of its versions, and most of a short token is the digest.
 """
 
 from __future__ import annotations
@@ -18,22 +19,19 @@ import re
 from pydantic import ValidationError
 
 from faultclock.model.exploration import Coordinates
-from faultclock.model.squeeze import squeezed, unsqueezed
 from faultclock.model.tape import Tape
 
 __all__ = ["PREFIX", "coordinates_of", "is_token", "token_of"]
 
 #: What each token of this version begins with.
-PREFIX = "fc1."
+PREFIX = "fc2."
 _ANY_VERSION = re.compile(r"fc([0-9]+)\.")
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
 _CHECKSUM_BYTES = 4
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DIGEST_BYTES = 32
-#: Flags of what follows.
-_HAS_DIGEST, _IS_PLAIN = 1, 2
-#: A longer text is not squeezed: it takes some 15 us for each byte, and it is not typed anyway.
-_SQUEEZED_MAX = 1 << 15
+#: Whether a digest follows as its bytes; otherwise it is a text.
+_AS_TEXT, _AS_DIGEST = b"\0", b"\1"
 #: More characters than any tape that one would want to play.
 _TOKEN_MAX = 1 << 24
 #: So much of the name before it a name can share at most, so that no small text has huge names.
@@ -51,20 +49,13 @@ def token_of(coordinates: Coordinates) -> str:
     """Return the token of a run."""
     writer = _Writer()
     digest = coordinates.scenario_digest
-    flags = _HAS_DIGEST if _DIGEST.fullmatch(digest) else 0
-    if not flags:
+    if _DIGEST.fullmatch(digest):
+        head = _AS_DIGEST + bytes.fromhex(digest)
+    else:
+        head = _AS_TEXT
         writer.text(digest)
     writer.coordinates(coordinates)
-    text = bytes(writer.out)
-    if len(text) > _SQUEEZED_MAX:
-        flags |= _IS_PLAIN
-    body = bytes([flags])
-    if flags & _HAS_DIGEST:
-        body += bytes.fromhex(digest)
-    length = _Writer()
-    length.number(len(text))
-    body += bytes(length.out)
-    body += text if flags & _IS_PLAIN else squeezed(text)
+    body = head + bytes(writer.out)
     whole = _checksum(body) + body
     return PREFIX + base64.urlsafe_b64encode(whole).rstrip(b"=").decode("ascii")
 
@@ -115,23 +106,10 @@ def _checksum(body: bytes) -> bytes:
 
 
 def _read(body: bytes) -> Coordinates:
-    flags, rest = body[0], body[1:]
-    digest: str | None = None
-    if flags & _HAS_DIGEST:
-        digest, rest = rest[:_DIGEST_BYTES].hex(), rest[_DIGEST_BYTES:]
-    head = _Reader(rest)
-    length = head.number()
-    rest = head.rest
-    if flags & _IS_PLAIN:
-        text = rest
-    elif length > _SQUEEZED_MAX:
-        raise ValueError(f"the token claims to hold {length} bytes: it is not one of ours")
-    else:
-        text = unsqueezed(rest, length)
-    reader = _Reader(text)
-    if digest is None:
-        digest = reader.text()
-    return reader.coordinates(digest)
+    reader = _Reader(body[1:])
+    if body[:1] == _AS_DIGEST:
+        return reader.coordinates(reader.some(_DIGEST_BYTES).hex())
+    return reader.coordinates(reader.text())
 
 
 class _Writer:
@@ -193,10 +171,6 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
-
-    @property
-    def rest(self) -> bytes:
-        return self._data[self._at :]
 
     def number(self) -> int:
         value = shift = 0

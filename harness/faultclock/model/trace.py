@@ -18,10 +18,10 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.error_model import RetryPolicy
 from faultclock.model.event_fields import EventFields
 from faultclock.model.foreign_map import ForeignLog
 from faultclock.model.notes import RunNotes
+from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, Tape
 
@@ -29,6 +29,7 @@ __all__ = [
     "FORMAT",
     "TIMER_GRANULARITY_MAX_NS",
     "WALL_EPOCH_NS",
+    "Declares",
     "EndingReason",
     "SubjectInfo",
     "TimeBase",
@@ -92,6 +93,10 @@ class TraceEvent(EventFields):
 
 #: What the times of a trace are: of a simulated world, or of this one.
 TimeBase = Literal["virtual", "wall"]
+
+
+#: What a binding may say that its subject can express, and so be judged by.
+Declares = Literal["errors", "audit", "events", "user", "model", "operator"]
 
 
 class SubjectInfo(SparseValue):

@@ -15,6 +15,7 @@ from faultclock.model.duration import SECOND_NS, DurationNs
 from faultclock.model.interaction_script import InteractionKind
 
 __all__ = [
+    "Budget",
     "BudgetRules",
     "CancellationRules",
     "ExtensionSetRules",
@@ -30,6 +31,9 @@ __all__ = [
 
 #: Class and code of an error, written `Class/Code`.
 Pair = Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*/[A-Za-z][\w-]*$")]
+
+#: Limits of a turn that `budgets` name.
+Budget = Literal["steps", "tool_calls", "tokens", "wall_time"]
 
 ResumeCondition = Literal[
     "no_snapshot",
@@ -133,6 +137,16 @@ class BudgetRules(Value):
     wall_time: tuple[Pair, ...] = ()
     within: DurationNs = SECOND_NS
     """Virtual time within which a turn ends that has used up its time."""
+
+    @property
+    def pairs(self) -> dict[Budget, tuple[Pair, ...]]:
+        """The errors of each limit, in the order in which limits are judged."""
+        return {
+            "steps": self.steps,
+            "tool_calls": self.tool_calls,
+            "tokens": self.tokens,
+            "wall_time": self.wall_time,
+        }
 
 
 class ExtensionSetRules(Value):

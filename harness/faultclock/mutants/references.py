@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from faultclock.model.trace import Declares
 from faultclock.mutants.events import Editor, EventOperator, Fields
 from faultclock.mutants.reference import Part, Reference
 from faultclock.mutants.talks import CommonTalk, StudTalk
@@ -14,7 +15,7 @@ from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.bind_tool import tool
-from faultclock.subjects.binding import Binding, Declares, provider_adapter
+from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolResult
 
 # How a class becomes a subject.

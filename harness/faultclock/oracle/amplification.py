@@ -14,7 +14,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import AmplificationRule
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
+from faultclock.oracle.check import Verdicts, check, otherwise, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.plans import node_attempts, providers_of
 from faultclock.oracle.predict import request_ruling
@@ -60,15 +60,12 @@ def _judge(
     declared = {layer: factors[layer] for layer in rule.layers}
     most = prod(declared.values())
     count = len(request.attempts)
-    yield held(rule.requirement)
-    if count <= most:
-        return
     product = " * ".join(f"{factor} ({layer})" for layer, factor in declared.items())
-    yield broken(
+    yield verdict(
         (rule.requirement,),
+        f"{count} requests" if count > most else "",
         call=call.id,
         expected=f"at most {most} requests for one answer: {product}",
-        observed=f"{count} requests",
         events=tuple(attempt.start.seq for attempt in request.attempts),
         hint="Does a layer below retry as well, such as the SDK's own client?",
     )

@@ -12,7 +12,7 @@ from faultclock.oracle.approvals import broken_request, cancels_of
 from faultclock.oracle.check import Verdicts, also, check, held, otherwise
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 
 
 @check(
@@ -71,7 +71,7 @@ def _judge_end(
     """Judge when a request without an answer in time ended. Its time runs from its being shown."""
     if prompt.said is not None or _was_stopped(history, prompt, due_ns):
         return
-    life = next((item for item in history.lives if item.number == prompt.life), None)
+    life = history.life(prompt.life)
     until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
     settled = prompt.settled
     if settled is None and until_ns <= due_ns + SLACK_NS:

@@ -20,17 +20,18 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
 from faultclock.oracle.history import History, aims_at
 from faultclock.oracle.permissions import (
-    Approval,
-    approvals_in,
     decider_of,
     is_about,
+    is_gated,
     mode_of,
     permission_of,
+    refusal_of,
 )
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.stops import killed_by
-from faultclock.oracle.turn_facts import Execution
+from faultclock.oracle.timing import SLACK_NS
+from faultclock.oracle.tool_fates import is_fit
+from faultclock.oracle.turn_facts import Execution, ToolCall
 
 
 def broken_request(
@@ -54,11 +55,6 @@ def broken_request(
     )
 
 
-def _gated_executions(history: History) -> list[Execution]:
-    gated = {name for name, script in history.tool_scripts.items() if script.gated}
-    return [execution for execution in history.executions if execution.tool in gated]
-
-
 # ---------------------------------------------------------------------- respected
 
 
@@ -71,8 +67,9 @@ def _gated_executions(history: History) -> list[Execution]:
 )
 def respected(history: History, model: ErrorModel) -> Verdicts:
     """Judge that what was allowed runs, and nothing else."""
-    for execution in _gated_executions(history):
-        permission = permission_of(history, model, execution)
+    for execution in history.executions:
+        gated = is_gated(history, execution.tool)
+        permission = permission_of(history, model, execution) if gated else None
         if permission is None:
             continue
         requirements = also(model, f"approvals.respected.{permission.source}")
@@ -88,40 +85,42 @@ def respected(history: History, model: ErrorModel) -> Verdicts:
             events=(*permission.events, execution.called.seq),
             hint="An approval holds for the call that was shown, not for its tool.",
         )
-    for approval in approvals_in(history):
-        if approval.refused_by is not None and not approval.ran:
-            yield held(*also(model, f"approvals.respected.{approval.refused_by}"))
-        if approval.given is not None and _is_due(history, approval):
-            yield from _judge_approved(model, approval, approval.given)
+    for call in history.tool_calls:
+        refused_by = refusal_of(history, call)
+        if refused_by is not None and not call.own:
+            yield held(*also(model, f"approvals.respected.{refused_by}"))
+        given = next((item for item in history.prompts_about(call) if item.is_approved), None)
+        if given is not None and _is_due(history, call):
+            yield from _judge_approved(model, call, given)
     if history.session.headless:
         yield from _judge_headless(history, also(model, "approvals.respected.headless"))
 
 
-def _is_due(history: History, approval: Approval) -> bool:
+def _is_due(history: History, tool_call: ToolCall) -> bool:
     """Return whether nothing may keep an approved call from being executed."""
-    call = history.call(approval.call.call)
-    if not approval.fits or call is None or call.end is None or call.stop is not None:
+    call = history.call(tool_call.call)
+    if not is_fit(history, tool_call) or call is None or call.end is None or call.stop is not None:
         return False
     if history.session.stages or history.session.budgets.tool_calls_max is not None:
         return False
     if any(event.scope == "tool" for event in history.of("cancel.requested")):
         return False
-    answer = next(item for item in history.answers if approval.call in item.tool_calls)
+    answer = next(item for item in history.answers if tool_call in item.tool_calls)
     siblings = {item.id for item in answer.tool_calls}
     return not any(
         item.said == "dismissed" for item in history.prompts if item.tool_call in siblings
     )
 
 
-def _judge_approved(model: ErrorModel, approval: Approval, prompt: Prompt) -> Verdicts:
+def _judge_approved(model: ErrorModel, call: ToolCall, prompt: Prompt) -> Verdicts:
     """Judge that a call that a person approved does run."""
     requirements = also(model, "approvals.respected.person")
     yield held(*requirements)
-    if not approval.ran:
+    if not call.own:
         yield broken(
             requirements,
-            call=approval.call.call,
-            expected=f"{approval.call} runs: it was approved",
+            call=call.call,
+            expected=f"{call} runs: it was approved",
             observed="it never ran",
             events=(prompt.shown.seq, *(item.seq for item in (prompt.accepted,) if item)),
             hint="Is the answer of one request taken for that of another?",
@@ -136,9 +135,12 @@ def _judge_headless(history: History, requirements: tuple[str, ...]) -> Verdicts
         yield broken_request(requirements, prompt, expected, "a request was shown")
     if history.prompts or decider_of(history) != "headless":
         return
-    waiting = [item.call for item in approvals_in(history) if item.fits]
     for answer in history.answers:
-        needing = [call for call in answer.tool_calls if call in waiting]
+        needing = [
+            call
+            for call in answer.tool_calls
+            if is_gated(history, call.name) and is_fit(history, call)
+        ]
         if not needing:
             continue
         yield held(*requirements)
@@ -266,7 +268,9 @@ def consent(history: History, model: ErrorModel) -> Verdicts:
             yield held(*given)
             if any(reasons[event.seq] for event in prompt.answers):
                 yield held(*void)
-    for execution in _gated_executions(history):
+    for execution in history.executions:
+        if not is_gated(history, execution.tool):
+            continue
         yield held(*given)
         if not any(
             event.answer == "approved"

@@ -25,7 +25,7 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.requests import Attempt, Call, Course, Request, in_requests
 from faultclock.oracle.stops import first_stops, stopped_ns
-from faultclock.oracle.wall import timing_of
+from faultclock.oracle.timing import timing_of
 from faultclock.oracle.wire import Draft, Ending, Endings, Wire
 
 __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]

@@ -118,7 +118,7 @@ def _judge(rule: AudienceRule, history: History, model: ErrorModel) -> Verdicts:
         told = {event.call for event in history.of(channel.kind)}
         for request, _ in plans_of(history, model):
             if request.raised and request.last_failure is not None and request.id not in told:
-                yield from _judge_silence(rule, request)
+                yield _silence(rule, request)
 
 
 def _calls_with_unmapped(history: History, model: ErrorModel) -> set[str | None]:
@@ -156,10 +156,9 @@ def _judge_fields(
         yield _violation(rule, event, ", ".join(rule.must_have), observed)
 
 
-def _judge_silence(rule: AudienceRule, request: Request) -> Verdicts:
-    """Judge a failed request of which this audience learned nothing."""
-    yield held(rule.requirement)
-    yield broken(
+def _silence(rule: AudienceRule, request: Request) -> Violation:
+    """Return that this audience learned nothing of a failed request."""
+    return broken(
         (rule.requirement,),
         call=request.id,
         expected=f"a message to the audience {rule.id!r} about the failure that ended the call",

@@ -26,7 +26,7 @@ from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, Wait, step_legal
 from faultclock.oracle.redo import ATTEMPTS, DISPOSITION, Judged, Tried, judgements
-from faultclock.oracle.wall import VIRTUAL
+from faultclock.oracle.timing import VIRTUAL
 
 
 def judged_steps(

@@ -17,7 +17,7 @@ from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.breaker_fold import Breakers, Passage, Snapshot, breakers_in
-from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
+from faultclock.oracle.check import Check, Verdicts, broken, check, held, otherwise, verdict
 from faultclock.oracle.history import History, once
 from faultclock.oracle.plans import providers_of
 from faultclock.oracle.providers import (
@@ -47,7 +47,6 @@ class BreakerRefusal:
         seq: the fact after which it was refused, at `at_ns`.
         moved: whether another provider was asked in its place.
         told: whether the subject names the class and code of a refusal.
-        reopened: whether a probe that failed was the last to open the breaker.
     """
 
     call: str
@@ -56,7 +55,6 @@ class BreakerRefusal:
     seq: int
     moved: bool
     told: bool
-    reopened: bool
     events: tuple[int, ...]
 
 
@@ -81,29 +79,6 @@ def names_refusal(history: History, model: ErrorModel, call: Call) -> bool:
     return model.breaker is not None and model.breaker.refusal in told_pairs(history, model, call)
 
 
-def _refusal(
-    breakers: Breakers,
-    call: Call,
-    provider: str,
-    seq: int,
-    at_ns: int,
-    *,
-    told: bool,
-    events: tuple[int, ...],
-    moved: bool = False,
-) -> BreakerRefusal:
-    return BreakerRefusal(
-        call=call.id,
-        provider=provider,
-        at_ns=at_ns,
-        seq=seq,
-        moved=moved,
-        told=told,
-        reopened=breakers.at(provider, call.life, seq + 1).reopened,
-        events=events,
-    )
-
-
 def _never_asked(
     history: History, model: ErrorModel, breakers: Breakers, call: Call
 ) -> Iterator[BreakerRefusal]:
@@ -116,9 +91,15 @@ def _never_asked(
     for provider in providers_of(history.trace.header.scenario):
         if breakers.gate(provider, call.life, start.seq, start.at_ns) != "shut":
             continue
-        opened = breakers.at(provider, call.life, start.seq).by
-        events = (*opened, *call.bounds)
-        yield _refusal(breakers, call, provider, start.seq, start.at_ns, told=told, events=events)
+        yield BreakerRefusal(
+            call=call.id,
+            provider=provider,
+            seq=start.seq,
+            at_ns=start.at_ns,
+            moved=False,
+            told=told,
+            events=(*breakers.at(provider, call.life, start.seq).by, *call.bounds),
+        )
         if not moves_on(model):
             return
 
@@ -130,12 +111,11 @@ def _skipped(
     call, start = visit.call, visit.start
     for provider in visit.skipped:
         if breakers.gate(provider, call.life, start.seq, start.at_ns) == "shut":
-            yield _refusal(
-                breakers,
-                call,
-                provider,
-                _seq_before(history, start),
-                start.at_ns,
+            yield BreakerRefusal(
+                call=call.id,
+                provider=provider,
+                seq=_seq_before(history, start),
+                at_ns=start.at_ns,
                 moved=True,
                 told=names_refusal(history, model, call),
                 events=(*breakers.at(provider, call.life, start.seq).by, start.seq),
@@ -162,8 +142,15 @@ def _not_retried(
         return
     shut = breakers.gate(last.provider, call.life, end.seq, end.at_ns) == "shut"
     if shut and names_refusal(history, model, call):
-        at_ns, events = max(last.start.at_ns, last.known_ns or 0), (*last.events, end.seq)
-        yield _refusal(breakers, call, last.provider, visit.seq, at_ns, told=True, events=events)
+        yield BreakerRefusal(
+            call=call.id,
+            provider=last.provider,
+            seq=visit.seq,
+            at_ns=max(last.start.at_ns, last.known_ns or 0),
+            moved=False,
+            told=True,
+            events=(*last.events, end.seq),
+        )
 
 
 def moves_on(model: ErrorModel) -> bool:
@@ -179,14 +166,15 @@ def moves_on(model: ErrorModel) -> bool:
 
 _Requirements = tuple[str | None, ...]
 _Judge = Callable[[History, ErrorModel, Breakers, _Requirements], Verdicts]
+Part = Literal["opens", "refuses", "half_open", "closes"]
 
 
-def _at_breakers(
-    part: Literal["opens", "refuses", "half_open", "closes"],
-) -> Callable[[_Judge], Judging]:
-    """Give a check the breakers of a trace, and the requirement of a part of their rules."""
+def _breaker_check(
+    part: Part, *, title: str, says: str, unjudged: str
+) -> Callable[[_Judge], Check]:
+    """Make a check of a function that is given the breakers of a trace, and a part's sentence."""
 
-    def made(judge: _Judge) -> Judging:
+    def made(judge: _Judge) -> Check:
         def run(history: History, model: ErrorModel) -> Verdicts:
             breakers = breakers_in(history, model)
             if breakers is None:
@@ -195,7 +183,8 @@ def _at_breakers(
                 requirement = breakers.rules.requirements.get(part)
                 yield from judge(history, model, breakers, (requirement,))
 
-        return run
+        id_ = f"breaker.{part.replace('_', '-')}"
+        return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
 
     return made
 
@@ -203,14 +192,12 @@ def _at_breakers(
 # ------------------------------------------------------------------------ what comes too soon
 
 
-@check(
-    "breaker.opens",
+@_breaker_check(
+    "opens",
     title="Open breakers let nothing through",
     says="After the set number of failures in a row, no request is sent for the set time.",
     unjudged="no breaker opened, or nothing was asked while it was open",
-    role="runtime",
 )
-@_at_breakers("opens")
 def opens(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -219,7 +206,8 @@ def opens(
         if passage.met == "open" and not passage.before.reopened:
             yield from _sent_while_open(breakers, passage, requirements)
     for refusal in breaker_refusals(history, model):
-        if not refusal.reopened:
+        call = history.call(refusal.call)
+        if call and not breakers.at(refusal.provider, call.life, refusal.seq + 1).reopened:
             yield held(*requirements)
     for call, state in _refused_for_nothing(history, model, breakers):
         if state.opened == 0:
@@ -230,7 +218,6 @@ def opens(
 def _sent_while_open(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     rules, attempt, before = breakers.rules, passage.attempt, passage.before
     since = attempt.start.at_ns - (before.until_high_ns - rules.open_for)
-    yield held(*requirements)
     yield broken(
         requirements,
         call=attempt.call,
@@ -244,14 +231,12 @@ def _sent_while_open(breakers: Breakers, passage: Passage, requirements: _Requir
 # ------------------------------------------------------------------------- what is refused
 
 
-@check(
-    "breaker.refuses",
+@_breaker_check(
+    "refuses",
     title="An open breaker refuses requests",
     says="While it is open, a request fails with its error or goes to the next provider.",
     unjudged="nothing was asked while a breaker was open",
-    role="runtime",
 )
-@_at_breakers("refuses")
 def refuses(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -262,52 +247,39 @@ def refuses(
         if call is None or (refusal.call, refusal.seq) in judged:
             continue
         judged.add((refusal.call, refusal.seq))
-        yield held(*requirements)
-        fault = _not_refused(history, model, breakers.rules.refusal, call, refusal)
-        if fault is not None:
-            expected, observed = fault
-            yield broken(
-                requirements,
-                call=call.id,
-                expected=expected,
-                observed=observed,
-                events=refusal.events,
-            )
+        expected, observed = _not_refused(history, model, breakers.rules.refusal, call, refusal)
+        yield verdict(
+            requirements, observed, call=call.id, expected=expected, events=refusal.events
+        )
 
 
 def _not_refused(
     history: History, model: ErrorModel, pair: str, call: Call, refusal: BreakerRefusal
-) -> tuple[str, str] | None:
-    """Return what was expected and observed where a refusal is none; None where it is one."""
+) -> tuple[str, str]:
+    """Return what was expected and observed where a refusal is none; empty where it is one."""
+    expected, goes_on = f"{pair}: the breaker is open", moves_on(model)
     if refusal.moved:
-        if moves_on(model):
-            return None
-        return f"{pair}: the breaker is open", "another provider was asked in its place"
+        return expected, "" if goes_on else "another provider was asked in its place"
     access, instant = access_in(history, model), (call.life, refusal.seq + 1, refusal.at_ns)
     later = access.order[access.order.index(refusal.provider) + 1 :]
-    if moves_on(model) and any(access.gate(item, *instant) == "free" for item in later):
+    if goes_on and any(access.gate(item, *instant) == "free" for item in later):
         return "the next provider is asked: the breaker is open", "none was asked"
     end = end_of(model, call)
-    if refusal.told or end is None:
-        return None
     # What else a run may carry that ends by the refusal.
-    consequences = (rule for rule in model.consequences if covers(rule.applies_to, split(pair)))
-    if any(end.pair in rule.carries for rule in consequences):
-        return None
-    return f"{pair}: the breaker is open", str(end)
+    rules = (rule for rule in model.consequences if covers(rule.applies_to, split(pair)))
+    right = refusal.told or end is None or any(end.pair in rule.carries for rule in rules)
+    return expected, "" if right else str(end)
 
 
 # ------------------------------------------------------------- the probe, and what closes it
 
 
-@check(
-    "breaker.half-open",
+@_breaker_check(
+    "half_open",
     title="Probes of a half-open breaker",
     says="After that time the set number of probes is sent, and a failed probe opens it again.",
     unjudged="no breaker was open for its whole time and then asked again",
-    role="runtime",
 )
-@_at_breakers("half_open")
 def half_open(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -329,7 +301,6 @@ def half_open(
 
 def _crowded(breakers: Breakers, passage: Passage, requirements: _Requirements) -> Verdicts:
     most, attempt = breakers.rules.half_open_probes, passage.attempt
-    yield held(*requirements)
     yield broken(
         requirements,
         call=attempt.call,
@@ -340,14 +311,12 @@ def _crowded(breakers: Breakers, passage: Passage, requirements: _Requirements) 
     )
 
 
-@check(
-    "breaker.closes",
+@_breaker_check(
+    "closes",
     title="A good probe closes the breaker",
     says="After a good probe, requests flow again.",
     unjudged="no probe closed a breaker before something else was asked",
-    role="runtime",
 )
-@_at_breakers("closes")
 def closes(
     history: History, model: ErrorModel, breakers: Breakers, requirements: _Requirements
 ) -> Verdicts:
@@ -374,7 +343,6 @@ def _refused_for_nothing(
 
 
 def _wedged(call: Call, requirements: _Requirements, expected: str) -> Verdicts:
-    yield held(*requirements)
     yield broken(
         requirements,
         call=call.id,

@@ -24,9 +24,9 @@ from faultclock.model.failure_rules import BreakerRules, covers
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.history import History, once
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.signals import classify
+from faultclock.oracle.timing import SLACK_NS
 
 #: What an attempt meets: it is let by, it is the probe of a half-open breaker, it comes while the
 #: breaker is open, or beside as many probes as there may be.

@@ -12,32 +12,28 @@ from collections.abc import Iterator
 
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.events import EVENTS
+from faultclock.model.role_rules import ExtensionRules, ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import CancellationRules, split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.chain import error_of, errors_of
+from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
+from faultclock.oracle.executions import said, tool_runs
+from faultclock.oracle.extension_role import is_bare_cancel, walked
 from faultclock.oracle.history import History, aims_at
-from faultclock.oracle.predict import SLACK_NS
-from faultclock.oracle.stops import acts_after, is_dismissal, killed_by
+from faultclock.oracle.stops import NETWORK_ACTS, acts_after, is_dismissal, killed_by
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.turn_facts import Execution
 
-#: What went wrong, and the events that show it.
+#: What went wrong, empty for nothing, and the events that show it.
 _Fault = tuple[str, tuple[int, ...]]
 #: What is expected of a piece of work, the call that it is part of, and what is wrong with it.
-_Judged = tuple[str, str | None, _Fault | None]
+_Judged = tuple[str, str | None, _Fault]
+_RIGHT: _Fault = ("", ())
 
 #: What may reach a turn, so that it ends by itself.
-_ARRIVALS = (
-    "net.connect_failed",
-    "net.delivered",
-    "net.eof",
-    "net.reset",
-    "tool.replied",
-    "tool.raised",
-    "store.answered",
-    "interaction.answered",
-)
+_ARRIVALS = tuple(name for name, kind in EVENTS.items() if kind.arrives)
 #: What is said of each expectation after the cancel of a tool.
 _TOOL = "after the cancel of the tool: "
 #: What a turn begins: an execution, a question, a request.
@@ -61,16 +57,11 @@ def outcome(history: History, model: ErrorModel) -> Verdicts:
         for scope, cancel in _stops(history, rules):
             requirements = also(model, name.format(scope)) if scope in scopes else ()
             for expected, call, fault in judge(history, rules, cancel) if requirements else ():
-                yield held(*requirements)
-                if fault is not None:
-                    yield broken(
-                        requirements,
-                        call=call,
-                        expected=expected,
-                        observed=fault[0],
-                        events=(cancel.seq, *fault[1]),
-                        hint=hint,
-                    )
+                observed, seqs = fault
+                events = (cancel.seq, *seqs)
+                yield verdict(
+                    requirements, observed, call=call, expected=expected, events=events, hint=hint
+                )
 
 
 def _stops(history: History, rules: CancellationRules) -> Iterator[tuple[str, TraceEvent]]:
@@ -111,7 +102,7 @@ def _judge_dismissed(
     """Judge that a turn whose dialog the person closes ends there, as cancelled."""
     call, due_ns = history.call(closed.call), _due_ns(history, rules, closed)
     if call is not None and call.is_turn and call.stop is closed:
-        fault = None if call.crashed else _turn_fault(history, call, closed, rules.turn, due_ns)
+        fault = _RIGHT if call.crashed else _turn_fault(history, call, closed, rules.turn, due_ns)
         yield f"the person has closed the dialog: the turn ends with {rules.turn}", call.id, fault
 
 
@@ -122,11 +113,9 @@ def _judge_begun(
     since_ns = _due_ns(history, rules, cancel) + 1
     for call in _open_turns(history, cancel):
         late = acts_after(history.of(*_BEGINNINGS), call.id, cancel, since_ns)[:3]
-        fault = None
-        if late:
-            after = format_duration(late[0].at_ns - cancel.at_ns)
-            observed = f"{late[0].kind}, {after} after the cancel"
-            fault = observed, tuple(event.seq for event in late)
+        after = [format_duration(event.at_ns - cancel.at_ns) for event in late]
+        observed = f"{late[0].kind}, {after[0]} after the cancel" if late else ""
+        fault = observed, tuple(event.seq for event in late)
         yield "the cancelled turn starts nothing new", call.id, fault
 
 
@@ -178,7 +167,7 @@ def _in_stage(history: History, call: Call, cancel: TraceEvent) -> bool:
 
 def _turn_fault(
     history: History, call: Call, cancel: TraceEvent, pair: str | None, due_ns: int
-) -> _Fault | None:
+) -> _Fault:
     """Return what is wrong with the end of a turn, or what of it the cancel did not reach."""
     end = call.end
     if end is None:
@@ -188,23 +177,20 @@ def _turn_fault(
     if end.at_ns > due_ns:
         late = format_duration(end.at_ns - cancel.at_ns)
         return f"it ended only {late} after the cancel", (end.seq,)
-    chain = chain_of(end)
-    named = {found for found in (typed(origin(chain)), typed(next(iter(chain), None))) if found}
-    if pair is not None and split(pair) not in named:
-        said = " and ".join("/".join(item) for item in sorted(named)) or "an untyped error"
+    if pair is not None and pair not in errors_of(end):
+        said = " and ".join(errors_of(end)) or "an untyped error"
         return f"it ended with {said}", (end.seq,)
     if killed_by(history.trace, cancel.life, due_ns):
-        return None
+        return _RIGHT
     for execution in _running(history, cancel):
         if execution.call == call.id and not _stopped(history, execution, due_ns):
             return f"{_name(execution)} went on", execution.events
     for prompt in history.prompts:
         over = prompt.settled
-        if prompt.call != call.id or prompt.shown.seq >= cancel.seq:
-            continue
-        if over is None or (over.seq >= cancel.seq and over.at_ns > due_ns):
+        in_time = over is not None and (over.seq < cancel.seq or over.at_ns <= due_ns)
+        if prompt.call == call.id and prompt.shown.seq < cancel.seq and not in_time:
             return f"the request {prompt.id} stayed open", (prompt.shown.seq,)
-    return None
+    return _RIGHT
 
 
 # ---------------------------------------------------------------------- one tool
@@ -219,23 +205,20 @@ def _judge_tools(
     running = list(_running(history, cancel))
     hit = [item for item in running if aims_at(cancel, item)]
     for execution in hit:
-        fault = None if _stopped(history, execution, due_ns) else ("it went on", execution.events)
+        stopped = _stopped(history, execution, due_ns)
+        fault = _RIGHT if stopped else ("it went on", execution.events)
         yield f"{_TOOL}{_name(execution)} stops", execution.call, fault
     if not hit or rules.tool is None:
         # Whether a cancel of one tool ends its turn as well, runtimes differ on.
         return
-    for sibling in running:
-        if sibling not in hit:
-            yield (
-                f"{_TOOL}{_name(sibling)} goes on",
-                sibling.call,
-                _sibling_fault(history, sibling, cancel),
-            )
+    for sibling in (item for item in running if item not in hit):
+        fault = _sibling_fault(history, sibling, cancel)
+        yield f"{_TOOL}{_name(sibling)} goes on", sibling.call, fault
     call = history.call(hit[0].call)
     if call is not None and call.raised and call.stop is None and call.end is not None:
-        named = typed(origin(chain_of(call.end)))
-        went_up = named is not None and named[0] == split(rules.tool)[0]
-        fault = ("it ended with " + "/".join(named), (call.end.seq,)) if went_up and named else None
+        named = error_of(call.end) or ""
+        went_up = split(named)[0] == split(rules.tool)[0]
+        fault = (f"it ended with {named}", (call.end.seq,)) if went_up else _RIGHT
         yield f"{_TOOL}the turn goes on", call.id, fault
 
 
@@ -258,37 +241,28 @@ def _stopped(history: History, execution: Execution, due_ns: int) -> bool:
     return execution.end is not None and execution.end.at_ns <= due_ns
 
 
-def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> _Fault | None:
+def _sibling_fault(history: History, sibling: Execution, cancel: TraceEvent) -> _Fault:
     """Return that a cancel stopped what it was not for, and nothing else did."""
     end = sibling.end
     if end is None or end.kind != "tool.stopped":
-        return None
+        return _RIGHT
     script = history.tool_scripts.get(sibling.tool)
     timed_out = script is not None and end.at_ns >= sibling.called.at_ns + script.timeout - SLACK_NS
     call = history.call(sibling.call)
     if timed_out or (call is not None and call.stop is not None and call.stop.seq <= end.seq):
-        return None
+        return _RIGHT
     others = any(
         aims_at(event, sibling) and event.seq != cancel.seq and event.cancel != cancel.cancel
         for event in history.of("cancel.requested")
     )
-    return None if others else ("it was stopped, too", sibling.events)
+    return _RIGHT if others else ("it was stopped, too", sibling.events)
 
 
+_ENDS = "Does every wait end when the signal comes?"
 #: What is judged of each scope: the name of the rule, the judge, and a hint.
 _ROWS = (
-    (
-        ("session", "turn", "stage"),
-        "cancel.outcome.{}",
-        _judge_turns,
-        "Does every wait end when the signal comes?",
-    ),
-    (
-        ("tool",),
-        "cancel.outcome.{}",
-        _judge_tools,
-        "Does every wait end when the signal comes?",
-    ),
+    (("session", "turn", "stage"), "cancel.outcome.{}", _judge_turns, _ENDS),
+    (("tool",), "cancel.outcome.{}", _judge_tools, _ENDS),
     (
         ("session", "turn"),
         "cancel.begun",
@@ -325,17 +299,15 @@ def audited(history: History, model: ErrorModel) -> Verdicts:
     class_name = split(rules.turn)[0]
     for cancel in _first_requests(history):
         for call in _hit_calls(history, rules, cancel):
-            yield held(*requirements)
-            fault = _audit_fault(history, call, cancel, class_name)
-            if fault is not None:
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected="the audit trail has the cancel as a cancel, and not as an error",
-                    observed=fault[0],
-                    events=(cancel.seq, *fault[1]),
-                    hint="A cancel is a cooperative exit: audit it, and not as a failure.",
-                )
+            observed, seqs = _audit_fault(history, call, cancel, class_name)
+            yield verdict(
+                requirements,
+                observed,
+                call=call.id,
+                expected="the audit trail has the cancel as a cancel, and not as an error",
+                events=(cancel.seq, *seqs),
+                hint="A cancel is a cooperative exit: audit it, and not as a failure.",
+            )
 
 
 def _hit_calls(history: History, rules: CancellationRules, cancel: TraceEvent) -> list[Call]:
@@ -349,23 +321,77 @@ def _hit_calls(history: History, rules: CancellationRules, cancel: TraceEvent) -
     return [call for id_ in ids if (call := history.call(id_)) is not None]
 
 
-def _audit_fault(
-    history: History, call: Call, cancel: TraceEvent, class_name: str
-) -> _Fault | None:
+def _audit_fault(history: History, call: Call, cancel: TraceEvent, class_name: str) -> _Fault:
     """Return what is wrong with the audit trail of a cancel.
 
     That a turn which ended as cancelled has a record at all is what the ordering rules say.
     """
-    of_tool = cancel.scope == "tool"
-    said = False
-    for event in history.of("declared.audit", "declared.audit_event"):
-        if event.seq < cancel.seq or event.call not in (call.id, None):
-            continue
-        record = event.record
-        if event.kind == "declared.audit_event":
-            said |= event.name == class_name or event.fields.get("decision") == "cancelled"
-        elif record.get("class") == class_name:
-            said = True
-        elif not of_tool:
-            return f"it has {record.get('class')}/{record.get('code')} instead", (event.seq,)
-    return ("it has nothing of it", ()) if of_tool and not said else None
+    later = [
+        event
+        for event in history.of("declared.audit", "declared.audit_event")
+        if event.seq >= cancel.seq and event.call in (call.id, None)
+    ]
+    if cancel.scope == "tool":
+        said = any(
+            event.record.get("class") == class_name
+            if event.kind == "declared.audit"
+            else event.name == class_name or event.fields.get("decision") == "cancelled"
+            for event in later
+        )
+        return _RIGHT if said else ("it has nothing of it", ())
+    for event in later:
+        if event.kind == "declared.audit" and event.record.get("class") != class_name:
+            pair = f"{event.record.get('class')}/{event.record.get('code')}"
+            return f"it has {pair} instead", (event.seq,)
+    return _RIGHT
+
+
+# ---------------------------------------------------------------------- of a tool or an extension
+
+
+def calls_cancelled(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `call.cancelled` for each cancelled call of a tool or an extension under test."""
+    for run in () if (tool := model.tools) is None else tool_runs(history):
+        if run.cancel is not None and tool is not None:
+            other = tool.cancelled and (run.ok or run.pair not in (None, split(tool.cancelled)))
+            wrong = said(run) if other else ""
+            work = "asked its service again"
+            yield _cancelled(history, run.call, run.cancel, tool, tool.cancelled, work, wrong)
+    for step in () if (rules := model.extensions) is None else walked(history, model):
+        if step.cancel is not None and rules is not None:
+            named = rules.cancelled_class
+            other = step.is_other(named) and not is_bare_cancel(step.call)
+            wrong = step.said if named is not None and (step.call.returned or other) else ""
+            yield _cancelled(history, step.call, step.cancel, rules, named, "acted", wrong)
+
+
+def _cancelled(
+    history: History,
+    call: Call,
+    cancel: TraceEvent,
+    rules: ToolRules | ExtensionRules,
+    named: str | None,
+    work: str,
+    wrong: str,
+) -> TraceEvent:
+    """Return how a cancelled call ended; `wrong` says what is wrong with an end in time."""
+    end, within_ns = call.end, rules.stops_within
+    # Where only the time counts, what blocks may take that time to look at the signal.
+    since_ns = cancel.at_ns + (within_ns if named is None else 0)
+    acts = acts_after(history.of(*NETWORK_ACTS), call.id, cancel, since_ns)[:3]
+    if acts:
+        wrong = f"it {work} after the cancel"
+    elif end is None:
+        wrong = "it never ended"
+    elif end.at_ns > cancel.at_ns + within_ns:
+        wrong = f"it went on for {format_duration(end.at_ns - cancel.at_ns)}"
+    replies = (event for event in history.of("tool.replied") if event.call == call.id)
+    shown = (cancel, *acts, call.start, *replies, *(() if end is None else (end,)))
+    payload = {
+        "call": call.id,
+        "asked": f"{named or 'an end'} within {format_duration(within_ns)}",
+        "right": not wrong,
+        "said": wrong,
+        "shown_by": tuple(event.seq for event in shown),
+    }
+    return TraceEvent(cancel.seq, cancel.at_ns, "oracle", "call.cancelled", payload)

@@ -12,9 +12,10 @@ from typing import Literal
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import ChainRules
-from faultclock.oracle.check import Judging, Verdicts, broken, check, held, otherwise
+from faultclock.oracle.check import Check, Verdicts, broken, check, held, otherwise, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.providers import (
+    Move,
     Turning,
     Visit,
     access_in,
@@ -27,14 +28,15 @@ from faultclock.oracle.run_end import end_of
 
 _Requirements = tuple[str | None, ...]
 _Judge = Callable[[History, ErrorModel, ChainRules, _Requirements], Verdicts]
+Part = Literal["advances", "stops", "after_content", "park"]
 
 
-def _in_a_chain(
-    part: Literal["advances", "stops", "after_content", "park"],
-) -> Callable[[_Judge], Judging]:
-    """Give a check the rules of the chain, and the requirement of a part of them."""
+def _chain_check(
+    id_: str, part: Part, *, title: str, says: str, unjudged: str
+) -> Callable[[_Judge], Check]:
+    """Make a check of a function that is given the rules of the chain, and one part's sentence."""
 
-    def made(judge: _Judge) -> Judging:
+    def made(judge: _Judge) -> Check:
         def run(history: History, model: ErrorModel) -> Verdicts:
             rules = model.chain
             if rules is None:
@@ -44,7 +46,7 @@ def _in_a_chain(
             else:
                 yield from judge(history, model, rules, (rules.requirements.get(part),))
 
-        return run
+        return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
 
     return made
 
@@ -66,14 +68,13 @@ def _events(visit: Visit) -> tuple[int, ...]:
 # -------------------------------------------------------------------- where a request goes
 
 
-@check(
+@_chain_check(
     "chain.advances",
+    "advances",
     title="The next provider is asked",
     says="After a failure that another provider may not have, the next one is asked.",
     unjudged="no failure made another provider due",
-    role="runtime",
 )
-@_in_a_chain("advances")
 def advances(
     history: History, model: ErrorModel, rules: ChainRules, requirements: _Requirements
 ) -> Verdicts:
@@ -95,7 +96,6 @@ def _judge_advance(
         if not turning.due or not visit.is_over or visit.last.act == "retry":
             return
         end = visit.request.end
-        yield held(*requirements)
         yield broken(
             requirements,
             call=visit.call.id,
@@ -111,16 +111,14 @@ def _judge_advance(
     if not back and provider not in turning.may and gate == "shut":
         # That one must not be asked at all: `chain.parks` and `breaker.opens` say so.
         return
-    yield held(*requirements)
-    if provider not in turning.may:
-        yield broken(
-            requirements,
-            call=visit.call.id,
-            expected=f"{asked or 'no provider is left to be asked: '}{_why(visit)}",
-            observed=f"{_name(provider)} was asked",
-            events=_events(visit),
-            hint="The providers of a chain are asked in their order, each one once.",
-        )
+    yield verdict(
+        requirements,
+        "" if provider in turning.may else f"{_name(provider)} was asked",
+        call=visit.call.id,
+        expected=f"{asked or 'no provider is left to be asked: '}{_why(visit)}",
+        events=_events(visit),
+        hint="The providers of a chain are asked in their order, each one once.",
+    )
 
 
 def _judge_first(
@@ -134,7 +132,6 @@ def _judge_first(
     may, _ = access.first_open(access.order, *instant)
     if visit.provider in may or access.gate(visit.provider, *instant) == "shut":
         return
-    yield held(*requirements)
     yield broken(
         requirements,
         call=visit.call.id,
@@ -154,73 +151,63 @@ def _judge_success(
         return
     if visit.call.attempts[-1].start != last.start:
         return
-    for earlier in visits_in(history, model):
-        made_good = earlier.request is visit.request and earlier.pair is not None
-        if made_good and earlier.pair is not None and "/".join(earlier.pair) == end.pair:
-            yield held(*requirements)
-            yield broken(
-                requirements,
-                call=visit.call.id,
-                expected=f"the turn goes on with the answer of {_name(visit.provider)}",
-                observed=f"{end}, although that provider had answered",
-                events=(*earlier.last.attempt.events, *last.events),
-                hint="Is the first error raised in the end, though a later provider answered?",
-            )
-            return
+    own = (item for item in visits_in(history, model) if item.request is visit.request)
+    earlier = next((item for item in own if "/".join(item.pair or ()) == end.pair), None)
+    if earlier is not None:
+        yield broken(
+            requirements,
+            call=visit.call.id,
+            expected=f"the turn goes on with the answer of {_name(visit.provider)}",
+            observed=f"{end}, although that provider had answered",
+            events=(*earlier.last.attempt.events, *last.events),
+            hint="Is the first error raised in the end, though a later provider answered?",
+        )
 
 
 # ------------------------------------------------------------------------------ where it ends
 
 
-@check(
+@_chain_check(
     "chain.stops",
+    "stops",
     title="The chain ends",
     says="After any other failure, no other provider is asked.",
     unjudged="no failure made the chain end",
-    role="runtime",
 )
-@_in_a_chain("stops")
 def stops(
     history: History, model: ErrorModel, rules: ChainRules, requirements: _Requirements
 ) -> Verdicts:
     """Judge the failures after which no provider is asked."""
     for turning in turnings(history, model, rules):
-        if turning.move == "stops":
-            yield from _judge_end(turning, requirements, "which ends the chain")
+        yield from _judge_end(turning, "stops", requirements, "which ends the chain")
 
 
-@check(
+@_chain_check(
     "chain.after-content",
+    "after_content",
     title="No failover within an answer",
     says="After content of an answer was passed on, no other provider is asked for it.",
     unjudged="no answer failed after some of its content",
-    role="runtime",
 )
-@_in_a_chain("after_content")
 def after_content(
     history: History, model: ErrorModel, rules: ChainRules, requirements: _Requirements
 ) -> Verdicts:
     """Judge the answers that failed when some of their content had been passed on."""
+    because = "after content of the answer was passed on"
     for turning in turnings(history, model, rules):
-        if turning.move == "after_content":
-            yield from _judge_end(
-                turning, requirements, "after content of the answer was passed on"
-            )
+        yield from _judge_end(turning, "after_content", requirements, because)
 
 
-def _judge_end(turning: Turning, requirements: _Requirements, because: str) -> Verdicts:
-    visit = turning.visit
+def _judge_end(turning: Turning, move: Move, requirements: _Requirements, because: str) -> Verdicts:
+    visit, following = turning.visit, turning.visit.following
     # Without a further provider that could be asked, none could have been in any case.
-    could = turning.left and (turning.due or visit.following is not None)
-    if not could or not visit.is_over:
-        return
-    yield held(*requirements)
-    if visit.following is not None:
-        yield broken(
+    could = turning.left and (turning.due or following is not None)
+    if turning.move == move and could and visit.is_over:
+        yield verdict(
             requirements,
+            None if following is None else f"{_name(following.provider)} was asked",
             call=visit.call.id,
             expected=f"no other provider is asked: {_why(visit)}, {because}",
-            observed=f"{_name(visit.following.provider)} was asked",
             events=_events(visit),
             hint="Often a chain that goes on after every exception.",
         )
@@ -229,14 +216,13 @@ def _judge_end(turning: Turning, requirements: _Requirements, because: str) -> V
 # --------------------------------------------------------------------------- who is left out
 
 
-@check(
+@_chain_check(
     "chain.parks",
+    "park",
     title="Parked providers are left out",
     says="A parked provider is skipped, and the run goes on without it.",
     unjudged="nothing was asked while a provider was parked",
-    role="runtime",
 )
-@_in_a_chain("park")
 def parks(
     history: History, model: ErrorModel, rules: ChainRules, requirements: _Requirements
 ) -> Verdicts:
@@ -247,7 +233,6 @@ def parks(
         if access.parked(visit.provider, *instant) == "shut":
             parked = access.parks_of(visit.provider, visit.call.life, visit.start.seq)[-1]
             longest = format_duration(max(rules.park.values()))
-            yield held(*requirements)
             yield broken(
                 requirements,
                 call=visit.call.id,
@@ -271,7 +256,6 @@ def _judge_silence(history: History, model: ErrorModel, requirements: _Requireme
         parked = any(access.parked(item, *instant) == "shut" for item in access.order)
         may, due = access.first_open(access.order, *instant)
         if parked and due and not failed_before_asking(history, call):
-            yield held(*requirements)
             yield broken(
                 requirements,
                 call=call.id,

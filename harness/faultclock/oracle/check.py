@@ -103,6 +103,23 @@ def broken(
     )
 
 
+def verdict(
+    requirements: Sequence[str | None],
+    fault: str | None,
+    *,
+    expected: str,
+    events: tuple[int, ...] = (),
+    call: str | None = None,
+    hint: str = "",
+) -> Verdict:
+    """Return that one thing held, or that it did not: `fault` says what was observed instead."""
+    if not fault:
+        return held(*requirements)
+    return broken(
+        requirements, expected=expected, observed=fault, events=events, call=call, hint=hint
+    )
+
+
 def unproven(
     expected: str,
     observed: str,

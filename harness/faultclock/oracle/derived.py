@@ -1,8 +1,8 @@
 """Derived events: what a trace comes to, put among its events, so that rules can speak of it.
 
 Each stands right behind the event that shows it, with its `seq`. `docs/ordering.md` has them all.
-Those in DERIVED cost a fold, which is made only where a rule speaks of them. One that more than one
-event shows has the `seq` of each in `shown_by`: a finding cites these in its place.
+A fold is made only where a rule speaks of what it derives. An event that more than one event of the
+trace shows has the `seq` of each in `shown_by`: a finding cites these in its place.
 """
 
 from __future__ import annotations
@@ -10,76 +10,65 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
-from faultclock.oracle.attempts import Attempt, Call
+from faultclock.oracle.cancels import calls_cancelled
 from faultclock.oracle.extension_role import phases_ended
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from faultclock.oracle.stages import series_of_stages
 from faultclock.oracle.store_redo import store_series
 from faultclock.oracle.tool_redo import series_of_tools
+from faultclock.oracle.tool_service import runs_over
 
 
-def derived_for(history: History, model: ErrorModel, kinds: frozenset[str]) -> Iterator[TraceEvent]:
-    """Yield the events of DERIVED that are of one of these kinds."""
-    for kind, derive in DERIVED.items():
-        if kind in kinds:
-            yield from derive(history, model)
+def with_derived(history: History, model: ErrorModel, kinds: frozenset[str]) -> list[TraceEvent]:
+    """Return the events of a trace, each with those of these derived kinds that it shows."""
+    shown: dict[int, list[TraceEvent]] = {}
+    for derive in dict.fromkeys(derive for kind, derive in DERIVED.items() if kind in kinds):
+        for event in derive(history, model):
+            shown.setdefault(event.seq, []).append(event)
+    return [item for event in history.trace.events for item in (event, *shown.get(event.seq, ()))]
 
 
-def with_derived(
-    events: Iterable[TraceEvent],
-    calls: Iterable[Call],
-    scenario: Scenario,
-    more: Iterable[TraceEvent] = (),
-) -> list[TraceEvent]:
-    """Return `events` with the derived ones among them, `more` of them first."""
-    derived: dict[int, list[TraceEvent]] = {}
-    for event in more:
-        derived.setdefault(event.seq, []).append(event)
-    for call in calls:
-        for attempt in call.attempts:
-            for event in _of_attempt(attempt):
-                derived.setdefault(event.seq, []).append(event)
-    gated = {tool.name for tool in scenario.tools if tool.gated}
-    session = scenario.session
-    extensions = () if session is None else session.extensions
-    needed = {extension.id: extension.depends_on for extension in extensions}
-    merged: list[TraceEvent] = []
-    for event in events:
-        merged.append(event)
-        if event.seq in derived:
-            merged.extend(derived[event.seq])
-        if event.kind == "tool.called" and event.tool in gated:
-            mode = _mode(scenario)
-            staged = session is not None and bool(session.stages)
-            payload = {**event.payload, "mode": mode, "staged": staged}
-            merged.append(TraceEvent(event.seq, event.at_ns, "oracle", "gated.called", payload))
-        elif event.kind == "extension.phase":
-            merged.extend(_dependent(event, needed.get(str(event.extension), ())))
-    return merged
+def attempts_made(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `attempt.started` and `attempt.failed` for each attempt at the provider."""
+    for attempt in (item for call in history.calls for item in call.attempts):
+        facts = {"call": attempt.call, "attempt": attempt.number}
+        more = {"retry": attempt.number > 1, "good": attempt.outcome == "ok"}
+        yield _derived(attempt.start, "attempt.started", {**facts, **more})
+        seq, at_ns = attempt.knowable_seq, attempt.knowable_ns
+        if attempt.failed and seq is not None and at_ns is not None:
+            yield TraceEvent(seq, at_ns, "oracle", "attempt.failed", facts)
 
 
-def _mode(scenario: Scenario) -> str:
-    """Return the mode of the session: a stored one that is resumed keeps its own."""
-    session, store = scenario.session, scenario.store
-    if session is None:
-        return "ask"
-    recorded = None if store is None or store.initial is None else store.initial.get("mode")
-    return recorded if session.resume and isinstance(recorded, str) else session.mode
+def gated_calls(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `gated.called` for each execution of a tool that needs an approval."""
+    session, store = history.trace.header.scenario.session, history.trace.header.scenario.store
+    mode: str = history.session.mode
+    if session is not None and session.resume and store is not None and store.initial is not None:
+        # A stored session that is resumed keeps its own.
+        recorded = store.initial.get("mode")
+        mode = recorded if isinstance(recorded, str) else mode
+    for event in history.of("tool.called"):
+        script = history.tool_scripts.get(event.tool)
+        if script is not None and script.gated:
+            staged = bool(history.session.stages)
+            yield _derived(event, "gated.called", {**event.payload, "mode": mode, "staged": staged})
 
 
-def _of_attempt(attempt: Attempt) -> Iterator[TraceEvent]:
-    facts = {"call": attempt.call, "attempt": attempt.number}
-    start = attempt.start
-    begun = {**facts, "retry": attempt.number > 1}
-    yield TraceEvent(start.seq, start.at_ns, "oracle", "attempt.started", begun)
-    if attempt.failed and attempt.knowable_seq is not None and attempt.knowable_ns is not None:
-        yield TraceEvent(
-            attempt.knowable_seq, attempt.knowable_ns, "oracle", "attempt.failed", facts
-        )
+def dependent_phases(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
+    """Yield `dependent.phase` for each phase, once for all that its extension depends on."""
+    needed = {item.id: item.depends_on for item in history.session.extensions}
+    for event in history.of("extension.phase"):
+        for name in needed.get(str(event.extension), ()):
+            payload = {
+                "extension": name,
+                "dependent": event.extension,
+                "phase": event.phase,
+                "ok": event.ok,
+            }
+            yield _derived(event, "dependent.phase", payload)
 
 
 def failures_seen(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
@@ -92,8 +81,8 @@ def failures_seen(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
             "class": error_class,
             "code": code,
             "role": failure.role,
-            "layer": failure.target.layer,
-            "target": failure.target.id,
+            "layer": failure.layer,
+            "target": failure.target,
             "tool": failure.tool,
             "tool_call": failure.tool_call,
             "node": None if failure.node is None else failure.node.id,
@@ -108,8 +97,8 @@ def failed_tries(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
 
     An attempt at the provider is none of them: it has `attempt.failed`.
     """
-    of_tools, of_stores = series_of_tools(history, model, ()), store_series(history, model, ())
-    for series in (*of_tools, *of_stores, *series_of_stages(history, model, ())):
+    layers = (series_of_tools, store_series, series_of_stages)
+    for series in (item for series_of in layers for item in series_of(history, model)):
         call = history.call(series.call)
         for number, own, _ in series.steps():
             if own.outcome != "failed" or own.ended is None or call is None or call.end is None:
@@ -179,22 +168,17 @@ def _derived(shown: TraceEvent, kind: str, payload: Mapping[str, object]) -> Tra
     return TraceEvent(shown.seq, shown.at_ns, "oracle", kind, {**payload})
 
 
-def _dependent(event: TraceEvent, dependencies: tuple[str, ...]) -> Iterator[TraceEvent]:
-    for name in dependencies:
-        payload = {
-            "extension": name,
-            "dependent": event.extension,
-            "phase": event.phase,
-            "ok": event.ok,
-        }
-        yield TraceEvent(event.seq, event.at_ns, "oracle", "dependent.phase", payload)
-
-
-#: Each kind that costs a fold, with that fold.
+#: Each derived kind, with the fold that makes it.
 DERIVED: Mapping[str, Callable[[History, ErrorModel], Iterable[TraceEvent]]] = {
+    "attempt.started": attempts_made,
+    "attempt.failed": attempts_made,
+    "gated.called": gated_calls,
+    "dependent.phase": dependent_phases,
+    "call.cancelled": calls_cancelled,
     "failure.seen": failures_seen,
     "interaction.over": interactions_over,
     "phase.ended": phases_ended,
     "phase.failed": failed_phases,
+    "tool.run": runs_over,
     "try.failed": failed_tries,
 }

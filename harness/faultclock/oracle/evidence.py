@@ -14,9 +14,10 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
+from faultclock.oracle.chain import error_of
 from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.history import History, once
+from faultclock.oracle.stops import HANGS
 from faultclock.oracle.unserved import unserved
 from faultclock.oracle.unused import contradicted, unused
 
@@ -29,7 +30,6 @@ _CUT_SHORT = {
     "log_cut": "the log may have been cut: --complete was not given",
 }
 #: Endings that are the subject's own doing, when a call is what did not end.
-_HANGS = ("deadlock", "livelock", "virtual_time_limit")
 #: Roles whose calls are there to ask the provider.
 _ASKING_ROLES = ("provider_adapter", "runtime")
 #: Roles whose process may be killed and started again.
@@ -190,7 +190,7 @@ def _ignores_stream(history: History) -> bool:
 )
 def exercised(history: History, model: ErrorModel) -> Verdicts:
     """Judge that the run shows what its scenario is about."""
-    if history.trace.footer.ending in _HANGS:
+    if history.trace.footer.ending in HANGS:
         yield from _judge_cut(history)
     asks = history.trace.header.scenario.role in _ASKING_ROLES
     for call in history.calls:
@@ -223,7 +223,7 @@ def _has_a_reason(history: History, call: Call) -> bool:
         return True
     # The state machine may end a turn before anything acts, and a typed error says why.
     staged = any(visit.call == call.id for visit in history.stage_visits)
-    return staged or (call.raised and typed(origin(chain_of(call.end))) is not None)
+    return staged or (call.raised and error_of(call.end) is not None)
 
 
 def _judge_cut(history: History) -> Verdicts:

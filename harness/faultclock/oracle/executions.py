@@ -1,4 +1,4 @@
-"""The executions of a tool under test: what it was given, what it asked its service, how it ended.
+"""The calls of a tool under test: what it was given, what it asked its service, how it ended.
 
 A tool may ask its service several things in one call. The request line and the body show what it
 asks again after a failure: equal ones are attempts of one Ask. An attempt that never became a
@@ -17,11 +17,11 @@ from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.role_rules import ToolRules
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Attempt, Call
-from faultclock.oracle.check import Violation, check
+from faultclock.oracle.check import check
 from faultclock.oracle.history import History, once
-from faultclock.oracle.signals import Classification, Signal, meets
+from faultclock.oracle.signals import Classification, classify
 
-#: Makes a check of a function that judges the executions of a tool under test.
+#: Makes a check of a function that judges the calls of a tool under test.
 tool_check = partial(check, role="tool", section="tools")
 
 
@@ -36,10 +36,15 @@ class Ask:
         """The last attempt."""
         return self.attempts[-1]
 
+    def pair(self, model: ErrorModel) -> str | None:
+        """Return the class and code that its last failure has for a tool; None for none."""
+        seen = classify_for_tool(model, self.last)
+        return None if seen is None or seen.pair is None else str(seen)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """One call of a tool.
+class ToolRun:
+    """One call of a tool under test.
 
     Attributes:
         reply: what it replied; None where an exception left it, or it has not ended.
@@ -103,6 +108,12 @@ def contract_of(history: History) -> Mapping[str, Any]:
     return {} if declared is None else declared.contract
 
 
+def cancels_of_calls(history: History) -> dict[str, TraceEvent]:
+    """Return the first cancel of each call of a tool or an extension that was cancelled."""
+    requested = reversed(history.of("cancel.requested"))
+    return {call: event for event in requested for call in event.calls}
+
+
 def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
     """Return the retry policy in the tool's contract and its retryable codes; None: it has none."""
     retry = contract_of(history).get("retry")
@@ -124,41 +135,32 @@ def retry_rule(history: History) -> tuple[RetryPolicy, tuple[str, ...]] | None:
     return policy, tuple(retry["retryable"])
 
 
-def classify_for_tool(model: ErrorModel, signal: Signal | None) -> Classification | None:
-    """Return what a failure of its service is for a tool; None where no rule matches."""
-    rules = model.tool_signals if signal is not None else ()
-    rule = next((rule for rule in rules if signal is not None and meets(rule.when, signal)), None)
-    if rule is None:
-        return None
-    mapped = rule.error_class is not None and rule.code is not None
-    return Classification(
-        pair=(str(rule.error_class), str(rule.code)) if mapped else None,
-        disposition=rule.disposition,
-        requirement=rule.requirement,
-        unmapped=rule.unmapped,
-    )
+def classify_for_tool(model: ErrorModel, attempt: Attempt) -> Classification | None:
+    """Return what the failure of an attempt is for a tool; None where it has not failed."""
+    signal = attempt.signal
+    return None if signal is None else classify(model, signal, model.tool_signals)
 
 
 @once
-def executions(history: History) -> tuple[Execution, ...]:
-    """Return the executions of a tool under test; none for any other role."""
+def tool_runs(history: History) -> tuple[ToolRun, ...]:
+    """Return the calls of a tool under test; none for any other role."""
     if history.trace.header.subject.role != "tool":
         return ()
     replies = {event.call: event for event in history.of("tool.replied")}
     stopped = {event.call for event in history.of("tool.stopped")}
-    cancels = history.of("cancel.requested")
+    cancels = cancels_of_calls(history)
     found = []
     for call in history.calls:
         reply = replies.get(call.id)
         chain = () if call.end is None else tuple(call.end.chain)
         found.append(
-            Execution(
+            ToolRun(
                 call=call,
                 reply=reply,
                 chain=chain,
                 pair=_pair(reply.payload if reply is not None else chain[0] if chain else {}),
                 stopped=call.id in stopped,
-                cancel=next((event for event in cancels if call.id in event.calls), None),
+                cancel=cancels.get(call.id),
                 asks=_asks(call.attempts),
                 deadline_ns=call.start.at_ns + (call.start.timeout_ns or 0),
             )
@@ -172,37 +174,17 @@ def rules_of(model: ErrorModel) -> ToolRules:
     return model.tools
 
 
-def violation(
-    requirement: str | None,
-    execution: Execution,
-    expected: str,
-    observed: str,
-    *,
-    hint: str = "",
-    events: tuple[int, ...] = (),
-) -> Violation:
-    """Return a violation of one execution."""
-    return Violation(
-        requirement=requirement,
-        call=execution.call.id,
-        expected=expected,
-        observed=observed,
-        events=(*events, *execution.seen),
-        hint=hint,
-    )
-
-
-def said(execution: Execution) -> str:
-    """Return in words how an execution ended."""
-    if not execution.ended:
+def said(run: ToolRun) -> str:
+    """Return in words how a call ended."""
+    if not run.ended:
         return "it never ended"
-    if execution.ok:
-        count = len(execution.errors)
+    if run.ok:
+        count = len(run.errors)
         return f"it replied a value with {count} errors" if count else "it replied a value"
-    if execution.pair is not None:
-        return f"it failed with {'/'.join(execution.pair)}"
-    if execution.chain:
-        return f"it raised {execution.chain[0].get('type')}"
+    if run.pair is not None:
+        return f"it failed with {'/'.join(run.pair)}"
+    if run.chain:
+        return f"it raised {run.chain[0].get('type')}"
     return "it failed without class and code"
 
 

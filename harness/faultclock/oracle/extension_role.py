@@ -8,7 +8,7 @@ fail, too; a phase that was cancelled is judged by that alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -18,11 +18,11 @@ from faultclock.model.role_rules import ExtensionRules, PhaseRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import Link, outermost
-from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held
+from faultclock.oracle.check import Verdicts, also, check, verdict
+from faultclock.oracle.executions import cancels_of_calls, contract_of
 from faultclock.oracle.history import History, once
+from faultclock.oracle.stops import NETWORK_ACTS
 
-#: What a subject does toward the network.
-_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
 _check = partial(check, role="extension", section="extensions")
 Due = Literal["works", "refused", "bad_config", "may_fail", "cancelled", "open"]
 
@@ -36,6 +36,7 @@ class Step:
         state: before it.
         due: what had to become of it; `open` where the document does not say.
         again: whether the call before it was the same phase, and the world made that one fail.
+        cancel: the first one that it got.
     """
 
     call: Call
@@ -44,13 +45,12 @@ class Step:
     state: str
     due: Due
     again: bool = False
+    cancel: TraceEvent | None = None
 
     @property
     def said(self) -> str:
         """How it ended, in words."""
-        return (
-            "it worked" if self.call.returned else f"it raised {_named(outermost(self.call.end))}"
-        )
+        return "it worked" if self.call.returned else f"it raised {_named(outermost(self.end))}"
 
     @property
     def asked(self) -> tuple[str, bool]:
@@ -80,10 +80,7 @@ class Step:
 
         An error without a class is spoken of where errors have to be typed.
         """
-        return class_name is not None and outermost(self.call.end).get("class") not in (
-            None,
-            class_name,
-        )
+        return class_name is not None and outermost(self.end).get("class") not in (None, class_name)
 
 
 def _named(error: Link) -> str:
@@ -91,17 +88,18 @@ def _named(error: Link) -> str:
     return f"{error.get('type')}{pair}"
 
 
-def _is_bare_cancel(call: Call) -> bool:
+def is_bare_cancel(call: Call) -> bool:
+    """Return whether nothing but the cancel itself left a call."""
     return str(outermost(call.end).get("type")).endswith("CancelledError")
 
 
 @once
-def _walk(history: History, model: ErrorModel) -> tuple[Step, ...]:
+def walked(history: History, model: ErrorModel) -> tuple[Step, ...]:
     """Return the phases that were asked for, in order; those that never ended are left out."""
     rules = model.extensions
     assert rules is not None, "the checks are for models that speak of extensions"
     steps: list[Step] = []
-    state, cancelled = rules.initial, _cancels(history)
+    state, cancelled = rules.initial, cancels_of_calls(history)
     # After one wrong answer its state is not known: what follows from that is no further fault.
     is_lost, failed = False, ""
     for call in history.calls:
@@ -110,9 +108,8 @@ def _walk(history: History, model: ErrorModel) -> tuple[Step, ...]:
             continue
         due: Due = "open" if is_lost else _due(rules, rule, state, call)
         due = "cancelled" if call.id in cancelled else due
-        again = call.do == failed
-        step = Step(call=call, end=call.end, rules=rules, state=state, due=due, again=again)
-        steps.append(step)
+        step = Step(call=call, end=call.end, rules=rules, state=state, due=due)
+        steps.append(replace(step, again=call.do == failed, cancel=cancelled.get(call.id)))
         is_lost |= call.raised if due == "works" else call.returned and due == "refused"
         failed = call.do if due == "may_fail" and call.raised else ""
         if call.returned and due != "refused":
@@ -130,46 +127,20 @@ def _due(rules: ExtensionRules, rule: PhaseRule, state: str, call: Call) -> Due:
     return "works" if state in rule.accepted else "open"
 
 
-def _cancels(history: History) -> dict[str, TraceEvent]:
-    """Return the first cancel of each call that was cancelled."""
-    found: dict[str, TraceEvent] = {}
-    for event in history.of("cancel.requested"):
-        for call in event.calls:
-            found.setdefault(call, event)
-    return found
-
-
 def _acts(history: History, call: Call, *, since_ns: int = 0) -> tuple[int, ...]:
     """Return `seq` of what a call did toward the network."""
-    acts = history.of(*_ACTS)
+    acts = history.of(*NETWORK_ACTS)
     return tuple(event.seq for event in acts if event.call == call.id and event.at_ns >= since_ns)
 
 
-def _verdict(
-    requirements: tuple[str, ...],
-    call: Call,
-    expected: str,
-    observed: str,
-    *,
-    events: tuple[int, ...] = (),
-    hint: str = "",
-) -> Verdict:
-    """Return the verdict on one call: it held where there is nothing wrong to observe."""
-    if not observed:
-        return held(*requirements)
-    return broken(
-        requirements,
-        call=call.id,
-        expected=expected,
-        observed=observed,
-        events=(*events[:3], *(event.seq for event in (call.start, call.end) if event)),
-        hint=hint,
-    )
+def _seen(call: Call, *events: int) -> tuple[int, ...]:
+    """Return `seq` of the first events that show something, and of the bounds of their call."""
+    return (*events[:3], *(event.seq for event in (call.start, call.end) if event))
 
 
 def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
     """Yield `phase.ended` for each phase that was asked for, with what was asked of it."""
-    for step in () if model.extensions is None else _walk(history, model):
+    for step in () if model.extensions is None else walked(history, model):
         disposed = step.state == step.rules.disposed
         acts = _acts(history, step.call) if disposed or step.due == "bad_config" else ()
         asked, right = step.asked
@@ -183,7 +154,7 @@ def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
             "right": right,
             "acted": bool(acts),
             "said": f"{step.said}, and it acted" if acts else step.said,
-            "shown_by": (*acts[:3], step.call.start.seq, step.end.seq),
+            "shown_by": _seen(step.call, *acts),
         }
         yield TraceEvent(step.end.seq, step.end.at_ns, "oracle", "phase.ended", payload)
 
@@ -200,22 +171,21 @@ def phases_ended(history: History, model: ErrorModel) -> Iterator[TraceEvent]:
 def capabilities(history: History, model: ErrorModel) -> Verdicts:
     """Judge each activation that worked."""
     requirements = also(model, "extension.capabilities")
-    contract = next(iter(history.of("contract.declared")), None)
-    declared = () if contract is None else contract.contract.get("capabilities") or ()
+    declared = contract_of(history).get("capabilities") or ()
     offers = {event.call: event for event in history.of("extension.capabilities")}
-    for step in _walk(history, model) if declared else ():
+    for step in walked(history, model) if declared else ():
         # One that became active out of its order has another fault, and its own finding.
         if step.call.do != "activate" or not step.call.returned or step.due != "works":
             continue
         event = offers.get(step.call.id)
         offered = () if event is None else event.names
         lacks = any(name not in offered for name in declared)
-        yield _verdict(
+        yield verdict(
             requirements,
-            step.call,
-            f"once active it offers {', '.join(declared)}",
             f"it offers {', '.join(offered) or 'nothing'}" if lacks else "",
-            events=() if event is None else (event.seq,),
+            call=step.call.id,
+            expected=f"once active it offers {', '.join(declared)}",
+            events=_seen(step.call, *(() if event is None else (event.seq,))),
             hint="What it offers is read from its attribute `capabilities`.",
         )
 
@@ -228,7 +198,7 @@ def capabilities(history: History, model: ErrorModel) -> Verdicts:
 )
 def quiet(history: History, model: ErrorModel) -> Verdicts:
     """Judge what came after the first dispose that worked."""
-    disposed = (s for s in _walk(history, model) if s.call.do == "dispose" and s.call.returned)
+    disposed = (s for s in walked(history, model) if s.call.do == "dispose" and s.call.returned)
     done = next(disposed, None)
     if done is None:
         return
@@ -239,17 +209,17 @@ def quiet(history: History, model: ErrorModel) -> Verdicts:
         event
         for event in history.trace.events
         if event.seq > since
-        and (event.kind in (*_ACTS, "sleep") or event.kind.startswith("declared."))
+        and (event.kind in (*NETWORK_ACTS, "sleep") or event.kind.startswith("declared."))
         and event.call not in later
     ]
     first = [f"{event.kind} at {format_duration(event.at_ns)}" for event in acts[:1]]
     left = [part for event in history.of("extension.residue")[:1] for part in _left(event)]
-    yield _verdict(
+    yield verdict(
         also(model, "extension.quiet"),
-        done.call,
-        "nothing of it acts or runs after dispose",
         ", ".join((*first, *left)),
-        events=tuple(event.seq for event in acts),
+        call=done.call.id,
+        expected="nothing of it acts or runs after dispose",
+        events=_seen(done.call, *(event.seq for event in acts)),
         hint="End its tasks, threads and timers, and wait until they have ended.",
     )
 
@@ -274,45 +244,12 @@ def slots(history: History, model: ErrorModel) -> Verdicts:
             observed = f"it decided {event.decision!r}"
         elif event.decision == "migrate" and event.migrated_to != event.current:
             observed = f"it migrated to version {event.migrated_to}"
-        right = f"migrate to version {event.current}, warn or reject"
-        observed = observed and f"{observed}, for a slot of version {event.stored}"
-        seen = (event.seq,)
-        bad = broken(requirements, call=event.call, expected=right, observed=observed, events=seen)
-        yield bad if observed else held(*requirements)
-
-
-@_check(
-    "extension.cancel",
-    title="A cancelled phase",
-    says="A phase that is cancelled ends promptly, as cancelled, and sends nothing more.",
-    unjudged="no phase was cancelled",
-)
-def cancel(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the phases that got a cancel."""
-    requirements = also(model, "extension.cancel")
-    cancels = _cancels(history)
-    for step in _walk(history, model):
-        if step.due != "cancelled":
-            continue
-        request, rules = cancels[step.call.id], step.rules
-        wanted, within = rules.cancelled_class, format_duration(rules.stops_within)
-        since_ns = request.at_ns + (rules.stops_within if wanted is None else 0)
-        acts = tuple(s for s in _acts(history, step.call, since_ns=since_ns) if s > request.seq)
-        took_ns = step.end.at_ns - request.at_ns
-        is_other = step.is_other(wanted) and not _is_bare_cancel(step.call)
-        observed = ""
-        if acts:
-            observed = "it acted after the cancel"
-        elif took_ns > rules.stops_within:
-            observed = f"it went on for {format_duration(took_ns)}"
-        elif wanted is not None and (step.call.returned or is_other):
-            observed = step.said
-        yield _verdict(
+        yield verdict(
             requirements,
-            step.call,
-            f"{wanted or 'an end'} within {within}, and nothing more is sent",
-            observed,
-            events=(request.seq, *acts),
+            observed and f"{observed}, for a slot of version {event.stored}",
+            call=event.call,
+            expected=f"migrate to version {event.current}, warn or reject",
+            events=(event.seq,),
         )
 
 
@@ -325,11 +262,16 @@ def cancel(history: History, model: ErrorModel) -> Verdicts:
 def typed_errors(history: History, model: ErrorModel) -> Verdicts:
     """Judge each error, also of calls that are no phases."""
     requirements = also(model, "extension.typed-errors")
-    classes, cancelled = {item.id for item in model.classes}, _cancels(history)
+    classes, cancelled = {item.id for item in model.classes}, cancels_of_calls(history)
     for call in history.calls:
-        if not call.raised or (call.id in cancelled and _is_bare_cancel(call)):
+        if not call.raised or (call.id in cancelled and is_bare_cancel(call)):
             continue
-        error, expected = outermost(call.end), "an error with a class of the error model and a code"
+        error = outermost(call.end)
         is_typed = error.get("class") in classes and error.get("code")
-        observed = "" if is_typed else f"it raised {_named(error)}"
-        yield _verdict(requirements, call, expected, observed)
+        yield verdict(
+            requirements,
+            "" if is_typed else f"it raised {_named(error)}",
+            call=call.id,
+            expected="an error with a class of the error model and a code",
+            events=_seen(call),
+        )

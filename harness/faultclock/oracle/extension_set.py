@@ -15,15 +15,20 @@ from faultclock.model.session_script import ExtensionScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import error_of
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import call_of, first_request, opening_of
-from faultclock.oracle.stored_state import installed_in, stored_before
+from faultclock.oracle.stored_state import (
+    call_of,
+    first_request,
+    installed_in,
+    opening_of,
+    stored_before,
+)
 from faultclock.oracle.turn_facts import Life
 
 #: Extension and phase to the first event that shows that it was asked for it.
 _Phases = Mapping[tuple[str, str], TraceEvent]
-#: What was observed in place of what was expected, and the events that show it.
+#: What was observed in place of what was expected, empty where it is so, and what shows it.
 _Fault = tuple[str, tuple[int, ...]]
 
 
@@ -81,29 +86,24 @@ def resolved(history: History, model: ErrorModel) -> Verdicts:
             # It was refused for its session: then no extension is looked at any more.
             continue
         faults = set_faults(history, model, start)
-        fault = _fault(history, model, opening, faults)
-        if fault is None:
-            yield held(*requirements)
-            continue
+        observed, seqs = _fault(history, model, opening, faults)
         wanted = f"the start is refused with {' or '.join(faults)}: {'; '.join(faults.values())}"
-        yield broken(
+        yield verdict(
             requirements,
+            observed,
             call=start.id,
             expected=wanted if faults else "the session starts: the set can be loaded",
-            observed=fault[0],
-            events=(start.start.seq, *fault[1], start.end.seq),
+            events=(start.start.seq, *seqs, start.end.seq),
             hint="Resolve the whole set before the first extension is initialised.",
         )
 
 
-def _fault(
-    history: History, model: ErrorModel, opening: Call, faults: Mapping[str, str]
-) -> _Fault | None:
+def _fault(history: History, model: ErrorModel, opening: Call, faults: Mapping[str, str]) -> _Fault:
     rules = model.extension_set
     said = error_of(opening.end)
     if not faults:
         refused = rules is not None and said in (rules.cycle, rules.conflict, rules.missing)
-        return (f"it was refused: {said}", ()) if refused else None
+        return f"it was refused: {said}" if refused else "", ()
     if not opening.raised:
         return "the session started", ()
     if said not in faults:
@@ -111,7 +111,7 @@ def _fault(
     for event in history.of("extension.phase"):
         if event.life == opening.life and event.phase == "init":
             return "an extension had been initialised before", (event.seq,)
-    return None
+    return "", ()
 
 
 # ---------------------------------------------------------------------- the course of a session
@@ -135,15 +135,12 @@ def walked(history: History, model: ErrorModel) -> Verdicts:
         opening = opening_of(history, life.number)
         if model.extensions is None or opening is None or not opening.returned:
             continue
-        for expected, fault in _course(history, model.extensions, life, phases):
-            if fault is None:
-                yield held(*requirements)
-                continue
-            yield broken(
+        for expected, (observed, seqs) in _course(history, model.extensions, life, phases):
+            yield verdict(
                 requirements,
+                observed,
                 expected=expected,
-                observed=fault[0],
-                events=(life.start.seq, *fault[1]),
+                events=(life.start.seq, *seqs),
                 hint="Start them in `start`, in their order, and dispose of each in `close`.",
             )
 
@@ -166,25 +163,21 @@ def _judge_start(history: History, model: ErrorModel, life: Life, phases: _Phase
     is_its_own = said is None or said.startswith("ExtensionHost/")
     # Otherwise it was refused for its set, or for what was found in the store.
     if not set_faults(history, model, start) and is_its_own:
-        requirements = also(model, "extensions.walked.failed")
         who = f"{failed.extension} in {failed.phase}"
-        yield (
-            held(*requirements)
-            if not start.raised
-            else broken(
-                requirements,
-                call=start.id,
-                expected=f"the session starts without the failed extension: {who}",
-                observed=f"the start was refused with {said or 'an untyped error'}",
-                events=(failed.seq, start.end.seq),
-                hint="Disable the extension, say so, and go on with the others.",
-            )
+        refused = f"the start was refused with {said or 'an untyped error'}"
+        yield verdict(
+            also(model, "extensions.walked.failed"),
+            refused if start.raised else "",
+            call=start.id,
+            expected=f"the session starts without the failed extension: {who}",
+            events=(failed.seq, start.end.seq),
+            hint="Disable the extension, say so, and go on with the others.",
         )
 
 
 def _course(
     history: History, rules: ExtensionRules, life: Life, phases: _Phases
-) -> Iterator[tuple[str, _Fault | None]]:
+) -> Iterator[tuple[str, _Fault]]:
     """Yield what each sound extension has to go through, and what is wrong with it."""
     request = first_request(history, life=life.number)
     closed = call_of(history, "close", life.number)
@@ -192,22 +185,20 @@ def _course(
     for name in (extension.id for extension in _sound(history, life, phases)):
         if request is not None:
             begun = phases.get((name, start))
-            fault: _Fault | None = None
+            fault: _Fault = ("", ())
             if begun is None:
                 fault = "it was never activated", (request.seq,)
             elif begun.seq > request.seq:
                 fault = "it became active later", (request.seq, begun.seq)
             yield f"{name} is active before the model is asked", fault
         if closed is not None and closed.end is not None and closed.stop is None:
-            by = closed.end.seq
-            left_out = next((p for p in _way_out(rules) if not _is_by(phases, name, p, by)), None)
-            fault = None if left_out is None else ("it was closed without that", (by,))
-            yield f"{name} goes through {left_out} when the session is closed", fault
-
-
-def _is_by(phases: _Phases, extension: str, phase: str, seq: int) -> bool:
-    event = phases.get((extension, phase))
-    return event is not None and event.seq <= seq
+            done = {what for what, event in phases.items() if event.seq <= closed.end.seq}
+            left_out = [phase for phase in _way_out(rules) if (name, phase) not in done]
+            fault = ("it was closed without that", (closed.end.seq,)) if left_out else ("", ())
+            yield (
+                f"{name} goes through {next(iter(left_out), '')} when the session is closed",
+                fault,
+            )
 
 
 def _way_out(rules: ExtensionRules) -> Iterator[str]:
@@ -259,14 +250,12 @@ def slots(history: History, model: ErrorModel) -> Verdicts:
                 if (event.extension, event.life) == (extension.id, life.number)
                 and event.seq < request.seq
             ][:1]
-            if own and own[0].version == version:
-                yield held(*requirements)
-                continue
-            yield broken(
+            got = f"it got version {own[0].version}" if own else "it got none"
+            yield verdict(
                 requirements,
+                "" if own and own[0].version == version else got,
                 expected=f"{extension.id} gets its slot, version {version}, before the first"
                 f" turn of life {life.number}",
-                observed=f"it got version {own[0].version}" if own else "it got none",
                 events=(life.start.seq, *(event.seq for event in own), request.seq),
                 hint="Read the slots on resume, and deliver each to its owner.",
             )

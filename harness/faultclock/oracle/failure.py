@@ -35,18 +35,6 @@ Setting = str | bool | int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """What failed.
-
-    Attributes:
-        id: of the tool call, the node, the pushed item, the hook, the request and so on.
-    """
-
-    layer: Layer
-    id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One failure.
 
@@ -54,6 +42,7 @@ class Failure:
         cause: which sort of its kind, such as the code that a tool gave; None for none.
         at_ns, seq: when it could be known, and the fact after which everything came later.
         events: `seq` of the facts that show it.
+        target: the id of what failed, such as that of the tool call, the node or the request.
         names: what else the target may be called.
         acts: the subject's acts at the target within the call, in order.
         node: in whose execution it happened; None outside of a workflow.
@@ -74,7 +63,8 @@ class Failure:
     at_ns: int
     seq: int
     events: tuple[int, ...]
-    target: Target
+    layer: Layer
+    target: str
     names: tuple[str, ...] = ()
     acts: tuple[TraceEvent, ...] = ()
     node: NodeScript | None = None
@@ -107,7 +97,7 @@ class Failure:
     def __str__(self) -> str:
         what = self.kind.replace("_", " ")
         cause = f" ({self.cause})" if self.cause else ""
-        return f"{what}{cause} of {self.target.layer} {self.target.id!r}"
+        return f"{what}{cause} of {self.layer} {self.target!r}"
 
 
 def failure_of(
@@ -131,7 +121,8 @@ def failure_of(
         at_ns=shown.at_ns,
         seq=shown.seq,
         events=tuple(dict.fromkeys((begun.seq, shown.seq))),
-        target=Target(layer=layer, id=id_),
+        layer=layer,
+        target=id_,
         names=names,
         acts=acts,
         node=node,

@@ -10,14 +10,7 @@ from collections.abc import Mapping
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import (
-    Verdicts,
-    Violation,
-    also,
-    broken,
-    check,
-    held,
-)
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.failure import Failure, requirements_of
 from faultclock.oracle.failures import call_of, failures_of
 from faultclock.oracle.history import History
@@ -53,7 +46,6 @@ def classified(history: History, model: ErrorModel) -> Verdicts:
             recorded.append(failure)
             yield held(*requirements)
         elif call.end is not None and not _cut_at_once(failure, call.stop):
-            yield held(*requirements)
             near = (item for item in records if _is_near(item, failure))
             first = next((item for item in near if item.seq < call.end.seq), None)
             yield _wrong_record(failure, requirements, first, call.end)
@@ -82,7 +74,7 @@ def _judge_others(
 
 def _says_exactly(event: TraceEvent, failure: Failure) -> bool:
     """Return whether a record is about a failure, with its class and code."""
-    nameless = failure.target.layer in _WITHOUT_A_NAME
+    nameless = failure.layer in _WITHOUT_A_NAME
     return _pair(event) == failure.pair and (
         _is_near(event, failure) or (nameless and _may_be_of(event, failure))
     )
@@ -91,9 +83,9 @@ def _says_exactly(event: TraceEvent, failure: Failure) -> bool:
 def _is_near(event: TraceEvent, failure: Failure) -> bool:
     """Return whether a record names the target of a failure."""
     return (
-        failure.target.layer not in _WITHOUT_A_NAME
+        failure.layer not in _WITHOUT_A_NAME
         and _may_be_of(event, failure)
-        and _target(event.record) in (failure.target.id, *failure.names)
+        and _target(event.record) in (failure.target, *failure.names)
     )
 
 

@@ -9,6 +9,7 @@ from faultclock.model.failure_rules import FieldRule, TellingRule
 from faultclock.model.secrets import SECRET, without_secrets
 from faultclock.oracle.failure import Failure
 from faultclock.oracle.failure_nodes import argv_of
+from faultclock.oracle.rules.match import value_at
 from faultclock.oracle.words import excerpt
 
 
@@ -27,22 +28,13 @@ def faults_in(
     """
     found = []
     for name, rule in fields.items():
-        value = field_of(said, name)
+        value = value_at(said, name)
         wanted = _fault(rule, value, failure, retryable or {}, shown)
         if wanted is None and _is_one_of(value, rule.never):
             wanted = f"something else than {value!r}"
         if wanted is not None:
             found.append(f"`{name}` is {wanted}")
     return tuple(found)
-
-
-def field_of(said: object, dotted: str) -> Any:
-    """Return a field of what was said, None where there is none."""
-    for name in dotted.split("."):
-        if not isinstance(said, Mapping):
-            return None
-        said = said.get(name)
-    return said
 
 
 def _fault(
@@ -120,9 +112,9 @@ def worded(rule: TellingRule, failure: Failure) -> str | None:
     """
     if rule.text is None:
         return None
-    target = failure.names[0] if failure.target.layer in ("program", "command") else None
+    target = failure.names[0] if failure.layer in ("program", "command") else None
     known = {
-        "{target}": target or failure.target.id,
+        "{target}": target or failure.target,
         "{command}": _command(failure),
         "{stderr}": failure.message,
         "{message}": failure.message,

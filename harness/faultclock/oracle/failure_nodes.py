@@ -120,7 +120,7 @@ def _requests(history: History, nodes: Sequence[NodeScript]) -> Iterator[_Seen]:
                     call=call.id,
                     event=attempt.start,
                     fitting=fitting,
-                    length=len(_messages(attempt.asked or asked)),
+                    length=0 if asked is None else len((attempt.asked or asked).messages),
                     prompts=prompts,
                     last_word=attempt.outcome == "ok" and not attempt.tool_calls,
                 )
@@ -130,16 +130,13 @@ def _prompted(
     agents: tuple[NodeScript, ...], asked: TraceEvent | None
 ) -> tuple[tuple[NodeScript, ...], bool]:
     """Return the agents whose prompt is the newest one in a request, and whether it is its end."""
-    newest_first = [message.get("content_sha256") for message in reversed(_messages(asked))]
+    messages = () if asked is None else asked.messages
+    newest_first = [message.get("content_sha256") for message in reversed(messages)]
     for place, said in enumerate(newest_first):
         fitting = tuple(node for node in agents if _digest(node.prompt) == said)
         if fitting:
             return fitting, place == 0
     return agents, False
-
-
-def _messages(asked: TraceEvent | None) -> list[Mapping[str, object]]:
-    return [] if asked is None else [item for item in asked.messages if isinstance(item, Mapping)]
 
 
 def _digest(text: str) -> str:

@@ -29,6 +29,8 @@ from faultclock.oracle.history import History
 from faultclock.oracle.run_end import RunEnd, end_of
 
 _ACTS = ("tool.called", "node.called", "program.started", "program.missing")
+_BECOMES = "Decide what becomes of the run by class and code, after the last attempt."
+_FURTHER = "Which nodes go on depends on the failed one, and on those that need it."
 _BACK = "the work goes back to the coder, before anything is run again"
 
 
@@ -65,23 +67,10 @@ class _Left:
         round_ = f", round {failure.number}" if failure.kind == "command_failed" else ""
         return f"{failure}{round_}, which is {failure.classification}"
 
-    def broken(self, expected: str, observed: str, *events: TraceEvent) -> Violation:
-        """Return that the run did not go on, or end, as it must."""
-        hint = "Decide what becomes of the run by class and code, after the last attempt."
-        return self._violation(expected, observed, events, hint)
-
-    def wrong_step(self, expected: str, observed: str, event: TraceEvent) -> Violation:
-        """Return that the further step was another one."""
-        return self._violation(
-            f"{expected}: after {self.failure}, which is {self.failure.classification}",
-            observed,
-            (event,),
-            "Which nodes go on depends on the failed one, and on those that need it.",
-        )
-
-    def _violation(
-        self, expected: str, observed: str, events: Sequence[TraceEvent], hint: str
+    def broken(
+        self, expected: str, observed: str, *events: TraceEvent, hint: str = _BECOMES
     ) -> Violation:
+        """Return that the run did not go on, or end, as it must."""
         return broken(
             (self.rule.requirement,),
             call=self.failure.call,
@@ -90,6 +79,11 @@ class _Left:
             events=(*self.failure.events, *(event.seq for event in events)),
             hint=hint,
         )
+
+    def wrong_step(self, expected: str, observed: str, event: TraceEvent) -> Violation:
+        """Return that the further step was another one."""
+        after = f"after {self.failure}, which is {self.failure.classification}"
+        return self.broken(f"{expected}: {after}", observed, event, hint=_FURTHER)
 
 
 @check(
@@ -153,7 +147,7 @@ def _acts_after(left: _Left) -> Iterator[TraceEvent]:
     failure, call, events = left.failure, left.call, left.history.trace.events
     begun = {attempt.start.seq for attempt in call.attempts}
     until = len(events) + 1 if call.end is None else call.end.seq
-    beside = ("tool.called",) if failure.target.layer == "tool" else ()
+    beside = ("tool.called",) if failure.layer == "tool" else ()
     for event in events:
         if not failure.seq < event.seq < until:
             continue
@@ -194,7 +188,7 @@ def _judge_gone_on(left: _Left) -> Verdicts:
     elif (
         # The model waits for the result. Under any name of its state, a turn that stops at a
         # failed call has not gone on.
-        failure.target.layer == "tool"
+        failure.layer == "tool"
         and in_conversation
         and not any(attempt.start.seq > failure.seq for attempt in left.call.attempts)
     ):

@@ -39,7 +39,7 @@ from faultclock.oracle.redo import (
 def redone(history: History, model: ErrorModel) -> Verdicts:
     """Judge what followed each failure."""
     for failure in failures_of(history, model):
-        if failure.wire is not None or failure.target.layer == "run":
+        if failure.wire is not None or failure.layer == "run":
             # Whether the model is asked again is judged where its requests are.
             continue
         if not (failure.acts or failure.node):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.breaker import breaker_refusals
-from faultclock.oracle.failure import Failure, Layer, Target, failure_of
+from faultclock.oracle.failure import Failure, Layer, failure_of
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.failure_sources_programs import output_failures, program_failures
 from faultclock.oracle.failure_sources_tools import execution_failures, refused_failures
@@ -51,7 +51,8 @@ def _requests(history: History, model: ErrorModel) -> Iterator[Failure]:
                 at_ns=attempt.start.at_ns if attempt.known_ns is None else attempt.known_ns,
                 seq=attempt.knowable_seq or attempt.events[-1],
                 events=attempt.events,
-                target=Target(layer="request", id=f"{request.id}#{request.number}"),
+                layer="request",
+                target=f"{request.id}#{request.number}",
                 acts=acts,
                 node=node_at(history, attempt.start),
                 wire=attempt.signal,
@@ -80,7 +81,8 @@ def _answers(history: History, _model: ErrorModel) -> Iterator[Failure]:
                 at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
                 seq=attempt.events[-1],
                 events=attempt.events,
-                target=Target(layer="request", id=call.id),
+                layer="request",
+                target=call.id,
                 acts=tuple(acts),
                 node=node,
             )
@@ -294,7 +296,8 @@ def _breakers(history: History, model: ErrorModel) -> Iterator[Failure]:
             at_ns=refusal.at_ns,
             seq=refusal.seq,
             events=refusal.events,
-            target=Target(layer="run", id=refusal.call),
+            layer="run",
+            target=refusal.call,
             names=(refusal.provider,),
             acts=tuple(moved[:1]),
         )
@@ -303,9 +306,15 @@ def _breakers(history: History, model: ErrorModel) -> Iterator[Failure]:
 def _of_run(
     kind: FailureKind, cause: str, call: str, at_ns: int, seq: int, events: tuple[int, ...]
 ) -> Failure:
-    target = Target(layer="run", id=call)
     return Failure(
-        kind=kind, cause=cause, call=call, at_ns=at_ns, seq=seq, events=events, target=target
+        kind=kind,
+        cause=cause,
+        call=call,
+        at_ns=at_ns,
+        seq=seq,
+        events=events,
+        layer="run",
+        target=call,
     )
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from faultclock.model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace import TraceEvent
 from faultclock.model.workflow_script import NodeScript
-from faultclock.oracle.failure import Failure, Target, failure_of
+from faultclock.oracle.failure import Failure, failure_of
 from faultclock.oracle.failure_nodes import acts_at, argv_of, node_acts_of, node_at
 from faultclock.oracle.history import History
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.tool_fates import fits
 
 #: What the lines of a program mean, to the kind of failure that it is.
@@ -196,7 +196,8 @@ def _of_agents(history: History) -> Iterator[Failure]:
                 at_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
                 seq=known,
                 events=attempt.events,
-                target=Target(layer="node", id=node.id),
+                layer="node",
+                target=node.id,
                 names=(node.role,) if node.role else (),
                 acts=acts_at(history, node, call.id),
                 node=node,

@@ -20,9 +20,10 @@ from faultclock.model.trace import TraceEvent
 from faultclock.oracle.audience import leaks
 from faultclock.oracle.check import Verdict, Verdicts, Violation, broken, check, held, otherwise
 from faultclock.oracle.failure import Failure, is_about
-from faultclock.oracle.failure_fields import faults_in, field_of, worded
+from faultclock.oracle.failure_fields import faults_in, worded
 from faultclock.oracle.failures import call_of, final_failures, said_after, was_cut
 from faultclock.oracle.history import History
+from faultclock.oracle.rules.match import value_at
 from faultclock.oracle.tool_messages import CONTENT_MAX, loaded, told_of
 from faultclock.oracle.words import excerpt
 
@@ -124,7 +125,7 @@ def _judge_differs(told: list[_Told], rule: TellingRule, name: str, field: Field
     """Judge that the results differ for failures that differ."""
     for by in field.differs_by:
         keys = [item.failure.tool if by == "tool" else item.failure.pair for item in told]
-        values = [field_of(item.said, name) for item in told]
+        values = [value_at(item.said, name) for item in told]
         for place, item in enumerate(told):
             for other in range(place):
                 if keys[place] == keys[other]:

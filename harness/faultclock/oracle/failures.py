@@ -21,9 +21,7 @@ from faultclock.oracle.failure_sources import seen_failures
 from faultclock.oracle.history import History, once
 from faultclock.oracle.predict import Ruling, ruling_of
 from faultclock.oracle.signals import Classification
-
-#: Endings that are the subject's own doing, when a call is what did not end.
-_HANGS = ("deadlock", "livelock", "virtual_time_limit")
+from faultclock.oracle.stops import HANGS
 
 
 @once
@@ -34,7 +32,7 @@ def failures_of(history: History, model: ErrorModel) -> tuple[Failure, ...]:
     """
     seen = sorted(
         (failure for failure in seen_failures(history, model) if _in_its_call(history, failure)),
-        key=lambda failure: (failure.seq, failure.target.layer, failure.target.id, failure.kind),
+        key=lambda failure: (failure.seq, failure.layer, failure.target, failure.kind),
     )
     known = [_known(history, model, failure) for failure in seen]
     redone = [replace(failure, redone_by=_redone_by(history, failure, known)) for failure in known]
@@ -82,7 +80,7 @@ def was_cut(history: History, model: ErrorModel, call: Call) -> bool:
     if call.crashed is not None or call.stop is not None:
         return True
     if call.end is None:
-        return history.trace.footer.ending not in _HANGS
+        return history.trace.footer.ending not in HANGS
     # The limit of rounds counts as one only where the model names it.
     return any(
         failure.kind == "limit_reached"
@@ -156,7 +154,7 @@ def _ruling(
         return None
     beside = (item for item in model.policies if item.layer != "transport" and item.covers(*pair))
     # One pair may be retried by several; the one in whose layer it failed comes first.
-    own = model.policy_for(*pair, layer=failure.target.layer) or next(beside, None)
+    own = model.policy_for(*pair, layer=failure.layer) or next(beside, None)
     if own is not None and own.attempts_from == "node":
         own = _of_node(own, failure.node, pair[1])
     return ruling_of(model, subject, pair, own)

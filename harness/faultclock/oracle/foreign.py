@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Any
 
 from faultclock.model.error_model import ErrorModel
+from faultclock.model.event_sets import EventPattern, EventRef, Events, resolved
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.foreign_map import ForeignLog
 from faultclock.model.lookup import CountLookup
-from faultclock.model.ordering import EventPattern, EventRef, Events, OrderingRule, resolved
+from faultclock.model.ordering import OrderingRule
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.audience import channel_kind
 from faultclock.oracle.check import Outcome

@@ -20,10 +20,9 @@ from faultclock.oracle.check import Verdicts, Violation, also, broken, check, he
 from faultclock.oracle.history import History, once
 from faultclock.oracle.retry_hints import floor_of, hints_of
 from faultclock.oracle.signals import Signal, classify
+from faultclock.oracle.stops import HANGS
 from faultclock.oracle.words import short
 
-#: Endings of a run in which a call that has not ended would never have.
-_HANGS = ("deadlock", "livelock", "virtual_time_limit")
 #: Failures that are an answer which cannot be read: then an error of a decoder names the failure.
 _UNREADABLE = ("malformed_body", "body_cut", "stream_cut")
 _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
@@ -97,7 +96,7 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
     for call in history.calls:
         if call.crashed is not None or call.left is not None or call.stop is not None:
             continue
-        if call.over is None and (footer.ending not in _HANGS or _is_patient(history, call)):
+        if call.over is None and (footer.ending not in HANGS or _is_patient(history, call)):
             continue
         requirements = (*also(model, f"calls.end.{_held_by(history, call)}"), *everywhere)
         yield held(*requirements)

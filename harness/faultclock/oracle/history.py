@@ -24,6 +24,7 @@ from faultclock.oracle.port_facts import (
     stage_visits_of,
     store_operations_of,
 )
+from faultclock.oracle.timing import Timing, timing_of
 from faultclock.oracle.turn_facts import (
     Answer,
     Execution,
@@ -33,7 +34,6 @@ from faultclock.oracle.turn_facts import (
     executions_of,
     lives_of,
 )
-from faultclock.oracle.wall import Timing, timing_of
 
 MadeT = TypeVar("MadeT")
 More = ParamSpec("More")
@@ -83,6 +83,10 @@ class History:
     def lives(self) -> tuple[Life, ...]:
         """The processes of the subject, in order."""
         return lives_of(self.trace)
+
+    def life(self, number: int) -> Life | None:
+        """Return a process of the subject by its number, None when there is none."""
+        return next((item for item in self.lives if item.number == number), None)
 
     @cached_property
     def executions(self) -> tuple[Execution, ...]:
@@ -165,18 +169,22 @@ class History:
 
     def prompts_about(self, call: ToolCall) -> list[Prompt]:
         """Return the requests to the person about one tool call, and no later one with its id."""
-        later = (
-            other.answer.seq
-            for other in self.tool_calls
-            if other.id == call.id and other.answer.seq > call.answer.seq
-        )
-        until = min(later, default=len(self.trace.events) + 1)
+        until = self.asked_again(call)
         return [
             prompt
             for prompt in self.prompts
             if (prompt.tool_call, prompt.life) == (call.id, call.life)
             and call.answer.seq < prompt.shown.seq < until
         ]
+
+    def asked_again(self, call: ToolCall) -> int:
+        """Return the `seq` from which the id of a tool call is that of a later one."""
+        later = (
+            other.answer.seq
+            for other in self.tool_calls
+            if other.id == call.id and other.answer.seq > call.answer.seq
+        )
+        return min(later, default=len(self.trace.events) + 1)
 
     def limit_ns(self, call: Call) -> int | None:
         """Return the virtual time at which a turn has used up its time; None without a limit."""

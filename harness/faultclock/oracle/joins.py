@@ -14,7 +14,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import JoinRule, covers
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
-from faultclock.oracle.check import Verdicts, broken, check, held, otherwise
+from faultclock.oracle.check import Verdicts, broken, check, otherwise, verdict
 from faultclock.oracle.failure import setting_holds
 from faultclock.oracle.history import History
 from faultclock.oracle.requests import Attempt
@@ -181,20 +181,18 @@ def _judge_violated(history: History, model: ErrorModel, group: Group) -> Verdic
     if rule.violation is None or _goes_on(history, model, rule.violation):
         return
     end = end_of(model, call)
-    if following is None and end is None:
-        return
-    yield held(rule.requirement)
     if following is not None:
         observed, shown = "the model was asked again, as if it held", following.start.seq
-    elif end is not None and end.state == "completed":
-        observed, shown = "the turn ended as completed", end.event.seq
+    elif end is not None:
+        completed = end.state == "completed"
+        observed, shown = "the turn ended as completed" if completed else "", end.event.seq
     else:
         return
-    yield broken(
+    yield verdict(
         (rule.requirement,),
+        observed,
         call=call.id,
         expected=f"{rule.violation}: {rule.policy} does not hold, {group}",
-        observed=observed,
         events=(group.asked_seq, shown),
         hint="Is the join judged only when all of its members are good?",
     )
@@ -205,7 +203,6 @@ def _judge_over(history: History, model: ErrorModel, group: Group) -> Verdicts:
     rule, call = group.rule, group.answer.in_call
     end = end_of(model, call)
     if end is not None and _nothing_else_ends_it(history, group):
-        yield held(rule.requirement)
         yield broken(
             (rule.requirement,),
             call=call.id,
@@ -218,7 +215,6 @@ def _judge_over(history: History, model: ErrorModel, group: Group) -> Verdicts:
 
 def _judge_results(group: Group, following: Attempt) -> Verdicts:
     """Judge that the request after a join that holds has the good results."""
-    yield held(group.rule.requirement)
     asked = following.asked
     untold = [
         member.asked.name
@@ -228,14 +224,13 @@ def _judge_results(group: Group, following: Attempt) -> Verdicts:
         and member.succeeded
         and not told_of(asked, member.asked.id)
     ]
-    if untold:
-        yield broken(
-            (group.rule.requirement,),
-            call=group.answer.in_call.id,
-            expected="the next request holds the results of the subagents",
-            observed=f"it has no result of {', '.join(untold)}",
-            events=(group.asked_seq, *following.events),
-        )
+    yield verdict(
+        (group.rule.requirement,),
+        f"it has no result of {', '.join(untold)}" if untold else "",
+        call=group.answer.in_call.id,
+        expected="the next request holds the results of the subagents",
+        events=(group.asked_seq, *following.events),
+    )
 
 
 def _nothing_else_ends_it(history: History, group: Group) -> bool:

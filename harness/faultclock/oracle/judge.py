@@ -22,7 +22,6 @@ from faultclock.oracle import (
     breaker,
     cancels,
     chain_rules,
-    classification,
     evidence,
     extension_role,
     extension_set,
@@ -46,12 +45,12 @@ from faultclock.oracle import (
     store_role,
     tool_calls,
     tool_effects,
-    tool_ends,
     tool_redo,
     tool_results,
     tool_retries,
     tool_service,
     turn_course,
+    turn_ends,
     wrapping,
 )
 from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
@@ -82,9 +81,9 @@ CHECKS: tuple[Check, ...] = (
     *checks_in(backoff),
     *checks_in(jitter, amplification),
     *LOG_CHECKS,
-    *checks_in(answers, retries, retry_shapes, handling, classification, wrapping),
+    *checks_in(answers, retries, retry_shapes, handling, wrapping),
     *checks_in(approvals, approval_deadlines, tool_effects, tool_redo),
-    *checks_in(tool_calls, tool_results, turn_course),
+    *checks_in(tool_calls, tool_results, turn_ends, turn_course),
     *checks_in(extension_set, resume, store_redo, stages, cancels),
     limits.budgets_kept,
     *checks_in(chain_rules, breaker, joins),
@@ -92,7 +91,8 @@ CHECKS: tuple[Check, ...] = (
     *checks_in(failure_redone, failure_outcome, failure_classified, failure_told),
     *rows.RUNTIME_CHECKS,
     *store_role.CHECKS,
-    *checks_in(tool_service, tool_retries, tool_ends),
+    *rows.TOOL_CHECKS,
+    *checks_in(tool_service, tool_retries),
     *rows.EXTENSION_CHECKS,
     *checks_in(extension_role),
     *checks_in(liveness, evidence),
@@ -137,12 +137,16 @@ class CheckInfo:
 
 def checks_of(model: ErrorModel) -> tuple[Check, ...]:
     """Return the checks that judge by `model`: those that its sentences name, and the others."""
-    named = {name for requirement in model.requirements for name in requirement.checks}
+    named = _named(model)
     return tuple(
         check
         for check in (*ordering.checks(model, CHECKS), *audience.checks(model))
         if check.id in named or check.id.startswith(_WITHOUT_A_SENTENCE)
     )
+
+
+def _named(model: ErrorModel) -> set[str]:
+    return {name for requirement in model.requirements for name in requirement.checks}
 
 
 def check_ids(model: ErrorModel) -> tuple[str, ...]:
@@ -300,7 +304,7 @@ class SeedsJudge:
 
     def __init__(self, model: ErrorModel) -> None:
         self._model = model
-        named = {check.id for check in checks_of(model)}
+        named = _named(model)
         self._folds = {id_: make() for id_, make in _OVER_SEEDS.items() if id_ in named}
         self._scenario = ""
         self._runs = 0

@@ -1,23 +1,25 @@
 """Limits: a turn stays within what it may use, and a turn that reaches a limit ends as it must.
 
-A document has either one error for each limit (`budgets`), or the states in which a run may end as
-well (`limits`). What is counted, and by what, is the same. A limit that was reached by the last
-thing that the turn needed ends nothing.
+A document has either one error for each limit (`budgets`, which the model reads as `limits`), or
+the states in which a run may end as well. A limit that was reached by the last thing that the turn
+needed ends nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from faultclock.model.error_model import ErrorModel
-from faultclock.model.failure_rules import LimitRule
-from faultclock.model.turn_rules import BudgetRules
+from faultclock.model.failure_rules import ANY_PAIR, LimitRule
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.check import Verdicts, Violation, broken, check, held, otherwise
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
 from faultclock.oracle.run_end import RunEnd, end_of
-from faultclock.oracle.uses import Use, limits_reached, named_uses, uses_of
+from faultclock.oracle.uses import Use, limits_reached, uses_of
 
-_HINT = "Look at the limit before the next step, not after it."
+#: Rules for limits, by the name of the limit.
+Rules = Mapping[str, LimitRule]
 
 
 @check(
@@ -29,74 +31,14 @@ _HINT = "Look at the limit before the next step, not after it."
 )
 def budgets_kept(history: History, model: ErrorModel) -> Verdicts:
     """Judge each limit of each turn by the error that the document has for it."""
-    rules = model.budgets or BudgetRules()
+    rules: Rules = {rule.limit: rule for rule in model.budget_limits}
     for call in history.calls:
-        for use in uses_of(history, call, rules) if call.is_turn else ():
-            if use.name == "cost":
-                # The models that this section is for count tokens.
-                continue
-            requirements = also(model, f"budgets.kept.{use.name}")
-            yield held(*requirements)
-            fault = _untyped_end(model, call, use, rules)
-            if use.over is not None:
-                fault = f"no more than {use.limit}", use.used
-            if fault is not None:
-                shown = (call.start, use.over, call.end)
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=fault[0],
-                    observed=fault[1],
-                    events=tuple(event.seq for event in shown if event is not None),
-                    hint=_HINT,
-                )
-    yield from _judge_caps(history, model)
-
-
-def _untyped_end(
-    model: ErrorModel, call: Call, use: Use, rules: BudgetRules
-) -> tuple[str, str] | None:
-    """Return what was expected of a turn that reached a limit, and what was observed instead."""
-    cut = call.crashed is not None or (call.stop is not None and call.stop is not call.end)
-    if not use.reached or cut:
-        return None
-    wanted: tuple[str, ...] = getattr(rules, use.name)
-    expected = f"the turn ends with {' or '.join(wanted) or 'a typed error'}: it has used up"
-    expected += f" {use.limit}"
-    end = end_of(model, call)
-    if end is None:
-        return expected, "it never ended"
-    if call.returned:
-        return expected, "it returned, as if that had been all"
-    if end.pair is None:
-        return expected, "it ended with an untyped error"
-    return (expected, f"it ended with {end.pair}") if wanted and end.pair not in wanted else None
-
-
-def _judge_caps(history: History, model: ErrorModel) -> Verdicts:
-    """Judge that an attempt of a stage gets no more answers than its cap."""
-    caps = {stage.id: stage.turn_cap for stage in history.session.stages}
-    requirements = also(model, "budgets.kept.turn_cap")
-    for visit in history.stage_visits:
-        cap, call = caps.get(visit.stage), history.call(visit.call)
-        if cap is None or call is None:
-            continue
-        for item in visit.tries:
-            until = len(history.trace.events) if item.decided is None else item.decided.seq
-            answers = [
-                attempt
-                for attempt in call.attempts
-                if attempt.outcome == "ok" and item.begun.seq < attempt.start.seq < until
-            ]
-            yield held(*requirements)
-            if len(answers) > cap:
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=f"at most {cap} answers in an attempt of {visit.stage}",
-                    observed=f"there were {len(answers)}",
-                    events=(item.begun.seq, answers[cap].start.seq),
-                )
+        for use in uses_of(history, model, call) if call.is_turn else ():
+            if use.name in rules:
+                yield held(rules[use.name].requirement)
+    for _, fault in _ends(history, model, rules):
+        if fault is not None:
+            yield fault
 
 
 # ------------------------------------------------------------------- the states of a run
@@ -113,60 +55,77 @@ def limits_ends(history: History, model: ErrorModel) -> Verdicts:
     """Judge each turn that came to a limit, and each that says that it did."""
     if not model.limits:
         yield otherwise("the document says nothing of limits")
-    rules: dict[str, LimitRule] = {rule.limit: rule for rule in reversed(model.limits)}
-    reached = [use for use in limits_reached(history, model) if use.name in rules]
-    for use in reached:
-        hit = [rules[other.name] for other in reached if other.call == use.call]
-        yield from _judge(history, model, use, rules[use.name], hit)
+    rules: Rules = {rule.limit: rule for rule in reversed(model.limits)}
+    for rule, fault in _ends(history, model, rules):
+        yield held(rule.requirement)
+        if fault is not None:
+            yield fault
     stopped = {use.call for use in limits_reached(history, model)}
     for call in history.calls:
         if call.is_turn and call.id not in stopped:
             yield from _judge_claim(history, model, call)
 
 
-def _judge(
-    history: History, model: ErrorModel, use: Use, rule: LimitRule, hit: list[LimitRule]
-) -> Verdicts:
-    call = history.call(use.call)
-    end = None if call is None else end_of(model, call)
-    if use.over is None and end is None and history.trace.footer.ending != "completed":
-        return
-    if use.over is None and end is not None and _is_another_failure(history, model, use, end):
-        return
-    yield held(rule.requirement)
-    if use.over is not None and rule.exact:
-        fault = f"no more than {use.limit}", f"it went on beyond it: {use.over.kind}"
-    elif end is not None and any(_fits(other, end) for other in hit):
-        return
-    else:
-        wanted = " or ".join(rule.states) or "not completed"
-        carried = f" with {' or '.join(rule.carries)}" if rule.carries else ""
-        expected = f"the turn ends {wanted}{carried}: it has used up {use.limit}"
-        fault = expected, "it never ended" if end is None else str(end)
+def _ends(
+    history: History, model: ErrorModel, rules: Rules
+) -> Iterator[tuple[LimitRule, Violation | None]]:
+    """Yield the rule for each limit that a turn came to, with what is wrong at its end."""
+    reached = [use for use in limits_reached(history, model) if use.name in rules]
+    for use in reached:
+        call, rule = history.call(use.call), rules[use.name]
+        end = None if call is None else end_of(model, call)
+        if use.over is not None and rule.exact:
+            beyond = f"it went on beyond it: {use.over.kind}"
+            yield rule, _violation(rule, use, end, f"no more than {use.limit}", beyond)
+        elif use.over is None and not _is_judged(history, model, use, end, rules):
+            continue
+        elif end is None or not any(
+            # Where it came to several at once, the end of each of them is right.
+            _fits(rules[other.name], end)
+            for other in reached
+            if other.call == use.call
+        ):
+            wanted = " or ".join(rule.states) or "not completed"
+            pairs = ("any class and code" if pair == ANY_PAIR else pair for pair in rule.carries)
+            carried = f" with {' or '.join(pairs)}" if rule.carries else ""
+            expected = f"the turn ends {wanted}{carried}: it has used up {use.limit}"
+            yield rule, _violation(rule, use, end, expected, str(end or "it never ended"))
+        else:
+            yield rule, None
+
+
+def _violation(
+    rule: LimitRule, use: Use, end: RunEnd | None, expected: str, observed: str
+) -> Violation:
     shown = (use.last, use.over, None if end is None else end.event)
-    yield broken(
+    return broken(
         (rule.requirement,),
         call=use.call,
-        expected=fault[0],
-        observed=fault[1],
+        expected=expected,
+        observed=observed,
         events=tuple(dict.fromkeys(event.seq for event in shown if event is not None)),
-        hint=_HINT,
+        hint="Look at the limit before the next step, not after it.",
     )
 
 
-def _is_another_failure(history: History, model: ErrorModel, use: Use, end: RunEnd) -> bool:
-    """Return whether the turn ended by the failure of a tool, and not by its limit."""
-    carried = {pair for rule in model.limits for pair in rule.carries}
-    if end.pair is None or end.pair in carried:
-        return False
+def _is_judged(
+    history: History, model: ErrorModel, use: Use, end: RunEnd | None, rules: Rules
+) -> bool:
+    """Return whether the end of a turn is that of its limit, and not of a tool that failed."""
+    if end is None:
+        return history.trace.footer.ending == "completed"
+    carried = {pair for rule in rules.values() for pair in rule.carries}
+    if not model.consequences or end.pair is None or end.pair in carried:
+        return True
     last = next((item for item in reversed(history.answers) if item.in_call.id == use.call), None)
-    return last is not None and any(
-        not execution.is_good for item in last.tool_calls for execution in item.executions[-1:]
+    return last is None or all(
+        execution.is_good for item in last.tool_calls for execution in item.executions[-1:]
     )
 
 
 def _fits(rule: LimitRule, end: RunEnd) -> bool:
-    if rule.carries and end.pair not in rule.carries:
+    any_pair = ANY_PAIR in rule.carries and end.pair is not None
+    if rule.carries and end.pair not in rule.carries and not any_pair:
         return False
     return end.state in rule.states if rule.states else end.state != "completed"
 
@@ -180,7 +139,7 @@ def _judge_claim(history: History, model: ErrorModel, call: Call) -> Verdicts:
     end = end_of(model, call)
     if end is None or call.stop is not None or call.crashed is not None:
         return
-    given = {use.name for use in named_uses(history, model, call)} - {"tokens", "cost"}
+    given = {use.name for use in uses_of(history, model, call)} - {"tokens", "cost"}
     rules = [rule for rule in model.limits if end.pair in rule.carries]
     # Something that failed may have the class and code that a limit has as well.
     pairs = (item.pair for item in failures_of(history, model) if item.call == call.id)

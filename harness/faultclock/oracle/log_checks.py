@@ -11,8 +11,8 @@ from faultclock.model.error_model import ErrorClass, ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import in_time
+from faultclock.oracle.timing import SLACK_NS
 
 #: What may be tried again, by the policy of the document or by the decision of another program.
 _RETRIED = ("retry", "owner_decides", "regenerate_once")

@@ -16,7 +16,7 @@ from faultclock.model.error_model import ErrorModel, OrderingRule
 from faultclock.model.ordering import kinds_of
 from faultclock.model.trace import SubjectInfo, TraceEvent
 from faultclock.oracle.check import Check, Judging, Verdicts, also, broken, held, otherwise
-from faultclock.oracle.derived import derived_for, with_derived
+from faultclock.oracle.derived import with_derived
 from faultclock.oracle.foreign import as_seen, by_run
 from faultclock.oracle.history import History, once
 from faultclock.oracle.rows import ROWS
@@ -74,12 +74,10 @@ class _Results:
         model = self._model
         applying = tuple(self._applying(history))
         kinds = frozenset(kind for rule in applying for kind in kinds_of(rule, model.events))
-        trace = history.trace
-        derived = derived_for(history, model, kinds)
-        events = with_derived(trace.events, history.calls, trace.header.scenario, derived)
-        runs = (events,) if history.trace.header.foreign is None else by_run(events)
-        rules = self._rule_set(applying)
+        events = with_derived(history, model, kinds)
         header = history.trace.header
+        runs = (events,) if header.foreign is None else by_run(events)
+        rules = self._rule_set(applying)
         # The scenario of a log of another system is not what that system was set up with.
         settings = settings_of(header.scenario) if header.foreign is None else {}
         each_run = [rules.evaluate(run, settings) for run in runs]
@@ -178,14 +176,15 @@ def _does_not_apply(rule: OrderingRule, subject: SubjectInfo) -> str:
 def _judged(
     rule: OrderingRule, history: History, model: ErrorModel, result: PatternResult
 ) -> Verdicts:
-    requirements = rule.requirements or also(model, rule.rules)
+    # Where the model has no sentence for a part of a check, it has one for all of it.
+    requirements = rule.requirements or also(model, rule.rules) or also(model, rule.check_id)
     if result.silent or rule.check is None:
         yield otherwise(result.silent or "no event of the rule happened")
     for _ in range(result.judged):
         yield held(*requirements)
     footer = history.trace.footer
     waits = ""
-    if footer.ending != "completed":
+    if footer.ending != "completed" and not rule.observed:
         detail = "; ".join(footer.detail)
         ending = footer.ending.replace("_", " ")
         waits = f" (the run ended by {ending}{': ' if detail else ''}{detail})"
@@ -197,7 +196,8 @@ def _judged(
             observed=f"{_in_words(rule.observed, witness.about) or witness.observed}{waits}",
             events=_cited(rule, witness),
             hint=rule.hint,
-            order=witness.order,
+            # That one event is not as it should be is no order, and the words say more of it.
+            order=() if rule.observed and rule.pattern == "universality" else witness.order,
         )
 
 

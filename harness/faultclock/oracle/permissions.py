@@ -13,35 +13,12 @@ from typing import Literal
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.history import History, once
+from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.tool_fates import arguments_of, digest, fits
+from faultclock.oracle.tool_fates import arguments_of, digest
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
 Source = Literal["person", "headless", "mode", "stage"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """What was decided of one tool call that needs an approval, or that a person was shown.
-
-    Attributes:
-        prompts: the requests to the person about it.
-        refused_by: who refused it; None when it was not refused, or that is unknown.
-        ran: whether it was executed in the life in which the model asked for it.
-        fits: whether the tool can be called with its arguments.
-    """
-
-    call: ToolCall
-    prompts: tuple[Prompt, ...]
-    refused_by: Source | None
-    ran: bool
-    fits: bool
-
-    @property
-    def given(self) -> Prompt | None:
-        """The request in which the person approved it."""
-        return next((prompt for prompt in self.prompts if prompt.is_approved), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,29 +61,15 @@ def decider_of(history: History) -> Source:
 # ---------------------------------------------------------------------- what the model asked for
 
 
-@once
-def approvals_in(history: History) -> tuple[Approval, ...]:
-    """Return what was decided of each tool call that needs an approval, in order."""
-    found = []
-    for call in history.tool_calls:
-        script, prompts = history.tool_scripts.get(call.name), history.prompts_about(call)
-        if script is None or not (script.gated or prompts):
-            continue
-        given = arguments_of(call)
-        found.append(
-            Approval(
-                call=call,
-                prompts=tuple(prompts),
-                refused_by=refusal_of(history, call) if script.gated else None,
-                ran=any(item.life == call.life for item in call.executions),
-                fits=given is not None and fits(script.input_schema, given),
-            )
-        )
-    return tuple(found)
+def is_gated(history: History, tool: str) -> bool:
+    """Return whether a tool runs with an approval only."""
+    return tool in history.tool_scripts and history.tool_scripts[tool].gated
 
 
 def refusal_of(history: History, call: ToolCall) -> Source | None:
     """Return who refused a gated tool call that did not run; None when that is unknown."""
+    if not is_gated(history, call.name):
+        return None
     source = decider_of(history)
     if source == "stage":
         refused = any(

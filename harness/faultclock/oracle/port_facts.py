@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle.wall import VIRTUAL
+from faultclock.oracle.timing import VIRTUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

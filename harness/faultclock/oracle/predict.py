@@ -20,10 +20,7 @@ from faultclock.oracle.redo import Act, act_of, in_time, wait_before
 from faultclock.oracle.requests import Attempt, Request
 from faultclock.oracle.retry_hints import asked_wait
 from faultclock.oracle.signals import Classification, classify
-from faultclock.oracle.wall import VIRTUAL, Timing
-
-#: Of virtual time, where every instant is exact.
-SLACK_NS = VIRTUAL.slack_ns
+from faultclock.oracle.timing import VIRTUAL, Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ its tries what had to follow and what followed; `judgements` and `in_time` judge
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from faultclock.model.duration import format_duration
@@ -19,7 +19,7 @@ from faultclock.model.retry_policy import Backoff, Interval, RetryPolicy
 from faultclock.model.session_script import StageRetry
 from faultclock.model.tool_script import ToolRetry
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Check, Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.check import Check, Verdict, Verdicts, also, check, verdict
 from faultclock.oracle.history import History, once
 from faultclock.oracle.requests import Attempt
 
@@ -159,6 +159,9 @@ class Try:
         retryable: whether the policy is for this failure.
         repeats_effect: whether it did again what a try before it had done: that is another
             check's finding, and it is not judged that it was tried again.
+        knowable_ns, known_ns: from when it could be known how it came out, and when it was; None
+            where `ended` says it.
+        hinted: whether the other side said how long to wait, so that the policy need not hold.
     """
 
     begun: TraceEvent
@@ -167,6 +170,9 @@ class Try:
     failure: str = ""
     retryable: bool = False
     repeats_effect: bool = False
+    knowable_ns: int | None = None
+    known_ns: int | None = None
+    hinted: bool = False
 
     @property
     def events(self) -> tuple[int, ...]:
@@ -191,7 +197,7 @@ class Series:
             may have kept it from coming.
         busy: from when to when the subject waited for something else; see `busy_times`.
         slack_ns: how far a wait may miss its ends.
-        requirements: of what is judged; the first one is cited.
+        requirements: of what is judged, where no rule of the model says it; the first one is cited.
     """
 
     what: str
@@ -201,8 +207,8 @@ class Series:
     source: str
     given_up: TraceEvent | None
     slack_ns: int
-    requirements: tuple[str, ...]
     busy: tuple[tuple[int, int], ...] = ()
+    requirements: tuple[str | None, ...] = ()
 
     @property
     def attempts_max(self) -> int:
@@ -240,39 +246,35 @@ def policy_of(id_: str, retry: ToolRetry | StageRetry | None) -> RetryPolicy | N
 def judge_series(series: Series, which: Container[Judged]) -> Verdicts:
     """Judge whether, or how often, a thing was tried again."""
     for judged, (number, own, following) in judgements(_tried(series)):
-        if judged not in which:
-            continue
-        yield held(*series.requirements)
-        if judged in FAULTS:
-            yield _fault(series, judged, number, own, following)
+        if judged in which:
+            yield _verdict(series, judged, number, own, following)
+
+
+def citing(all_series: Iterable[Series], requirements: tuple[str, ...]) -> Iterator[Series]:
+    """Yield each series with these requirements, or with its own where there are none."""
+    return (replace(item, requirements=requirements or item.requirements) for item in all_series)
 
 
 def series_check(
     id_: str,
-    series_of: Callable[[History, ErrorModel, tuple[str, ...]], Iterator[Series]],
-    judge: Callable[[Series], Verdicts],
+    series_of: Callable[[History, ErrorModel], Iterator[Series]],
+    which: Container[Judged] | None,
     *,
     title: str,
     says: str,
     unjudged: str,
 ) -> Check:
-    """Return a check of runtimes that judges each series of a layer by itself."""
+    """Return a check of runtimes that judges each series of a layer by itself.
+
+    Args:
+        which: what of it is judged; None: its waits.
+    """
 
     def run(history: History, model: ErrorModel) -> Verdicts:
-        for series in series_of(history, model, also(model, id_)):
-            yield from judge(series)
+        for series in citing(series_of(history, model), also(model, id_)):
+            yield from judge_waits(series) if which is None else judge_series(series, which)
 
     return check(id_, title=title, says=says, unjudged=unjudged, role="runtime")(run)
-
-
-def judge_disposition(series: Series) -> Verdicts:
-    """Judge that what must be tried again was, and that nothing else was."""
-    return judge_series(series, DISPOSITION)
-
-
-def judge_attempts(series: Series) -> Verdicts:
-    """Judge that there were as many tries as the policy gives."""
-    return judge_series(series, ATTEMPTS)
 
 
 def _tried(series: Series) -> Iterator[Tried[_Numbered]]:
@@ -287,62 +289,55 @@ def _tried(series: Series) -> Iterator[Tried[_Numbered]]:
         )
 
 
-def _fault(
+def _verdict(
     series: Series, judged: Judged, number: int, own: Try, following: Try | None
-) -> Violation:
+) -> Verdict:
     what, limit, source = series.what, series.attempts_max, series.source
     given_up = () if series.given_up is None else (series.given_up.seq,)
-    events: tuple[int, ...] = own.events
-    if judged == "again":
+    fault, events = "", own.events
+    if judged in ("ended", "again"):
         why = "it had succeeded" if own.outcome == "good" else f"{own.failure} is not worth a retry"
         expected = f"{what} is not tried again: {why}, by {source}"
-        observed = "it was tried again"
-        events += () if following is None else following.events
         hint = "Is every failure retried, without a look at its code?"
-    elif judged == "never":
+        if judged == "again":
+            fault = "it was tried again"
+            events += () if following is None else following.events
+    elif judged in ("retried", "never"):
         expected = f"{what} is tried again after {own.failure}, up to {limit} times in all"
         expected += f", by {source}"
-        observed = "it was given up after the first failure"
-        events += given_up
         hint = "Is the policy read, and is the code looked up in it?"
+        if judged == "never":
+            fault, events = "it was given up after the first failure", events + given_up
     else:
-        total = len(series.tries)
         expected = f"{limit} tries in all of {what}, by {source}"
-        observed = f"it was given up after {number}" if judged == "short" else f"{total} were made"
-        events = (*(item.begun.seq for item in series.tries), *given_up)
         hint = "Is the limit counted in retries rather than tries? The first one counts."
-    return broken(
-        series.requirements,
-        call=series.call,
-        expected=expected,
-        observed=observed,
-        events=events,
-        hint=hint,
+        events = (*(item.begun.seq for item in series.tries), *given_up)
+        if judged != "used_up":
+            total = f"{len(series.tries)} were made"
+            fault = f"it was given up after {number}" if judged == "short" else total
+    return verdict(
+        series.requirements, fault, call=series.call, expected=expected, events=events, hint=hint
     )
 
 
 def judge_waits(series: Series) -> Verdicts:
     """Judge that each wait before a further try lies within its interval."""
     for number, own, following in series.steps():
-        if following is None or own.ended is None or series.policy is None:
+        if following is None or own.ended is None or series.policy is None or own.hinted:
             continue
         if series.act(number, own) != "retry":
             continue
-        legal, since_ns, until_ns = (
-            series.policy.interval(number),
-            own.ended.at_ns,
-            following.begun.at_ns,
-        )
-        yield held(*series.requirements)
-        idle = idle_ns(series.busy, since_ns, until_ns)
-        if in_time(legal, until_ns - since_ns, idle, series.slack_ns):
-            continue
-        yield broken(
+        legal, until_ns = series.policy.interval(number), following.begun.at_ns
+        known_ns = own.ended.at_ns if own.known_ns is None else own.known_ns
+        longest_ns = until_ns - (known_ns if own.knowable_ns is None else own.knowable_ns)
+        shortest_ns = idle_ns(series.busy, known_ns, until_ns)
+        right = in_time(legal, longest_ns, shortest_ns, series.slack_ns)
+        yield verdict(
             series.requirements,
+            "" if right else waited(until_ns - known_ns),
             call=series.call,
             expected=f"a wait of {legal} before retry {number} of {series.what}, by"
             f" {series.source}",
-            observed=waited(until_ns - since_ns),
             events=(*own.events, *following.events),
             hint="Compare base, factor and first retry number with the policy, then the jitter.",
         )

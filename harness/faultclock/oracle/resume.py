@@ -15,10 +15,16 @@ from faultclock.model.turn_rules import ResumeRow, ResumeRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import error_of, errors_of
 from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
-from faultclock.oracle.conversation import Said, first_missing, said_in, said_in_turn
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import call_of, first_request, keeps_sessions, opening_of
-from faultclock.oracle.stored_state import conditions_of, stored_before
+from faultclock.oracle.stored_state import (
+    call_of,
+    conditions_of,
+    first_request,
+    keeps_sessions,
+    opening_of,
+    stored_before,
+)
+from faultclock.oracle.turn_course import Said, judge_held, said_in, said_in_turn
 from faultclock.oracle.turn_facts import Life
 
 #: Each condition of the model's table, in words.
@@ -140,15 +146,12 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
             continue
         if any(item.crash is not None and item.number < life.number for item in history.lives):
             requirements = (*requirements, *also(model, "resume.history.crash"))
-        missing = first_missing(expected, said_in(request))
-        if missing is None:
-            yield held(*requirements)
-            continue
-        yield broken(
+        yield from judge_held(
             requirements,
+            expected,
+            said_in(request),
             call=request.call,
             expected=f"the history of {len(expected)} messages goes on in life {life.number}",
-            observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
             events=(life.start.seq, request.seq),
             hint="Are the messages stored, read again, and sent?",
         )

@@ -13,7 +13,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.failure_rules import RunState
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import origin, typed
+from faultclock.oracle.chain import error_of
 from faultclock.oracle.history import History
 
 
@@ -40,8 +40,7 @@ def end_of(model: ErrorModel, call: Call) -> RunEnd | None:
     if event is None:
         return None
     if event.kind == "call.raised":
-        named = typed(origin(event.chain))
-        pair = None if named is None else "/".join(named)
+        pair = error_of(event)
         cancelled = pair is not None and pair in _of_cancels(model)
         return RunEnd(event=event, state="cancelled" if cancelled else "failed", pair=pair)
     if event.result is None:

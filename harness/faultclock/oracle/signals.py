@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from faultclock.model.error_model import (
@@ -12,8 +12,6 @@ from faultclock.model.error_model import (
     SignalPattern,
     SignalRule,
 )
-
-__all__ = ["Classification", "Signal", "classify", "meets"]
 
 _WORDS: dict[SignalKind, str] = {
     "http_error": "an error status",
@@ -87,9 +85,16 @@ class Classification:
         return "unmapped" if self.pair is None else "/".join(self.pair)
 
 
-def classify(model: ErrorModel, signal: Signal) -> Classification:
-    """Return what `model` says of `signal`: the first rule that matches decides."""
-    rule = next((rule for rule in model.signals if meets(rule.when, signal)), None)
+def classify(
+    model: ErrorModel, signal: Signal, rules: Sequence[SignalRule] | None = None
+) -> Classification:
+    """Return what `model` says of `signal`: the first rule that matches decides.
+
+    Args:
+        rules: of whom the signal is for: the `tool_signals` for a tool; None: the `signals`.
+    """
+    known = model.signals if rules is None else rules
+    rule = next((rule for rule in known if meets(rule.when, signal)), None)
     if rule is None:
         return Classification(
             pair=None,
@@ -97,8 +102,9 @@ def classify(model: ErrorModel, signal: Signal) -> Classification:
             requirement=None,
             unmapped="no signal rule of the error model matches it",
         )
+    mapped = rule.error_class is not None and rule.code is not None
     return Classification(
-        pair=_pair(rule),
+        pair=(str(rule.error_class), str(rule.code)) if mapped else None,
         disposition=rule.disposition,
         requirement=rule.requirement,
         unmapped=rule.unmapped,
@@ -119,12 +125,6 @@ def meets(pattern: SignalPattern, signal: Signal) -> bool:
     if pattern.error_codes and not {signal.error_code, signal.means} & {*pattern.error_codes}:
         return False
     return not pattern.error_types or signal.error_type in pattern.error_types
-
-
-def _pair(rule: SignalRule) -> tuple[str, str] | None:
-    if rule.error_class is None or rule.code is None:
-        return None
-    return rule.error_class, rule.code
 
 
 def _in_range(status: int | None, text: str) -> bool:

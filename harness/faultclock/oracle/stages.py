@@ -22,16 +22,14 @@ from faultclock.oracle.redo import (
     Series,
     Try,
     busy_times,
+    citing,
     judge_series,
-    judge_waits,
     policy_of,
     series_check,
 )
 
 
-def series_of_stages(
-    history: History, _model: ErrorModel, requirements: tuple[str, ...]
-) -> Iterator[Series]:
+def series_of_stages(history: History, _model: ErrorModel) -> Iterator[Series]:
     """Yield the attempts of each visit of a stage."""
     scripts = {stage.id: stage for stage in history.session.stages}
     for visit in history.stage_visits:
@@ -54,7 +52,6 @@ def series_of_stages(
             source="the stage, which has no retry" if retry is None else "the stage's policy",
             given_up=visit.left,
             slack_ns=history.timing.slack_ns,
-            requirements=requirements,
             busy=busy_times(history, visit.call),
         )
 
@@ -75,7 +72,7 @@ def _outcome(decision: str | None) -> Literal["good", "failed", "open"]:
 def attempts(history: History, model: ErrorModel) -> Verdicts:
     """Judge how often a stage was tried, and that each attempt began at its gate."""
     requirements = also(model, "stages.attempts")
-    for series in series_of_stages(history, model, requirements):
+    for series in citing(series_of_stages(history, model), requirements):
         yield from judge_series(series, (*DISPOSITION, *ATTEMPTS))
     for visit in history.stage_visits:
         call = history.call(visit.call)
@@ -112,7 +109,7 @@ def _judge_pause(
 waits = series_check(
     "stages.wait",
     series_of_stages,
-    judge_waits,
+    None,
     title="Stages: waits between attempts",
     says="Each wait before a further attempt of a stage lies within the stage's interval.",
     unjudged="no stage came to a decision that this is about",

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.requests import Call
 
+#: Endings of a run in which a call that has not ended would never have: the subject's own doing.
+HANGS = ("deadlock", "livelock", "virtual_time_limit")
 #: What a tool or an extension does toward the network.
 NETWORK_ACTS = ("net.resolving", "net.resolve", "net.connect", "net.sent")
 

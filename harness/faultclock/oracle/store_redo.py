@@ -13,23 +13,22 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.model.turn_rules import split
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Verdicts, also, broken, check, held
+from faultclock.oracle.chain import error_of
+from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import StoreOperation
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
-    judge_attempts,
-    judge_disposition,
-    judge_waits,
+    citing,
+    judge_series,
     series_check,
 )
 
 
-def store_series(
-    history: History, model: ErrorModel, requirements: tuple[str, ...] = ()
-) -> Iterator[Series]:
+def store_series(history: History, model: ErrorModel) -> Iterator[Series]:
     """Yield the operations that failed, each with its further tries."""
     for chain in _chains(history.store_operations):
         first = chain[0]
@@ -37,9 +36,7 @@ def store_series(
             continue
         call = history.call(first.call)
         policy = model.policy_for(*split(first.pair or "/"))
-        own = requirements
-        if policy is not None and policy.requirements is not None and not requirements:
-            own = (policy.requirements.wait,)
+        own = None if policy is None else policy.requirements
         last = chain[-1]
         yield Series(
             what=_words(first),
@@ -49,7 +46,7 @@ def store_series(
             source="the error model" if policy is not None else "the error model, which has none",
             given_up=None if call is None else _given_up(call, last),
             slack_ns=history.timing.slack_ns,
-            requirements=own,
+            requirements=() if own is None else (own.wait,),
         )
 
 
@@ -107,8 +104,8 @@ def _given_up(call: Call, last: StoreOperation) -> TraceEvent | None:
 def disposition(history: History, model: ErrorModel) -> Verdicts:
     """Judge which operations were tried again, and how their call ended."""
     requirements = also(model, "store.disposition")
-    for series in store_series(history, model, requirements):
-        yield from judge_disposition(series)
+    for series in citing(store_series(history, model), requirements):
+        yield from judge_series(series, DISPOSITION)
         # A call whose last try at the store failed ends with that error.
         last, call = series.tries[-1], history.call(series.call)
         if last.outcome != "failed" or call is None or series.given_up is None or not call.end:
@@ -116,19 +113,16 @@ def disposition(history: History, model: ErrorModel) -> Verdicts:
         if not last.retryable or len(series.tries) < series.attempts_max:
             # What cannot be read is judged where sessions resume; giving up too soon, above.
             continue
-        yield held(*requirements)
-        named = typed(origin(chain_of(call.end)))
-        if call.raised and named == split(last.failure):
-            continue
+        named = error_of(call.end)
+        observed = "it returned as if nothing had failed"
         if call.raised:
-            observed = f"it ended with {'/'.join(named) if named else 'an untyped error'}"
-        else:
-            observed = "it returned as if nothing had failed"
-        yield broken(
+            said = f"it ended with {named or 'an untyped error'}"
+            observed = "" if named == last.failure else said
+        yield verdict(
             requirements,
+            observed,
             call=call.id,
             expected=f"the call ends with {last.failure}: {series.what} failed for good",
-            observed=observed,
             events=(*last.events, call.end.seq),
             hint="Raise the error: the caller must learn that nothing was stored.",
         )
@@ -137,7 +131,7 @@ def disposition(history: History, model: ErrorModel) -> Verdicts:
 attempts = series_check(
     "store.attempts",
     store_series,
-    judge_attempts,
+    ATTEMPTS,
     title="The store: number of tries",
     says="An operation of the store is tried as often as its policy gives.",
     unjudged="the session store never failed",
@@ -145,7 +139,7 @@ attempts = series_check(
 waits = series_check(
     "store.wait",
     store_series,
-    judge_waits,
+    None,
     title="The store: waits between tries",
     says="Each wait before a further try at the store lies within the policy's interval.",
     unjudged="the session store never failed",

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from faultclock.model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, broken, check, held
 from faultclock.oracle.history import History
-from faultclock.oracle.tool_fates import arguments_of, digest, fits
-from faultclock.oracle.tool_messages import Message, messages_of, results_of
+from faultclock.oracle.tool_fates import arguments_of, digest, fits, is_fit
+from faultclock.oracle.tool_messages import Message, results_of
 
 # ---------------------------------------------------------------------- tools.validated
 
@@ -36,11 +36,7 @@ def validated(history: History, model: ErrorModel) -> Verdicts:
 def _judge_input(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "tools.validated.input")
     for call in history.tool_calls:
-        script = history.tool_scripts.get(call.name)
-        if script is None or call.executions:
-            continue
-        given = arguments_of(call)
-        if given is None or not fits(script.input_schema, given):
+        if call.name in history.tool_scripts and not (call.executions or is_fit(history, call)):
             yield held(*requirements)
     for execution in history.executions:
         script = history.tool_scripts.get(execution.tool)
@@ -151,7 +147,7 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
         for attempt in call.attempts:
             if attempt.asked is None:
                 continue
-            for wanted, given in _rounds(messages_of(attempt.asked)):
+            for wanted, given in _rounds(attempt.asked.messages):
                 yield held(*requirements)
                 fault = _unpaired(wanted, given, in_order=in_order)
                 # The same gap is in every request after it; it is reported once.
@@ -176,7 +172,7 @@ def _judge_dropped(history: History, requirements: tuple[str, ...]) -> Verdicts:
         request = None if answer.next is None else answer.next.asked
         if request is None:
             continue
-        known = {item for wanted, given in _rounds(messages_of(request)) for item in wanted + given}
+        known = {item for wanted, given in _rounds(request.messages) for item in wanted + given}
         dropped = [call.id for call in answer.tool_calls if call.id not in known]
         if dropped:
             yield broken(

@@ -16,7 +16,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import first_request, keeps_sessions
+from faultclock.oracle.stored_state import first_request, keeps_sessions
 from faultclock.oracle.tool_messages import told_of
 from faultclock.oracle.turn_facts import Execution, ToolCall
 

@@ -18,7 +18,7 @@ from faultclock.model.tool_script import ToolScript
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.failure_nodes import node_at
 from faultclock.oracle.history import History, aims_at, once
-from faultclock.oracle.predict import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS
 from faultclock.oracle.turn_facts import Execution, ToolCall
 
 Kind = Literal[
@@ -53,13 +53,16 @@ class Fate:
             came in time; `open` for anything else.
         pair: `Class/Code` that the model has to get; None where any is right.
         execution: the last one, if there was any.
-        at_ns: when what became of an execution was known; None where nothing shows it.
+        at_ns: when that was known; None where nothing shows it.
+        shown: the fact that shows a failure; None where it is none of the tool call's own. Where
+            that came later than at the time at which it was up, the last fact before that time.
     """
 
     kind: Kind
     pair: str | None = None
     execution: Execution | None = None
     at_ns: int | None = None
+    shown: TraceEvent | None = None
 
     @property
     def end(self) -> TraceEvent | None:
@@ -84,12 +87,13 @@ class Fate:
 
 def fate_of(history: History, model: ErrorModel, call: ToolCall) -> Fate:
     """Return what became of `call`, in the life in which the model asked for it."""
-    own = [item for item in call.executions if item.life == call.life]
-    fate = came_of(history, own[-1]) if own else Fate(kind=_unexecuted(history, call))
+    fate = came_of(history, call.own[-1]) if call.own else refusal_in(history, call)
     if fate.kind == "unfit" and arguments_of(call) is None:
         # Whose fault it is that they are no JSON object, the documents do not agree on.
         return fate
-    return replace(fate, pair=own[-1].pair if fate.kind == "failed" else pair_of(model, fate.kind))
+    return replace(
+        fate, pair=call.own[-1].pair if fate.kind == "failed" else pair_of(model, fate.kind)
+    )
 
 
 def pair_of(model: ErrorModel, kind: Kind) -> str | None:
@@ -109,20 +113,39 @@ def pair_of(model: ErrorModel, kind: Kind) -> str | None:
     return pairs.get(kind)
 
 
-def _unexecuted(history: History, call: ToolCall) -> Kind:
+def refusal_in(history: History, call: ToolCall) -> Fate:
+    """Return why a call is not to be executed; `open` where nothing stands in its way."""
     script = history.tool_scripts.get(call.name)
     if script is None or (script.lives and call.life not in script.lives):
-        return "unknown"
-    given = arguments_of(call)
-    if given is None or not fits(script.input_schema, given):
-        return "unfit"
-    if not script.gated:
-        return "open"
+        return Fate(kind="unknown", shown=call.answer)
+    if not is_fit(history, call):
+        return Fate(kind="unfit", shown=call.answer)
+    until = history.asked_again(call)
+    decided = [
+        event
+        for event in history.of("policy.decided")
+        if (event.tool_call, event.call) == (call.id, call.call)
+        and call.answer.seq < event.seq < until
+    ]
+    denied = next((event for event in decided if event.decision == "deny"), None)
+    executed = any(item.call == call.call for item in call.executions)
+    if script.policy == "deny" and executed and not decided:
+        # A subject that does not ask the policy engine is denied all the same.
+        denied = call.answer
     asked = history.prompts_about(call)
-    if not asked or asked[-1].said == "denied":
-        # Where no person was asked a rule decided: the allowlist, or the state machine.
-        return "denied"
-    return "unanswered" if asked[-1].is_unanswered else "open"
+    if denied is not None or not asked:
+        # Without a fact to show it the allowlist decided, or the state machine.
+        ruled = denied is not None or (script.gated and not decided)
+        return Fate(kind="denied" if ruled else "open", shown=denied)
+    last = asked[-1]
+    if last.said == "denied":
+        return Fate(kind="denied", shown=last.accepted)
+    if not last.is_unanswered or last.due_ns is None:
+        return Fate(kind="open")
+    shown = last.settled
+    if shown is None and works_until(history, call.call, last.due_ns):
+        shown = _last_before(history, last.due_ns)
+    return Fate(kind="unanswered", shown=shown, at_ns=last.due_ns)
 
 
 @once
@@ -136,10 +159,42 @@ def came_of(history: History, execution: Execution) -> Fate:
         )
         if cancelled or not works_until(history, execution.call, due_ns):
             return Fate(kind="open", execution=execution)
-        return Fate(kind="timed_out", execution=execution, at_ns=due_ns)
+        shown = _last_before(history, due_ns)
+        return Fate(kind="timed_out", execution=execution, at_ns=due_ns, shown=shown)
     if end.kind != "tool.stopped" and end.at_ns > due_ns + SLACK_NS:
         kind = "late"
-    return Fate(kind=kind, execution=execution, at_ns=end.at_ns)
+    own = _shown(history, execution, end, kind, due_ns)
+    return Fate(kind=kind, execution=execution, at_ns=end.at_ns, shown=own)
+
+
+def _shown(
+    history: History, execution: Execution, end: TraceEvent, kind: Kind, due_ns: int
+) -> TraceEvent | None:
+    """Return the fact that shows a failure of an execution with an end; see `Fate.shown`."""
+    if kind == "cancelled":
+        # Where its turn was stopped, and it with it, it has not failed by itself.
+        return (
+            end
+            if any(
+                event.scope == "tool" and aimed and event.seq < end.seq
+                for event, aimed in _cancels(history, execution)
+            )
+            else None
+        )
+    if kind not in ("timed_out", "late"):
+        return end
+    if end.at_ns > due_ns + SLACK_NS:
+        # It went on for longer than it may, with any result in the end.
+        knew = works_until(history, execution.call, due_ns)
+        return _last_before(history, due_ns) if knew else None
+    # What is stopped before its time is up was stopped for a reason that is no failure.
+    return end if end.at_ns >= due_ns - SLACK_NS else None
+
+
+def _last_before(history: History, at_ns: int) -> TraceEvent:
+    """Return the last fact before a time, after which everything that it caused comes."""
+    before = (event for event in reversed(history.trace.events) if event.at_ns < at_ns)
+    return next(before, history.trace.events[0])
 
 
 def ended_as(history: History, execution: Execution) -> Kind:
@@ -209,6 +264,12 @@ def arguments_of(call: ToolCall) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
+
+
+def is_fit(history: History, call: ToolCall) -> bool:
+    """Return whether there is a tool of that name, which can be called with the arguments."""
+    script, given = history.tool_scripts.get(call.name), arguments_of(call)
+    return script is not None and given is not None and fits(script.input_schema, given)
 
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool:

@@ -8,7 +8,7 @@ for no shape, a result is any text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.history import History, once
-from faultclock.oracle.opening import first_request
+from faultclock.oracle.stored_state import first_request
 from faultclock.oracle.tool_fates import Fate, fate_of
 from faultclock.oracle.turn_facts import Answer, ToolCall
 
@@ -58,7 +58,9 @@ class Result:
     @property
     def error(self) -> Mapping[str, Any] | None:
         """The typed error in it; None where it has none."""
-        return error_of(self.value)
+        error = self.value.get("error", self.value) if isinstance(self.value, Mapping) else None
+        typed = isinstance(error, Mapping) and error.get("class") and error.get("code")
+        return error if typed and isinstance(error, Mapping) else None
 
     @property
     def pair(self) -> str | None:
@@ -115,15 +117,10 @@ def told_of(request: TraceEvent, tool_call: str) -> str | None:
     """Return the result of a tool call in a request to the provider, None when it has none."""
     found = [
         message
-        for message in messages_of(request)
+        for message in request.messages
         if message["role"] == "tool" and message.get("tool_call_id") == tool_call
     ]
     return found[-1].get("content", "") if found else None
-
-
-def messages_of(request: TraceEvent) -> Sequence[Message]:
-    """Return the messages of a request, oldest first."""
-    return request.messages
 
 
 def loaded(content: str) -> Any:
@@ -132,12 +129,3 @@ def loaded(content: str) -> Any:
         return json.loads(content)
     except ValueError:
         return None
-
-
-def error_of(result: object) -> Mapping[str, Any] | None:
-    """Return the typed error in a result, None where it has none."""
-    if not isinstance(result, Mapping):
-        return None
-    error = result.get("error", result)
-    typed = isinstance(error, Mapping) and error.get("class") and error.get("code")
-    return error if typed and isinstance(error, Mapping) else None

@@ -12,33 +12,30 @@ from dataclasses import replace
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, also, broken, check, held
+from faultclock.oracle.check import Verdicts, also, check, verdict
 from faultclock.oracle.history import History
 from faultclock.oracle.port_facts import Prompt
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.redo import (
+    ATTEMPTS,
+    DISPOSITION,
     Series,
     Try,
     busy_times,
-    judge_attempts,
-    judge_disposition,
-    judge_waits,
     policy_of,
     series_check,
 )
-from faultclock.oracle.tool_fates import ended_as, is_cancelled, pair_of
+from faultclock.oracle.timing import SLACK_NS
+from faultclock.oracle.tool_fates import came_of, due_ns_of, ended_as, pair_of
 from faultclock.oracle.turn_facts import Answer, Execution, ToolCall
 
 
-def series_of_tools(
-    history: History, model: ErrorModel, requirements: tuple[str, ...]
-) -> Iterator[Series]:
+def series_of_tools(history: History, model: ErrorModel) -> Iterator[Series]:
     """Yield the executions of each tool call, in each life that had any."""
     for answer in history.answers:
         for call in answer.tool_calls:
             for life in sorted({item.life for item in call.executions}):
                 own = tuple(item for item in call.executions if item.life == life)
-                yield _series(history, model, answer, call, own, requirements)
+                yield _series(history, model, answer, call, own)
 
 
 def _series(
@@ -47,7 +44,6 @@ def _series(
     answer: Answer,
     call: ToolCall,
     executions: tuple[Execution, ...],
-    requirements: tuple[str, ...],
 ) -> Series:
     script = history.tool_scripts.get(call.name)
     retry = None if script is None else script.retry
@@ -66,7 +62,6 @@ def _series(
         source="the tool's contract, which has no retry" if retry is None else "its contract",
         given_up=_given_up(history, answer, executions[-1]),
         slack_ns=history.timing.slack_ns,
-        requirements=requirements,
         busy=busy_times(history, executions[0].call),
     )
 
@@ -121,7 +116,7 @@ def _given_up(history: History, answer: Answer, last: Execution) -> TraceEvent |
 disposition = series_check(
     "tools.disposition",
     series_of_tools,
-    judge_disposition,
+    DISPOSITION,
     title="Tools: retried or not",
     says="A failed tool is tried again as its contract says, and not otherwise.",
     unjudged="no tool was executed",
@@ -129,7 +124,7 @@ disposition = series_check(
 attempts = series_check(
     "tools.attempts",
     series_of_tools,
-    judge_attempts,
+    ATTEMPTS,
     title="Tools: number of executions",
     says="A tool call that is tried again gets as many executions as the contract gives.",
     unjudged="no execution that may be tried again failed",
@@ -137,7 +132,7 @@ attempts = series_check(
 waits = series_check(
     "tools.wait",
     series_of_tools,
-    judge_waits,
+    None,
     title="Tools: waits between executions",
     says="Each wait before a further execution lies within the interval of the tool's contract.",
     unjudged="no execution was tried again",
@@ -154,35 +149,23 @@ waits = series_check(
 )
 def deadline(history: History, model: ErrorModel) -> Verdicts:
     """Judge when executions were given up that reached their limit."""
-    requirements = also(model, "tools.deadline")
     for execution in history.executions:
-        script = history.tool_scripts.get(execution.tool)
-        if script is None or is_cancelled(history, execution):
+        fate, called, end = came_of(history, execution), execution.called, execution.end
+        # One that goes on unseen was turned away from: when that was is not in sight.
+        if fate.kind not in ("timed_out", "late") or (end is not None and end.seen is False):
             continue
-        called, end = execution.called, execution.end
-        due_ns = called.at_ns + script.timeout
-        stopped = end is not None and end.kind == "tool.stopped"
-        life = next((item for item in history.lives if item.number == execution.life), None)
-        until_ns = history.trace.footer.ended_at_ns if life is None else life.until_ns
-        overdue = (until_ns if end is None else end.at_ns) > due_ns + SLACK_NS
-        if not stopped and not overdue:
-            continue
-        if overdue and not stopped and end is not None and end.seen is False:
-            # It goes on unseen after the runtime has turned away: when that was is not in sight.
-            continue
-        yield held(*requirements)
-        if stopped and end is not None and abs(end.at_ns - due_ns) <= SLACK_NS:
-            continue
-        observed = "it was never given up"
+        due_ns, observed = due_ns_of(history, execution), "it was never given up"
         if end is not None:
-            how = "stopped" if stopped else "still waited for"
-            observed = f"it was {how} {format_duration(end.at_ns - called.at_ns)} after its start"
-        yield broken(
-            requirements,
+            exact = end.kind == "tool.stopped" and abs(end.at_ns - due_ns) <= SLACK_NS
+            how = "stopped" if end.kind == "tool.stopped" else "still waited for"
+            after = format_duration(end.at_ns - called.at_ns)
+            observed = "" if exact else f"it was {how} {after} after its start"
+        yield verdict(
+            also(model, "tools.deadline"),
+            observed,
             call=execution.call,
             expected=f"{execution.tool} ({execution.tool_call}) is given up exactly"
-            f" {format_duration(script.timeout)} after its execution began",
-            observed=observed,
+            f" {format_duration(due_ns - called.at_ns)} after its execution began",
             events=execution.events,
             hint="Does the tool's timer start with the proposal, or with the approval?",
         )
@@ -197,7 +180,6 @@ def deadline(history: History, model: ErrorModel) -> Verdicts:
 )
 def concurrent(history: History, model: ErrorModel) -> Verdicts:
     """Judge that no execution of an answer waited for another one."""
-    requirements = also(model, "tools.concurrent")
     for answer in history.answers:
         firsts = [
             next((item for item in call.executions if item.life == call.life), None)
@@ -206,30 +188,25 @@ def concurrent(history: History, model: ErrorModel) -> Verdicts:
         own = [item for item in firsts if item is not None]
         if len(own) < 2:
             continue
-        yield held(*requirements)
         ids = {item.id for item in answer.tool_calls}
         prompts = [
             item
             for item in history.prompts
             if item.tool_call in ids and item.life == answer.in_call.life
         ]
-        waited = _waited(own, prompts)
-        if waited is not None:
-            who, event, before = waited
-            yield broken(
-                requirements,
-                call=answer.in_call.id,
-                expected="the approved calls of one answer run side by side",
-                observed=f"{who} only when {before.tool} ({before.tool_call}) had ended",
-                events=(*before.events, event.seq),
-                hint="Ask for every approval first, then begin all before any is awaited.",
-            )
+        observed, events = _waited(own, prompts)
+        yield verdict(
+            also(model, "tools.concurrent"),
+            observed,
+            call=answer.in_call.id,
+            expected="the approved calls of one answer run side by side",
+            events=events,
+            hint="Ask for every approval first, then begin all before any is awaited.",
+        )
 
 
-def _waited(
-    executions: list[Execution], prompts: list[Prompt]
-) -> tuple[str, TraceEvent, Execution] | None:
-    """Return what waited for the end of another tool: in words, its event, and that tool."""
+def _waited(executions: list[Execution], prompts: list[Prompt]) -> tuple[str, tuple[int, ...]]:
+    """Return in words what waited for the end of another tool, and what shows it."""
     # An approval that comes late is no waiting for another tool.
     approvals = [item.settled.at_ns for item in prompts if item.settled is not None]
     ready_ns = max(approvals, default=0)
@@ -237,11 +214,14 @@ def _waited(
         end = one.end
         if end is None or end.at_ns <= one.called.at_ns:
             continue
+        when = f"only when {one.tool} ({one.tool_call}) had ended"
         for other in executions:
             after = max(one.called.at_ns, ready_ns) < end.at_ns <= other.called.at_ns
             if other is not one and after:
-                return f"{other.tool} ({other.tool_call}) began", other.called, one
+                observed = f"{other.tool} ({other.tool_call}) began {when}"
+                return observed, (*one.events, other.called.seq)
         for prompt in prompts:
             if prompt.tool_call != one.tool_call and end.at_ns <= prompt.shown.at_ns:
-                return f"the approval of {prompt.tool_call} was asked for", prompt.shown, one
-    return None
+                observed = f"the approval of {prompt.tool_call} was asked for {when}"
+                return observed, (*one.events, prompt.shown.seq)
+    return "", ()

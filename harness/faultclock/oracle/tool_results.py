@@ -31,6 +31,7 @@ _FACETS = {
     **{name: name for name in ("partial", "denied", "unanswered")},
     **dict.fromkeys(("failed", "raised", "timed_out", "cancelled", "unknown", "unfit"), "failure"),
 }
+_SHAPE = 'Send `{"value": …}` or `{"error": {"class", "code", "message"}}`.'
 #: Members under which runtimes put the value of a result.
 _VALUES = frozenset(("value", "result", "output", "content", "data"))
 #: What says nothing, and what says that all is well; in lower case, without quotes.
@@ -91,7 +92,7 @@ def _is_made_up(result: Result) -> bool:
     """Return whether the model gets a success that no execution had come to."""
     if not result.is_whole or result.error is not None:
         return False
-    own = [item for item in result.call.executions if item.life == result.call.life]
+    own = result.call.own
     if not own:
         return not isinstance(result.value, Mapping) or "value" in result.value
     return not any(item.end is not None and item.end.seq < result.request.seq for item in own)
@@ -111,13 +112,20 @@ def _exercised(history: History, model: ErrorModel, result: Result, facet: str) 
 def _untrue(
     result: Result, requirements: tuple[str, ...], expected: str, observed: str
 ) -> Violation:
+    told = f"the result of {result.call} for the model: {expected}"
+    return _broken(result, requirements, told, observed, hint=_SHAPE)
+
+
+def _broken(
+    result: Result, requirements: tuple[str, ...], expected: str, observed: str, *, hint: str
+) -> Violation:
     return broken(
         requirements,
         call=result.call.call,
-        expected=f"the result of {result.call} for the model: {expected}",
+        expected=expected,
         observed=observed,
         events=result.events,
-        hint='Send `{"value": …}` or `{"error": {"class", "code", "message"}}`.',
+        hint=hint,
     )
 
 
@@ -223,14 +231,9 @@ def failure_told(history: History, model: ErrorModel) -> Verdicts:
         fault = _reads_as_good(history, result)
         if fault:
             what = result.fate.kind.replace("_", " ")
-            yield broken(
-                requirements,
-                call=result.call.call,
-                expected=f"the model can see that {result.call} did not work ({what})",
-                observed=_with_excerpt(fault, result),
-                events=result.events,
-                hint="Give the model the error as the result of the call, in words.",
-            )
+            expected = f"the model can see that {result.call} did not work ({what})"
+            hint = "Give the model the error as the result of the call, in words."
+            yield _broken(result, requirements, expected, _with_excerpt(fault, result), hint=hint)
 
 
 @check(
@@ -254,14 +257,10 @@ def result_kept(history: History, model: ErrorModel) -> Verdicts:
             continue
         yield held(*requirements)
         if not any(text in result.content for text in returned):
-            yield broken(
-                requirements,
-                call=result.call.call,
-                expected=f"the model gets what {result.call.name} returned for {result.call.id}",
-                observed=_with_excerpt("nothing of it is in the result", result),
-                events=result.events,
-                hint="Is the result of one call lost, or given to another one?",
-            )
+            expected = f"the model gets what {result.call.name} returned for {result.call.id}"
+            observed = _with_excerpt("nothing of it is in the result", result)
+            hint = "Is the result of one call lost, or given to another one?"
+            yield _broken(result, requirements, expected, observed, hint=hint)
 
 
 @check(
@@ -278,14 +277,9 @@ def secrets(history: History, model: ErrorModel) -> Verdicts:
     for result in _failed(history, model):
         yield held(*requirements)
         if leaks(rule, result.content):
-            yield broken(
-                requirements,
-                call=result.call.call,
-                expected="an error for the model without a secret in it",
-                observed="it holds a secret",
-                events=result.events,
-                hint="Word the error yourself: the text of an exception is for your log.",
-            )
+            expected = "an error for the model without a secret in it"
+            hint = "Word the error yourself: the text of an exception is for your log."
+            yield _broken(result, requirements, expected, "it holds a secret", hint=hint)
 
 
 def _failed(history: History, model: ErrorModel) -> Iterator[Result]:

@@ -1,211 +1,35 @@
-"""The course of turns: one at a time, each on what was said before, each to its proper end.
+"""The course of turns: one at a time, each on what was said before, saved before it is returned.
 
-turns.go-on     a turn ends when the model has said its last word, or for a reason that ends turns
 turns.apart     two turns of one session do not ask and act at the same time
 turns.history   the first request of a turn holds what was said in the turn before it
 turns.saved     what a turn returns has been saved before
 
-All of it is read from what the world saw, so that it holds for a runtime that declares nothing.
+What was said is known by role and digest, as the provider was sent it. The user's and the
+assistant's texts are compared, and which tool calls have a result, in their order. Others may lie
+between them: what a runtime adds of its own is its own affair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Generator, Iterable, Sequence
 from itertools import pairwise
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import Call
-from faultclock.oracle.chain import chain_of, origin, typed
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
-from faultclock.oracle.conversation import first_missing, said_in, said_in_turn
-from faultclock.oracle.extension_set import set_faults
+from faultclock.oracle.check import Verdict, Verdicts, also, broken, check, held, otherwise
 from faultclock.oracle.history import History
-from faultclock.oracle.opening import opening_of
-from faultclock.oracle.session_bounds import judge_bounds, said_of
-from faultclock.oracle.stored_state import conditions_of
-from faultclock.oracle.tool_fates import FAILED, Fate, arguments_of, fate_of
-from faultclock.oracle.tool_messages import messages_of
-from faultclock.oracle.turn_facts import Answer, ToolCall
 
-# ---------------------------------------------------------------------- go-on
-
-
-@check(
-    "turns.go-on",
-    title="A turn goes on to its end",
-    says="A turn ends with the model's last word; a tool call that fails does not end it.",
-    unjudged="no turn ended by itself",
-    role="runtime",
-)
-def go_on(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the end of each turn that nothing stopped, and how sessions begin and end."""
-    for call in history.calls:
-        if not call.is_turn or call.end is None or call.stop is not None:
-            continue
-        if not call.attempts:
-            yield from _judge_refused(history, model, call, call.end)
-        elif call.attempts[-1].outcome == "ok" and not _is_excused(history, model, call):
-            yield from _judge_end(history, model, call, call.end)
-    yield from judge_bounds(history, model)
-
-
-def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> Verdicts:
-    own = [answer for answer in history.answers if answer.in_call is call]
-    last = next((answer for answer in own if answer.attempt is call.attempts[-1]), None)
-    failed = _failures(history, model, [last] if last is not None else [])
-    survived = _failures(history, model, [item for item in own if item.next is not None])
-    yield held(*also(model, "turns.go-on.end"))
-    if failed or survived:
-        yield held(*also(model, "turns.go-on.tool"))
-    if _all_by_themselves(history, failed) or _all_by_themselves(history, survived):
-        yield held(*also(model, "turns.go-on.broken"))
-    stuck = _stuck(call, last, failed)
-    if stuck is None:
-        return
-    requirements = also(model, f"turns.go-on.{stuck.name}")
-    if stuck.name == "tool" and _all_by_themselves(history, failed):
-        requirements += also(model, "turns.go-on.broken")
-    if requirements:
-        yield broken(
-            requirements,
-            call=call.id,
-            expected=stuck.expected,
-            observed=stuck.observed,
-            events=tuple(sorted({*stuck.events, end.seq})),
-            hint="What fails within a tool call is a result for the model, not an exception.",
-        )
-
-
-def _judge_refused(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> Verdicts:
-    """Judge that a turn is not refused where nothing is in its way."""
-    requirements = also(model, "turns.go-on.end")
-    if requirements and call.raised and not _is_in_the_way(history, model, call, end):
-        yield held(*requirements)
-        yield broken(
-            requirements,
-            call=call.id,
-            expected="the turn asks the model: nothing had failed",
-            observed=f"it ended with {said_of(end)}",
-            events=(call.start.seq, end.seq),
-        )
-
-
-def _is_in_the_way(history: History, model: ErrorModel, call: Call, end: TraceEvent) -> bool:
-    """Return whether something may have kept a turn from asking the model."""
-    life = next((item for item in history.lives if item.number == call.life), None)
-    before = [
-        item for item in history.calls if item.life == call.life and item.start.seq < call.start.seq
-    ]
-    if life is None or history.session.stages or not str(call.start.prompt).strip():
-        return True
-    if any(item.do == "close" or (item.do == "start" and not item.returned) for item in before):
-        return True
-    failed = any(not item.ok and item.life == call.life for item in history.store_operations)
-    cancelled = any(event.seq < end.seq for event in history.of("cancel.requested"))
-    if failed or cancelled or set_faults(history, model, call):
-        return True
-    if not life.resumes or opening_of(history, life.number) is not call:
-        return False
-    # A session that is opened lazily is refused in its first turn.
-    found = conditions_of(history, model, life)
-    return found is None or bool({*found} - {"sound", "slot_drift", "extension_gone"})
-
-
-def _is_excused(history: History, model: ErrorModel, call: Call) -> bool:
-    """Return whether something else may have ended the turn, that other checks judge."""
-    named = typed(origin(chain_of(call.end)))
-    limits = model.budgets.steps if model.budgets is not None else ()
-    return any(
-        (
-            history.session.stages,
-            # A runtime without a person to ask halts the turn.
-            history.session.headless and history.session.mode != "yolo",
-            _is_at_a_limit(history, call),
-            named is not None and "/".join(named) in limits,
-            any(not item.ok for item in history.store_operations if item.call == call.id),
-            _within(history, call, "cancel.requested", "interaction.broken"),
-        )
-    )
-
-
-def _is_at_a_limit(history: History, call: Call) -> bool:
-    """Return whether the turn could not go on without going beyond one of its limits."""
-    budgets = history.session.budgets
-    answers = [item.answered for item in call.attempts if item.answered is not None]
-    wanted = sum(len(item.tool_calls) for item in answers)
-    tokens = sum(item.usage.get("total_tokens", 0) for item in answers)
-    return any(
-        limit is not None and used >= limit
-        for limit, used in (
-            (budgets.steps_max, len(answers)),
-            (budgets.tool_calls_max, wanted),
-            (budgets.tokens_max, tokens),
-        )
-    )
-
-
-def _within(history: History, call: Call, *kinds: str) -> bool:
-    until = len(history.trace.events) if call.end is None else call.end.seq
-    return any(call.start.seq < event.seq < until for event in history.of(*kinds))
-
-
-def _failures(
-    history: History, model: ErrorModel, answers: Iterable[Answer]
-) -> list[tuple[ToolCall, Fate]]:
-    """Return the tool calls of these answers whose failure the model gets."""
-    calls = (item for answer in answers for item in answer.tool_calls)
-    fates = ((item, fate_of(history, model, item)) for item in calls)
-    return [(item, fate) for item, fate in fates if fate.kind in (*FAILED, "malformed")]
-
-
-def _all_by_themselves(history: History, failed: list[tuple[ToolCall, Fate]]) -> bool:
-    """Return whether calls failed, and neither a refusal nor a setting may end their turn.
-
-    A turn may well end where a person said no, or where it was set up to end with a failure.
-    """
-    session, scripts = history.session, history.tool_scripts
-    if session.join or any(what != "continue" for what in session.policies.values()):
-        return False
-    return bool(failed) and not any(
-        fate.kind in ("denied", "unanswered") or (item.name in scripts and scripts[item.name].agent)
-        for item, fate in failed
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Stuck:
-    """A turn that ended too early: which rule says so, and in words."""
-
-    name: str
-    expected: str
-    observed: str
-    events: tuple[int, ...]
-
-
-def _stuck(call: Call, answer: Answer | None, failed: list[tuple[ToolCall, Fate]]) -> _Stuck | None:
-    if answer is not None and any(arguments_of(item) is None for item in answer.tool_calls):
-        # Whether the answer as a whole is malformed, the documents do not agree on.
-        return None
-    shown = (call.attempts[-1].events[-1],)
-    if call.raised and failed:
-        item, fate = failed[0]
-        what = fate.pair or fate.kind.replace("_", " ")
-        expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
-        return _Stuck("tool", expected, f"the turn ended with {said_of(call.end)}", fate.events)
-    if call.raised and (answer is None or _all_good(answer)):
-        expected = "the turn goes on to its answer: nothing had failed"
-        return _Stuck("end", expected, f"it ended with {said_of(call.end)}", shown)
-    if call.returned and answer is not None:
-        expected = f"the model gets its {len(answer.tool_calls)} results, and its last word"
-        return _Stuck("end", expected, "the turn returned without asking it again", shown)
-    return None
-
-
-def _all_good(answer: Answer) -> bool:
-    ends = [item.executions[-1].is_good for item in answer.tool_calls if item.executions]
-    return len(ends) == len(answer.tool_calls) and all(ends)
+#: Role and SHA-256 (hex) of a message; of a tool's result the id of its call.
+Said = tuple[str, str]
+#: Role to what a message of it is known by.
+_FIELDS: dict[object, str] = {
+    "user": "content_sha256",
+    "assistant": "content_sha256",
+    "tool": "tool_call_id",
+}
+_NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 # ---------------------------------------------------------------------- apart
@@ -279,18 +103,16 @@ def history_kept(history: History, model: ErrorModel) -> Verdicts:
             continue
         before = _turn_before(history, call)
         if before is not None:
-            expected = said_in_turn(before)
-            yield held(*requirements)
-            missing = first_missing(expected, said_in(asked[0]))
-            if missing is not None:
-                yield broken(
-                    requirements,
-                    call=call.id,
-                    expected=f"the request holds the {len(expected)} earlier messages",
-                    observed=f"message {missing + 1}, of the {expected[missing][0]}, is missing",
-                    events=(before.start.seq, asked[0].seq),
-                    hint="Is the history kept for the session, or made anew for each turn?",
-                )
+            earlier = said_in_turn(before)
+            yield from judge_held(
+                requirements,
+                earlier,
+                said_in(asked[0]),
+                call=call.id,
+                expected=f"the request holds the {len(earlier)} earlier messages",
+                events=(before.start.seq, asked[0].seq),
+                hint="Is the history kept for the session, or made anew for each turn?",
+            )
         yield from _judge_within(call, asked, requirements)
 
 
@@ -299,26 +121,24 @@ def _judge_within(
 ) -> Verdicts:
     """Judge that no request of a turn, nor a retry of it, forgets what the one before it held."""
     for before, after in pairwise(requests):
-        messages = _held(before)
-        yield held(*requirements)
-        missing = first_missing(messages, _held(after))
-        if missing is not None:
-            yield broken(
-                requirements,
-                call=call.id,
-                expected="a request holds all messages of the one before it in the turn",
-                observed=f"message {missing + 1}, of the {messages[missing][0]}, is missing",
-                events=(before.seq, after.seq),
-                hint="Send the same request again in a retry, and only add to it after that.",
-            )
+        is_whole = yield from judge_held(
+            requirements,
+            _held(before),
+            _held(after),
+            call=call.id,
+            expected="a request holds all messages of the one before it in the turn",
+            events=(before.seq, after.seq),
+            hint="Send the same request again in a retry, and only add to it after that.",
+        )
+        if not is_whole:
             return
 
 
-def _held(request: TraceEvent) -> list[tuple[str, str]]:
+def _held(request: TraceEvent) -> list[Said]:
     """Return role and digest of all messages but those that the runtime itself words."""
     return [
         (message["role"], f"{message['content_sha256']} {message.get('tool_call_id')}")
-        for message in messages_of(request)
+        for message in request.messages
         if message["role"] in ("user", "assistant", "tool")
     ]
 
@@ -333,6 +153,54 @@ def _turn_before(history: History, call: Call) -> Call | None:
         if item.end is not None and item.end.seq < begun
     )
     return max(found, key=lambda own: own[0], default=(0, None))[1]
+
+
+# ---------------------------------------------------------------------- what was said
+
+
+def said_in(request: TraceEvent) -> list[Said]:
+    """Return what a request holds, oldest first; messages without a text are left out."""
+    return [
+        (str(message.get("role")), str(message.get(_FIELDS[message.get("role")])))
+        for message in request.messages
+        if message.get("role") in _FIELDS
+        and message.get(_FIELDS[message.get("role")]) not in (None, _NOTHING)
+    ]
+
+
+def said_in_turn(call: Call) -> list[Said]:
+    """Return the conversation up to the end of a turn; nothing when its last word is not known."""
+    last = call.attempts[-1] if call.attempts else None
+    if last is None or last.asked is None or last.text_sha256 is None:
+        return []
+    return [*said_in(last.asked), ("assistant", last.text_sha256)]
+
+
+def judge_held(
+    requirements: tuple[str, ...],
+    messages: Sequence[Said],
+    given: Iterable[Said],
+    *,
+    call: str | None,
+    expected: str,
+    events: tuple[int, ...],
+    hint: str,
+) -> Generator[Verdict, None, bool]:
+    """Judge that messages are among those that are given, in order, and return whether they are."""
+    rest = iter(given)
+    for number, wanted in enumerate(messages, start=1):
+        if not any(item == wanted for item in rest):
+            yield broken(
+                requirements,
+                call=call,
+                expected=expected,
+                observed=f"message {number}, of the {wanted[0]}, is missing",
+                events=events,
+                hint=hint,
+            )
+            return False
+    yield held(*requirements)
+    return True
 
 
 # ---------------------------------------------------------------------- saved

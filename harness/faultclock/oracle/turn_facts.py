@@ -102,6 +102,11 @@ class ToolCall:
     answer: TraceEvent
     executions: tuple[Execution, ...] = ()
 
+    @property
+    def own(self) -> tuple[Execution, ...]:
+        """The executions in the life in which the model asked for it."""
+        return tuple(item for item in self.executions if item.life == self.life)
+
     def __str__(self) -> str:
         return f"{self.id} of {self.name}"
 

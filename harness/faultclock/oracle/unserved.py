@@ -13,7 +13,6 @@ from functools import partial
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import ProviderScript
-from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.chain import is_degraded
 from faultclock.oracle.check import Violation, unproven
@@ -21,7 +20,7 @@ from faultclock.oracle.executions import contract_of
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.failures import failures_of
 from faultclock.oracle.history import History
-from faultclock.oracle.permissions import approvals_in, decider_of, refusal_of
+from faultclock.oracle.permissions import decider_of, refusal_of
 from faultclock.oracle.run_end import end_of
 from faultclock.oracle.tool_fates import fate_of
 from faultclock.oracle.turn_facts import ToolCall
@@ -313,13 +312,12 @@ def _has_a_reason(
     ):
         return True
     return any(
-        approval.refused_by is not None and approval.call.answer.seq >= since
-        for approval in approvals_in(history)
-        if approval.call.call == call.id
+        item.call == call.id and item.answer.seq >= since and refusal_of(history, item) is not None
+        for item in history.tool_calls
     )
 
 
 def _limits(history: History, model: ErrorModel, call: Call) -> list[Use]:
     """Return the limits of the session that a turn needed more of than it may use, or used more."""
-    uses = uses_of(history, call, model.budgets or BudgetRules())
+    uses = uses_of(history, model, call)
     return [use for use in uses if use.reached]

@@ -9,18 +9,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from faultclock.model.duration import format_duration
+from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.trace import TraceEvent
-from faultclock.model.turn_rules import BudgetRules
 from faultclock.oracle.attempts import Call
 from faultclock.oracle.failure_nodes import node_acts_of
 from faultclock.oracle.history import History, once
 from faultclock.oracle.permissions import refusal_of
-from faultclock.oracle.predict import SLACK_NS
 from faultclock.oracle.requests import Attempt
 from faultclock.oracle.run_end import end_of
-from faultclock.oracle.tool_fates import arguments_of, fits
+from faultclock.oracle.timing import SLACK_NS
+from faultclock.oracle.tool_fates import is_fit
 from faultclock.oracle.turn_facts import Execution
 
 
@@ -34,7 +33,6 @@ class Use:
         last: the last event of the turn within the limit.
         over: what went beyond it; None for nothing.
         reached: whether the turn had to stop there, though it needed more.
-        used: what it used, in words.
     """
 
     call: str
@@ -43,7 +41,6 @@ class Use:
     last: TraceEvent
     over: TraceEvent | None
     reached: bool
-    used: str
 
 
 @once
@@ -52,16 +49,20 @@ def limits_reached(history: History, model: ErrorModel) -> tuple[Use, ...]:
     found = [
         use
         for call in history.calls
-        if call.is_turn and not _is_stopped(call)
-        for use in named_uses(history, model, call)
-        if (use.over is not None or use.reached) and not _in_time(history, model, call, use)
+        if call.is_turn
+        for use in uses_of(history, model, call)
+        if _came_to(call, use) and not _in_time(history, model, call, use)
     ]
     return tuple(sorted(found, key=lambda use: use.last.seq))
 
 
-def _is_stopped(call: Call) -> bool:
+def _came_to(call: Call, use: Use) -> bool:
+    """Return whether a turn came to its limit before anything else stopped it."""
     # The limit of time is a stop as well, and then the stop is the end.
-    return call.crashed is not None or (call.stop is not None and call.stop is not call.end)
+    stop = call.crashed or (None if call.stop is call.end else call.stop)
+    if use.over is not None:
+        return stop is None or use.over.seq < stop.seq
+    return use.reached and stop is None
 
 
 def _in_time(history: History, model: ErrorModel, call: Call, use: Use) -> bool:
@@ -75,17 +76,44 @@ def _in_time(history: History, model: ErrorModel, call: Call, use: Use) -> bool:
     return end.state == "completed" and end.event.at_ns <= limit_ns + SLACK_NS
 
 
-def named_uses(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
-    """Yield how the turn stands to its limits, under each name that the model has for them."""
-    named = {rule.limit for rule in model.limits}
+def uses_of(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
+    """Yield how a turn stands to each of its limits, by the name that the model has for it."""
+    budgets, named = history.session.budgets, {rule.limit for rule in model.limits}
     rounds = _rounds(history, call)
     if rounds is not None:
         yield rounds
-    for use in uses_of(history, call, model.budgets or BudgetRules()):
-        if use.name == "steps" and "steps" not in named and "turns" in named and rounds is None:
-            yield replace(use, name="turns")
-        else:
-            yield use
+    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
+    executions = [item for item in history.executions if item.call == call.id]
+    # A turn that ended with a text needed nothing more.
+    wants_more = bool(answers) and bool(answers[-1].tool_calls)
+    if budgets.steps_max is not None:
+        most, asked = budgets.steps_max, [item.start for item in answers]
+        due = wants_more and len(asked) >= most
+        turns = rounds is None and "turns" in named and "steps" not in named
+        name = "turns" if turns else "steps"
+        yield _count(history, call, name, "answers", asked, most, "of the provider", due)
+    if budgets.tool_calls_max is not None:
+        most, called = budgets.tool_calls_max, [item.called for item in executions]
+        due = len(called) + _pending(history, call) > most
+        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
+    if budgets.tokens_max is not None:
+        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
+    if budgets.cost_max_usd is not None:
+        price = budgets.usd_per_million_tokens
+        # It is spent by the first token at which the money is no less than the limit.
+        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
+        use = _tokens(history, call, limit, wants_more=wants_more)
+        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
+    limit_ns = history.limit_ns(call)
+    if limit_ns is not None:
+        yield _use(
+            history,
+            call,
+            "wall_time",
+            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
+            over=_late(model, call, executions, limit_ns),
+            reached=call.end is None or call.end.at_ns >= limit_ns,
+        )
 
 
 def _rounds(history: History, call: Call) -> Use | None:
@@ -119,42 +147,6 @@ def _ended_badly(history: History, call: Call, since: TraceEvent) -> bool:
     return bool(ended) and ended[-1].status != 0
 
 
-def uses_of(history: History, call: Call, rules: BudgetRules) -> Iterator[Use]:
-    """Yield how a turn stands to each of its limits."""
-    budgets = history.session.budgets
-    answers = [attempt for attempt in call.attempts if attempt.outcome == "ok"]
-    executions = [item for item in history.executions if item.call == call.id]
-    # A turn that ended with a text needed nothing more.
-    wants_more = bool(answers) and bool(answers[-1].tool_calls)
-    if budgets.steps_max is not None:
-        most, asked = budgets.steps_max, [item.start for item in answers]
-        due = wants_more and len(asked) >= most
-        yield _count(history, call, "steps", "answers", asked, most, "of the provider", due)
-    if budgets.tool_calls_max is not None:
-        most, called = budgets.tool_calls_max, [item.called for item in executions]
-        due = len(called) + _pending(history, call) > most
-        yield _count(history, call, "tool_calls", "executions", called, most, "of tools", due)
-    if budgets.tokens_max is not None:
-        yield _tokens(history, call, budgets.tokens_max, wants_more=wants_more)
-    if budgets.cost_max_usd is not None:
-        price = budgets.usd_per_million_tokens
-        # It is spent by the first token at which the money is no less than the limit.
-        limit = math.ceil(budgets.cost_max_usd * 1_000_000 / price)
-        use = _tokens(history, call, limit, wants_more=wants_more)
-        yield replace(use, name="cost", limit=f"{budgets.cost_max_usd} USD ({use.limit})")
-    limit_ns = history.limit_ns(call)
-    if limit_ns is not None:
-        yield _use(
-            history,
-            call,
-            "wall_time",
-            limit=f"{format_duration(limit_ns - call.start.at_ns)} for a turn",
-            over=_late(call, executions, limit_ns, rules),
-            reached=call.end is None or call.end.at_ns >= limit_ns,
-            used="it went on after its time was over",
-        )
-
-
 def _use(
     history: History,
     call: Call,
@@ -163,14 +155,11 @@ def _use(
     limit: str,
     over: TraceEvent | None,
     reached: bool,
-    used: str,
 ) -> Use:
     until = over or call.end
     within = history.trace.events[: None if until is None else until.seq - 1]
     last = next((event for event in reversed(within) if event.call == call.id), call.start)
-    return Use(
-        call=call.id, name=name, limit=limit, last=last, over=over, reached=reached, used=used
-    )
+    return Use(call=call.id, name=name, limit=limit, last=last, over=over, reached=reached)
 
 
 def _count(
@@ -191,22 +180,17 @@ def _count(
         limit=f"{most} {noun} {whose}",
         over=begun[most] if len(begun) > most else None,
         reached=due,
-        used=f"{len(begun)} {noun}",
     )
 
 
 def _pending(history: History, call: Call) -> int:
     """Return how many tool calls of the turn could have run, and did not."""
-    pending = 0
-    for answer in history.answers:
-        for item in answer.tool_calls if answer.in_call is call else ():
-            script = history.tool_scripts.get(item.name)
-            given = arguments_of(item)
-            if item.executions or script is None or given is None:
-                continue
-            refused = script.gated and refusal_of(history, item) is not None
-            pending += fits(script.input_schema, given) and not refused
-    return pending
+    return sum(
+        is_fit(history, item) and not item.executions and refusal_of(history, item) is None
+        for answer in history.answers
+        if answer.in_call is call
+        for item in answer.tool_calls
+    )
 
 
 def _tokens(history: History, call: Call, limit: int, *, wants_more: bool) -> Use:
@@ -229,17 +213,17 @@ def _tokens(history: History, call: Call, limit: int, *, wants_more: bool) -> Us
         limit=f"{limit} tokens",
         over=next(after, None),
         reached=spent_by is not None and wants_more,
-        used=f"{used} tokens, and it asked again",
     )
 
 
 def _late(
-    call: Call, executions: list[Execution], limit_ns: int, rules: BudgetRules
+    model: ErrorModel, call: Call, executions: list[Execution], limit_ns: int
 ) -> TraceEvent | None:
     """Return the first work that began after the time was over, or an end that is too late."""
     began = [item.start for item in call.attempts] + [item.called for item in executions]
     for event in sorted(began, key=lambda event: event.seq):
         if event.at_ns > limit_ns + SLACK_NS:
             return event
-    end = call.end
-    return end if end is not None and end.at_ns > limit_ns + rules.within else None
+    end, rules = call.end, (*model.limits, *model.budget_limits)
+    within_ns = next((rule.within for rule in rules if rule.limit == "wall_time"), SECOND_NS)
+    return end if end is not None and end.at_ns > limit_ns + within_ns else None

@@ -177,9 +177,7 @@ class BoundSubject:
             tools=list(tools),
             **{**_where(self.binding), **more},
         )
-        if self.binding.style == "async":
-            return self.binding.invoke_async(request)
-        return self.binding.invoke_sync(request)
+        return self.binding.invoke(request)
 
 
 def bound_subject(spec: str | None, config_file: Path | None) -> BoundSubject:

@@ -4,14 +4,14 @@
 Report; `replay` runs a stored trace again; `prepare` binds a subject under the patches, and
 `doctor` examines one.
 
-How a subject is driven depends on its role:
+A subject of any role is driven in one way:
 
-    calls            a provider adapter
-    lives            a runtime, life by life;  mishaps, moments  what befalls it, and when
-    agenda, program  what it is still to be asked, and in which order;  turns  how that is done
+    lives            life by life, each a world of its own;  mishaps, moments  what befalls it
+    agenda           what it is still to be asked: all that a crash leaves of its program
+    program          what a role says of a life: the steps, the calls, the facts about them
+    drive            carries them out, with a coroutine or with threads
+    roles/           the program of each role, and what is put around its subject
     surroundings     the fakes of a life, as a runtime is given them;  script_values  its values
-    drive_store      a session store;  store_program, store_calls  what it is asked
-    drive_tool, drive_extension  each in one world (`one_world`), with its cancels (`cancels`)
 
 and `expand` makes of one scenario those in which the process dies after each event.
 """

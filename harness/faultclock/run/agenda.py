@@ -1,4 +1,4 @@
-"""The agenda of a run: what a runtime is still to be asked for, and what it is being asked.
+"""The agenda of a run: what a subject is still to be asked for, and what it is being asked.
 
 It is plain data and goes from life to life: when the process of the subject is killed, it is all
 that is known of where its program stood.
@@ -8,54 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
-from faultclock.errors import InputError
 from faultclock.model.scenario import Scenario, Task
-
-__all__ = ["DOES", "Agenda", "Asking", "Do", "check_tasks"]
-
-#: What a runtime is asked for. Only `start` is no task of any scenario.
-Do = Literal["start", "turn", "ask", "close", "restart"]
-
-#: What a task may ask a runtime for, as it is written.
-DOES: dict[str, Do] = {
-    "call": "turn",
-    "turn": "turn",
-    "ask": "ask",
-    "close": "close",
-    "restart": "restart",
-}
-
-
-def check_tasks(scenario: Scenario) -> None:
-    """Check that each task asks for something that a runtime can be asked for.
-
-    Raises:
-        InputError: one does not.
-    """
-    for task in scenario.tasks:
-        if task.do not in DOES:
-            raise InputError(
-                f"{scenario.id}: task {task.id!r} asks a runtime for {task.do!r}",
-                hint=f"known: {', '.join(DOES)}",
-            )
-        if (task.do == "ask") != (task.question is not None):
-            raise InputError(f"{scenario.id}: task {task.id!r}: `do: ask` needs a question")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One call of the runtime.
+class Call:
+    """One call of the subject.
 
     Attributes:
-        id: of the call, such as `ask/1`.
-        task: None for the start, and for a close that the scenario does not name.
+        id: such as `ask/1`: its name and its 1-based number among those of that name.
+        do: what the subject is asked for.
+        task: None for what no task of the scenario asks for, such as the start.
+        arguments: what a store is asked with; None for every other role.
+        at_ns: virtual time before which it does not begin.
+        after: id of the task whose calls have to be over before it begins.
     """
 
     id: str
-    do: Do
+    do: str
     task: Task | None = None
+    arguments: Any = None
+    at_ns: int = 0
+    after: str | None = None
 
     @property
     def name(self) -> str:
@@ -66,6 +42,12 @@ class Asking:
     def number(self) -> int:
         """The last part of its id."""
         return int(self.id.rpartition("/")[2])
+
+    @property
+    def of_task(self) -> Task:
+        """The task that asks for it, of a call that only a task asks for."""
+        assert self.task is not None, "such a call is a task's"
+        return self.task
 
 
 @dataclass(slots=True)
@@ -92,27 +74,31 @@ class Agenda:
             beside={task.id: task.copies for task in scenario.tasks if not task.waits},
         )
 
-    def next_asking(self, name: str, do: Do, task: Task | None = None) -> Asking:
-        """Return the next asking of that name, and count it."""
+    def call(self, name: str, do: str, task: Task | None = None, **more: Any) -> Call:
+        """Return the next call of that name, and count it.
+
+        Args:
+            more: other attributes of the Call.
+        """
         number = self.asked[name] = self.asked.get(name, 0) + 1
-        return Asking(id=f"{name}/{number}", do=do, task=task)
+        return Call(id=f"{name}/{number}", do=do, task=task, **more)
 
-    def begin(self, asking: Asking) -> None:
+    def begin(self, call: Call) -> None:
         """Note that a call begins now."""
-        self.drop(asking)
-        self.open[asking.id] = asking.name
+        self.drop(call)
+        self.open[call.id] = call.name
 
-    def drop(self, asking: Asking) -> None:
-        """Note that an asking needs no call any more."""
+    def drop(self, call: Call) -> None:
+        """Note that a call need not be made any more."""
         for queue in (self.todo, self.beside):
-            if asking.name in queue:
-                queue[asking.name] -= 1
-                if queue[asking.name] == 0:
-                    del queue[asking.name]
+            if call.name in queue:
+                queue[call.name] -= 1
+                if queue[call.name] == 0:
+                    del queue[call.name]
 
-    def end(self, asking: Asking) -> None:
+    def end(self, call: Call) -> None:
         """Note that a call is over."""
-        self.open.pop(asking.id, None)
+        self.open.pop(call.id, None)
 
     def cut_off(self, scenario: Scenario, *, again: bool) -> tuple[str, ...]:
         """Forget the open calls, whose process is gone, and return their ids.

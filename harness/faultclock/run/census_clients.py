@@ -33,10 +33,10 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import RunReport
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.census import behaviour, with_verdict
 from faultclock.run.lifeline import end_with
 from faultclock.run.prepare import hosted
-from faultclock.run.spoken import cannot_be_said
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.outcome import scrub

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from faultclock.model.fault import StreamError
 from faultclock.model.scenario import Scenario
-from faultclock.run.spoken import cannot_be_said
+from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 

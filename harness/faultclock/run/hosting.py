@@ -38,7 +38,7 @@ from faultclock.model.event_check import check_events
 from faultclock.model.finding import SourcePlace
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario import Role
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace import Declares, TraceEvent
 from faultclock.run import aside
 from faultclock.run.frames import DamagedError, receive, send
 from faultclock.run.host_process import BESIDE, END, MESSAGE, OPEN, serve
@@ -49,7 +49,7 @@ from faultclock.run.making import make
 from faultclock.run.notes_output import Spill
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
-from faultclock.subjects.binding import Binding, Declares
+from faultclock.subjects.binding import Binding
 
 __all__ = [
     "INHERITED",

@@ -24,7 +24,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -44,7 +43,6 @@ __all__ = [
     "limit_children",
     "run_contained",
     "run_isolated",
-    "time_left_s",
 ]
 
 T = TypeVar("T")
@@ -73,8 +71,6 @@ _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<f
 
 #: In a child: hands its result over and ends it. None in every other process.
 _way_out: Callable[[object], NoReturn] | None = None
-#: On the clock of `time.monotonic`: when a child is ended. None in every other process.
-_ends_at_s: float | None = None
 #: Descriptors by which this process talks to others: no child may write there.
 _kept_from_children: list[int] = []
 #: See `limit_children`.
@@ -146,7 +142,6 @@ def run_isolated(
     Raises:
         BaseException: what the function raised, if that can be pickled; Died says it otherwise.
     """
-    global _ends_at_s
     result_read, result_write = os.pipe()
     dump_read, dump_write = os.pipe()
     parent = os.getpid()
@@ -154,7 +149,6 @@ def run_isolated(
     deadline_s = time.monotonic() + wall_limit_s
     child = fork_process()
     if child == 0:
-        _ends_at_s = deadline_s
         _part_from(parent, result_read, dump_read)
         if output is not None:
             _write_to(output)
@@ -246,11 +240,6 @@ def run_contained(
         if not getattr(error, "__notes__", None):
             raise
         return Died(detail=("the run raised KeyboardInterrupt, without an interrupt from outside",))
-
-
-def time_left_s() -> float:
-    """Return the real seconds after which this process is ended; infinite if it is no child."""
-    return inf if _ends_at_s is None else max(0.0, _ends_at_s - time.monotonic())
 
 
 def leave(value: object) -> None:

@@ -1,9 +1,10 @@
-"""Lives: a run of a runtime, from its first process to its last.
+"""Lives: a run of a subject, from its first process to its last.
 
 Each life of the process is a world of its own. A fresh one goes on where the last one ended, in
-virtual time, in the numbers of the facts, and with everything that outlives a process: the store,
-the provider, the tools and their effects, the counters of all rules. All of that is a Progress,
-plain data, so that each life can have a real process of its own: then nothing else can survive.
+virtual time, in the numbers of the facts, and with everything that outlives a process: what is
+left to ask, the counters of all rules, and what the role keeps (a store's disk, the fakes of a
+runtime). All of that is a Progress, plain data, so that each life can have a real process of its
+own: then nothing else can survive.
 
 A crash takes the Progress as it is at that very instant. What the killed code still does, in
 a `finally` or on the way out, changes nothing any more; in a process of its own it does nothing.
@@ -12,28 +13,45 @@ a `finally` or on the way out, changes nothing any more; in a process of its own
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
-from faultclock.run.agenda import Agenda, check_tasks
+from faultclock.run.agenda import Agenda
+from faultclock.run.drive import AsyncDriver, SyncDriver
 from faultclock.run.happened import Happened, reason_of
-from faultclock.run.host import RecordingHost
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes import RawNotes, noting
-from faultclock.run.program import Program
-from faultclock.run.surroundings import Fakes, FakesState, session_of
-from faultclock.run.turns import AsyncDriver, SyncDriver
+from faultclock.run.program import Setting
+from faultclock.run.roles.adapter import AdapterProgram
+from faultclock.run.roles.extension import ExtensionProgram
+from faultclock.run.roles.runtime import RuntimeProgram
+from faultclock.run.roles.store import StoreProgram
+from faultclock.run.roles.tool import ToolProgram
 from faultclock.run.worlds import choices_of, limits_of, seed_of_life
 from faultclock.sim.recorder import Fact, Recorder
 from faultclock.sim.world import World
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Life", "LifeOver", "Progress", "inline", "live"]
+_Program = (
+    type[AdapterProgram]
+    | type[RuntimeProgram]
+    | type[ToolProgram]
+    | type[StoreProgram]
+    | type[ExtensionProgram]
+)
+#: What a subject of each role is asked, and what is put around it.
+_PROGRAMS: Mapping[Role, _Program] = {
+    "provider_adapter": AdapterProgram,
+    "runtime": RuntimeProgram,
+    "tool": ToolProgram,
+    "session_store": StoreProgram,
+    "extension": ExtensionProgram,
+}
 
 
 @dataclass(slots=True)
@@ -41,6 +59,7 @@ class Progress:
     """How far a run has come. Plain data: it is pickled.
 
     Attributes:
+        kept: what the role keeps; see `Program.keeping`.
         life: 1-based number of the process that lives now, or comes next.
         now_ns: virtual time at which it starts.
         facts: how many were recorded before it.
@@ -49,18 +68,13 @@ class Progress:
     """
 
     agenda: Agenda
-    fakes: FakesState
+    kept: Any
     mishaps: MishapsState = field(default_factory=MishapsState)
     life: int = 1
     now_ns: int = 0
     facts: int = 0
     connections: int = 0
     escapes: tuple[str, ...] = ()
-
-    @classmethod
-    def initial(cls, scenario: Scenario) -> Progress:
-        """Return the progress before the first life."""
-        return cls(agenda=Agenda.initial(scenario), fakes=FakesState.initial(scenario))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,29 +125,31 @@ def live(
     *,
     run_life: Callable[[Life], LifeOver | Happened] = inline,
 ) -> Happened:
-    """Let a runtime live through `scenario`, with as many lives as it takes.
+    """Let a subject live through `scenario`, with as many lives as it takes.
 
     Args:
         run_life: lives one life; it may do so in another process. What it raises ends the run.
 
     Raises:
-        InputError: a task asks for something that a runtime cannot be asked for.
+        InputError: a task asks for something that its role cannot be asked for.
     """
-    check_tasks(scenario)
-    progress = Progress.initial(scenario)
+    program = _PROGRAMS[binding.role]
+    program.check(scenario, binding)
     facts: list[Fact] = []
     tape = BLANK
     notes = RawNotes()
-    while True:
-        life = partial(_live_once, scenario, binding, seed, chance, progress)
-        over = run_life(life)
-        facts += over.facts
-        tape = tape.joined(over.tape)
-        notes = notes.joined(over.notes)
-        if isinstance(over, Happened):
-            ended_at_ns = max(over.ended_at_ns, progress.now_ns)
-            return replace(over, facts=facts, tape=tape, notes=notes, ended_at_ns=ended_at_ns)
-        progress = _next_life(scenario, over, facts)
+    with program.keeping(scenario) as kept:
+        progress = Progress(agenda=Agenda.initial(scenario), kept=kept)
+        while True:
+            life = partial(_live_once, scenario, binding, seed, chance, progress)
+            over = run_life(life)
+            facts += over.facts
+            tape = tape.joined(over.tape)
+            notes = notes.joined(over.notes)
+            if isinstance(over, Happened):
+                ended_at_ns = max(over.ended_at_ns, progress.now_ns)
+                return replace(over, facts=facts, tape=tape, notes=notes, ended_at_ns=ended_at_ns)
+            progress = _next_life(scenario, program, over, facts)
 
 
 def _live_once(
@@ -150,24 +166,30 @@ def _live_once(
     mishaps = Mishaps(
         scenario,
         progress.mishaps,
-        kill=lambda rule: kill(rule),
+        kill=lambda rule, in_write: kill(rule, in_write),
         cancel=lambda rule: driver.cancel(rule),
     )
     world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
-    fakes = Fakes(scenario, world, binding.style, progress.fakes, seed)
-    resume = progress.life > 1 or session_of(scenario).resume
-    surroundings = fakes.surroundings(RecordingHost(world.kernel), resume=resume)
-    program = Program(
-        world.kernel, binding, scenario, progress.agenda, surroundings, fakes.begin_life
+    program = _PROGRAMS[binding.role](
+        Setting(
+            scenario=scenario,
+            binding=binding,
+            seed=seed,
+            world=world,
+            agenda=progress.agenda,
+            cancelled=progress.mishaps.cancelled,
+            kept=progress.kept,
+        )
     )
     driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
-    mishaps.arm(world.kernel, fakes.store)
+    mishaps.arm(world.kernel, program)
 
     def left_behind() -> dict[str, Any]:
         facts, tape = list(world.recorder.events), world.choices.noted()
         return {"facts": facts, "tape": tape, "notes": notes.taken()}
 
-    def kill(rule: CrashRule) -> None:
+    def kill(rule: CrashRule, in_write: bool) -> None:
+        program.die(rule.leaves if in_write else None)
         _note(progress, world)
         # Copies: what the killed code does from here on must not reach them.
         left: Progress = pickle.loads(pickle.dumps(progress))  # noqa: S301 - our own
@@ -179,12 +201,12 @@ def _live_once(
         ending = world.run(driver.main)
     if ending.reason == "crashed":
         return killed[0]
-    fakes.end_life()
+    program.end_life()
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
         return LifeOver(progress=progress, restarts=True, **left_behind())
-    fakes.seal()
-    mishaps.seal(world.kernel)
+    program.seal()
+    mishaps.seal(world.kernel, program)
     _note(progress, world)
     reason, detail = reason_of(ending)
     if reason == "completed" and progress.escapes:
@@ -217,7 +239,9 @@ def _note(progress: Progress, world: World) -> None:
     progress.escapes += tuple(world.kernel.escapes)
 
 
-def _next_life(scenario: Scenario, over: LifeOver, facts: list[Fact]) -> Progress:
+def _next_life(
+    scenario: Scenario, program: _Program, over: LifeOver, facts: list[Fact]
+) -> Progress:
     """Record the end of a process, and return the progress at which the next one starts."""
     progress = over.progress
     life = progress.life
@@ -227,11 +251,13 @@ def _next_life(scenario: Scenario, over: LifeOver, facts: list[Fact]) -> Progres
         number = len(facts) + 1
         facts.append((number, progress.now_ns, "harness", kind, {**payload, "life": life}))
 
-    if rule is not None:
-        record("fault.fired", fault=rule.id, fault_kind="crash", of="crash", call=None)
-        record("process.crashed", crash=rule.id, call=None)
     again = rule is not None and rule.then == "again"
-    for call in progress.agenda.cut_off(scenario, again=again):
+    calls = progress.agenda.cut_off(scenario, again=again)
+    if rule is not None:
+        named = calls[0] if calls and program.names_cut_off else None
+        record("fault.fired", fault=rule.id, fault_kind="crash", of="crash", call=named)
+        record("process.crashed", crash=rule.id, call=named)
+    for call in calls:
         record("call.crashed", call=call)
     progress.life += 1
     progress.facts = len(facts)

@@ -1,7 +1,6 @@
 """Makes one run of a subject that this process has loaded.
 
-A run has a forked child of its own, and each life of a runtime has one; inline, it shares this
-process.
+Each life of the subject has a forked child of its own; inline, it shares this process.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from faultclock.run.drive_store import forks_lives
 from faultclock.run.execute import simulate
 from faultclock.run.happened import Happened, so_far
 from faultclock.run.isolate import Died, Hung, leave, run_contained
@@ -19,7 +17,6 @@ from faultclock.run.notes import hung_notes
 from faultclock.run.notes_output import Spill
 from faultclock.run.staying import staying
 from faultclock.run.untouched import Untouched
-from faultclock.run.worlds import has_lives
 from faultclock.subjects.binding import Binding
 
 __all__ = ["make"]
@@ -30,13 +27,18 @@ _OBSERVERS = Untouched(
     "faultclock.fakes.http_server",
     "faultclock.fakes.injector",
     "faultclock.fakes.provider",
-    "faultclock.run.calls",
+    "faultclock.run.drive",
     "faultclock.run.execute",
     "faultclock.run.happened",
     "faultclock.run.host",
     "faultclock.run.lives",
     "faultclock.run.made",
-    "faultclock.run.turns",
+    "faultclock.run.program",
+    "faultclock.run.roles.adapter",
+    "faultclock.run.roles.extension",
+    "faultclock.run.roles.runtime",
+    "faultclock.run.roles.store",
+    "faultclock.run.roles.tool",
     "faultclock.sim.escapes",
     "faultclock.sim.kernel",
     "faultclock.sim.ledger",
@@ -53,19 +55,10 @@ def make(binding: Binding, asked: RunRequest) -> Made:
     """
     if not asked.isolate:
         with staying():
-            return made_of(_simulated(binding, asked))
+            happened = simulate(asked.scenario, binding, asked.seed, asked.chance)
+            return made_of(_observed(happened))
     with Spill() as spill:
-        if binding.role == "runtime" and has_lives(asked.scenario):
-            happened = _lived_isolated(binding, asked, spill)
-        else:
-            outcome = run_contained(
-                lambda: _simulated(binding, asked),
-                wall_limit_s=asked.limit_s,
-                output=spill.descriptors,
-                confined=not forks_lives(asked.scenario, binding),
-                so_far=so_far,
-            )
-            happened = outcome if isinstance(outcome, Happened) else _lost(outcome, asked)
+        happened = _lived_isolated(binding, asked, spill)
         if _ran_out_of_memory(happened):
             happened = replace(happened, ending="watchdog", detail=(NO_MEMORY,))
         return made_of(happened, spill.lines(happened.ended_at_ns))
@@ -86,12 +79,8 @@ def _lost(outcome: Hung | Died, asked: RunRequest) -> Happened:
     )
 
 
-def _simulated(binding: Binding, asked: RunRequest) -> Happened:
-    """Do what `simulate` does; a subject that changes what observes it proves nothing."""
-    return _observed(simulate(asked.scenario, binding, asked.seed, asked.chance))
-
-
 def _observed(happened: Happened) -> Happened:
+    """Return what happened; a subject that changes what observes it proves nothing."""
     changed = _OBSERVERS.changed()
     if not changed:
         return happened

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from faultclock.fakes.store import FakeStore, WriteCrash, WriteMoment
 from faultclock.model.mishap import CancelRule, CrashRule
 from faultclock.model.scenario import Scenario
 from faultclock.run.moments import Watch
+from faultclock.run.program import Program
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.recorder import Recorder, WatchedRecorder
-
-__all__ = ["Mishaps", "MishapsState"]
 
 
 @dataclass(slots=True)
@@ -42,9 +40,9 @@ class Mishaps:
 
     Args:
         state: of the run; it is changed in place.
-        kill: ends the process at once, and does not return.
-        cancel: carries a cancel out, from a callback of the world; returns whether there was
-            anybody to be asked.
+        kill: ends the process, and does not return. It is given the rule, and whether the process
+            dies in the write that the rule names.
+        cancel: carries a cancel out, from a callback of the world, if there is anything to cancel.
     """
 
     def __init__(
@@ -52,8 +50,8 @@ class Mishaps:
         scenario: Scenario,
         state: MishapsState,
         *,
-        kill: Callable[[CrashRule], None],
-        cancel: Callable[[CancelRule], bool],
+        kill: Callable[[CrashRule, bool], None],
+        cancel: Callable[[CancelRule], object],
     ) -> None:
         self._scenario = scenario
         self._state = state
@@ -81,7 +79,7 @@ class Mishaps:
             else Recorder(before=before)
         )
 
-    def arm(self, kernel: Kernel, store: FakeStore) -> None:
+    def arm(self, kernel: Kernel, program: Program) -> None:
         """Set every clock, before the process starts. What should have come earlier never does."""
         self._kernel = kernel
         state = self._state
@@ -89,16 +87,16 @@ class Mishaps:
         if crash is not None and crash.at is not None and crash.at >= kernel.now_ns:
             kernel.call_at(crash.at, self._crash, crash)
         if crash is not None and crash.write is not None:
-            store.on_write = partial(self._on_write, crash)
+            program.arm_write(crash, partial(self._crash, crash, in_write=True))
         for rule in self._scenario.cancels:
             due_ns = rule.when.at if rule.when.at is not None else state.due_ns.get(rule.id)
             if rule.id not in state.cancelled and due_ns is not None and due_ns >= kernel.now_ns:
-                kernel.call_at(due_ns, self._cancel_now, rule)
+                kernel.call_at(due_ns, self._cancel, rule)
 
-    def seal(self, kernel: Kernel) -> None:
+    def seal(self, kernel: Kernel, program: Program) -> None:
         """Record every rule that was not met. Call it once, after the last life."""
         crashes = self._scenario.crashes[self._state.crashes :]
-        unmet = [("crash", rule.id, False) for rule in crashes]
+        unmet = [("crash", rule.id, program.may_miss(rule)) for rule in crashes]
         unmet += [
             ("cancel", rule.id, rule.optional)
             for rule in self._scenario.cancels
@@ -115,25 +113,16 @@ class Mishaps:
                 life=kernel.life,
             )
 
-    # ------------------------------------------------------------------ crashes
-
     def _next_crash(self) -> CrashRule | None:
         return next(iter(self._scenario.crashes[self._state.crashes :]), None)
 
-    def _crash(self, rule: CrashRule) -> None:
+    def _crash(self, rule: CrashRule, in_write: bool = False) -> None:
         kernel = self._kernel
         # A fact about the end of a process, or about its world, kills nothing.
         if kernel is None or kernel.ending is not None or rule is not self._next_crash():
             return
         self._state.crashes += 1
-        self._kill(rule)
-
-    def _on_write(self, rule: CrashRule, moment: WriteMoment) -> WriteCrash | None:
-        if moment.n != rule.write:
-            return None
-        return WriteCrash(leaves=rule.leaves, kill=partial(self._crash, rule))
-
-    # ------------------------------------------------------------------ cancels
+        self._kill(rule, in_write)
 
     def _cancel_later(self, rule: CancelRule) -> None:
         kernel = self._kernel
@@ -141,10 +130,6 @@ class Mishaps:
             return
         if rule.when.delay:
             due_ns = self._state.due_ns[rule.id] = kernel.now_ns + rule.when.delay
-            kernel.call_at(due_ns, self._cancel_now, rule)
+            kernel.call_at(due_ns, self._cancel, rule)
         else:
-            kernel.call_next(self._cancel_now, rule)
-
-    def _cancel_now(self, rule: CancelRule) -> None:
-        if self._cancel(rule):
-            self._state.cancelled[rule.id] = None
+            kernel.call_next(self._cancel, rule)

@@ -15,6 +15,7 @@ import sys
 from dataclasses import replace
 
 from faultclock.errors import SubjectError
+from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import simulate
 from faultclock.run.healthy import rehearsal
 from faultclock.run.hosting import Host, HostedSubject, LostError
@@ -197,7 +198,7 @@ def _warm_libraries(binding: Binding) -> None:
     except (AttributeError, ImportError):
         # An older version of the library: the runs take longer.
         return
-    simulate(rehearsal(ours.role), ours, 0)
+    simulate(bind_scenario(rehearsal(ours.role), ours), ours, 0)
 
 
 def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
@@ -207,7 +208,7 @@ def warm(binding: Binding, limit_s: float = _LIMIT_S) -> tuple[str, ...]:
     behind; only a subject that is bound with `inline` or `warm_in_place` makes them here too.
     """
 
-    usual = rehearsal(binding.role)
+    usual = bind_scenario(rehearsal(binding.role), binding)
 
     def imported_by_a_call() -> list[str]:
         before = set(sys.modules)

@@ -18,11 +18,11 @@ from faultclock.load.payloads import load_dialect
 from faultclock.model.notes import RaisedError
 from faultclock.model.scenario import Endpoint
 from faultclock.model.trace import Trace, TraceEvent
+from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.healthy import healthy_scenario
 from faultclock.run.hosting import make_run
 from faultclock.run.made import NO_MEMORY, RunRequest
-from faultclock.run.spoken import spoken
 from faultclock.subjects.binding import Binding
 
 __all__ = ["Asked", "Probed", "Streams", "Trouble", "dialect_of", "probe", "what_was_raised"]
@@ -169,7 +169,7 @@ def dialect_of(host: str, path: str) -> tuple[str, str] | None:
 
 def _look(binding: Binding, limit_s: float) -> Probed:
     scenario = healthy_scenario(binding.role)
-    spoken_ = spoken(scenario, binding)
+    spoken_ = bind_scenario(scenario, binding)
     made = make_run(binding, RunRequest(scenario=spoken_, seed=0, wall_limit_s=limit_s))
     if NO_MEMORY in made.detail:
         return Probed(

@@ -1,33 +1,41 @@
-"""What a runtime is asked in one life of its process, and the facts about it.
+"""The program of one life: what a subject is asked, in which order, and the facts about it.
 
-Start, then the tasks that are left, then close. The order is said once, by `Program.steps`; how
-a step is carried out, by a coroutine or by threads, is up to `turns`. What the runtime raises is
-data.
+A role says what its subject is asked (`roles/`), once for both styles; `drive` carries it out with
+a coroutine or with threads. What the subject raises is data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.mishap import CancelRule
-from faultclock.model.scenario import Question, Scenario, Task
-from faultclock.run.agenda import DOES, Agenda, Asking
-from faultclock.run.calls import SETTLE_NS
-from faultclock.run.host import plain
+from faultclock.model.mishap import CancelRule, CrashRule
+from faultclock.model.scenario import Scenario
+from faultclock.run.agenda import Agenda, Call
+from faultclock.run.host import RecordingHost
 from faultclock.run.notes import note_raised
+from faultclock.sim.context import CALL_ID
+from faultclock.sim.disk_state import Leaves
 from faultclock.sim.escapes import SimEscape, SimKilled
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.world import World
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.outcome import describe_exception, describe_reply
-from faultclock.subjects.ports import InteractionAnswer, Surroundings
+from faultclock.subjects.outcome import describe_exception
+from faultclock.subjects.ports import CancelSignal
 
-__all__ = ["ENDS", "Asked", "Beside", "Join", "Program", "Until"]
-
+#: How long the world goes on after the last call ended. A retry that a subject left running in
+#: the background shows itself in this time; the longest default wait is 160 s.
+SETTLE_NS = 600 * SECOND_NS
 #: How the world ends code that waits: no outcome of a call.
 ENDS = (SimEscape, SimKilled, GeneratorExit)
+#: What `call.returned` says of an answer that has no text.
+NO_TEXT: dict[str, Any] = {"text": None, "text_sha256": None, "tool_calls": []}
+#: Scopes of which one can be meant, by its name.
+_NAMED = frozenset({"tool", "call"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +47,20 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """These calls are made at once, and all are over before the next step."""
+    """These calls are made, each at its time, and all are over before the next step."""
 
-    askings: tuple[Asking, ...]
+    calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """From here on, the tasks that do not wait begin at their time."""
+    """From here on these begin at their virtual times, also while others run.
+
+    Attributes:
+        starts: the time of each, and what says then which calls are made.
+    """
+
+    starts: tuple[tuple[int, Callable[[], tuple[Call, ...]]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,219 +71,259 @@ class Join:
 Step = Until | Asked | Beside | Join
 
 
-class Program:
-    """The steps of one life, and what is recorded of them.
+class Clock(Protocol):
+    """What a program needs of the world it is in: a kernel, or its stand-in in the real world."""
 
-    Args:
-        agenda: of the run; it is changed in place.
-        begin_life: lets happen what happens around the process before it starts.
+    life: int
+
+    @property
+    def now_ns(self) -> int:
+        """Time since the run began."""
+        ...
+
+    def pause(self, delay_ns: int, /) -> object:
+        """Have the calling thread wait."""
+        ...
+
+    def record(self, actor: str, kind: str, /, **payload: Any) -> int:
+        """Record a fact."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where a life takes place.
 
     Attributes:
-        runtime: the object that is asked; None before it was made, and when it could not start.
-        restarts: the process has ended because a task asked for a fresh one.
+        seed: of the run, not of the life.
+        kept: what outlives a process, beside the agenda; see `Program.keeping`.
+        cancelled: ids of the cancel rules that were carried out so far.
     """
+
+    scenario: Scenario
+    binding: Binding
+    seed: int
+    world: World
+    agenda: Agenda
+    cancelled: dict[str, None]
+    kept: Any
+
+    @property
+    def usual(self) -> tuple[Clock, Binding, Scenario, Agenda, dict[str, None]]:
+        """What every program is made of."""
+        return self.world.kernel, self.binding, self.scenario, self.agenda, self.cancelled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    call: str
+    names: frozenset[str]
+    signal: CancelSignal | None
+    task: asyncio.Task[object] | None
+
+
+class Program:
+    """What all roles have in common: a call's facts, and how it is cancelled.
+
+    A role overrides `steps` and `ask`, and of the rest what is another thing for it.
+
+    Attributes:
+        agenda: of the run; it is changed in place.
+        cancelled: ids of the cancel rules that were carried out, over all lives.
+        restarts: the process has ended because a task asked for a fresh one.
+        names_cut_off: whether the facts about a crash name the call that it cut off.
+    """
+
+    names_cut_off: ClassVar[bool] = False
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Clock,
         binding: Binding,
         scenario: Scenario,
         agenda: Agenda,
-        surroundings: Surroundings,
-        begin_life: Callable[[], None],
+        cancelled: dict[str, None],
     ) -> None:
         self.kernel = kernel
+        self.binding = binding
+        self.scenario = scenario
         self.agenda = agenda
-        self.runtime: Any = None
+        self.cancelled = cancelled
+        self.host = RecordingHost(kernel)
         self.restarts = False
-        self._binding = binding
-        self._scenario = scenario
-        self._surroundings = surroundings
-        self._begin_life = begin_life
-        self._tasks = {task.id: task for task in scenario.tasks}
+        self._running: dict[str, _Running] = {}
 
-    # ------------------------------------------------------------------ the steps
+    # ------------------------------------------------------------------ the run
+
+    @classmethod
+    def check(cls, scenario: Scenario, binding: Binding) -> None:
+        """Check that each task asks for something that this role can be asked for.
+
+        Raises:
+            InputError: one does not.
+        """
+
+    @classmethod
+    @contextmanager
+    def keeping(cls, scenario: Scenario) -> Iterator[Any]:
+        """Yield what outlives a process of the subject, beside the agenda: plain data."""
+        yield None
+
+    # ------------------------------------------------------------------ a life
 
     def steps(self) -> Iterator[Step]:
         """Yield what to do, in order; each step is over when the next one is asked for."""
-        self._process_starts()
-        start = self.agenda.next_asking("start", "start")
-        yield Asked((start,))
-        if self.runtime is None:
-            self._skip_all(f"{start.id} raised")
-        else:
-            yield Beside()
-            yield from self._in_turn()
-            if self.restarts:
-                return
-            yield Join()
-            if self._scenario.tasks[-1].do not in ("close", "restart") and self.has("close"):
-                yield Asked((self.agenda.next_asking("close", "close"),))
-        yield Until(self.kernel.now_ns + SETTLE_NS)
+        raise NotImplementedError
 
-    def _in_turn(self) -> Iterator[Step]:
-        while self.agenda.todo:
-            task = self._tasks[next(iter(self.agenda.todo))]
-            yield Until(task.at)
-            askings = self.askings(task, self.agenda.todo[task.id])
-            if task.do == "restart":
-                for asking in askings:
-                    self.begin(asking)
-                    self.returned(asking, None)
-                self.restarts = True
-                return
-            yield Asked(askings)
+    def arm_write(self, rule: CrashRule, kill: Callable[[], None]) -> None:
+        """Have `kill` called in the write that `rule` names."""
 
-    def _process_starts(self) -> None:
-        life, resume = self.kernel.life, self._surroundings.resume
-        if life == 1:
-            self.kernel.record("harness", "run.started")
-        self._begin_life()
-        self.kernel.record("harness", "process.started", life=life, resume=resume, call=None)
+    def die(self, leaves: Leaves | None) -> None:
+        """Let happen what the death of the process does to what outlives it.
 
-    def beside(self) -> tuple[Task, ...]:
-        """Return the tasks that begin at their time, also while others run."""
-        return tuple(self._tasks[id_] for id_ in self.agenda.beside)
+        Args:
+            leaves: how much of a write that it dies in; None: it dies elsewhere.
+        """
 
-    def askings(self, task: Task, copies: int) -> tuple[Asking, ...]:
-        """Return the next askings of a task; none where the runtime has no method for it."""
-        do = DOES[task.do]
-        askings = tuple(self.agenda.next_asking(task.id, do, task) for _ in range(copies))
-        if do in ("ask", "close") and not self.has(do):
-            for asking in askings:
-                self._skip(asking, f"the runtime has no {do}")
-            return ()
-        return askings
+    def end_life(self) -> None:
+        """Record what is left unfinished when the process ends in order."""
 
-    def has(self, name: str) -> bool:
-        """Return whether the runtime can be asked for `name`."""
-        try:
-            return callable(getattr(self.runtime, name, None))
-        except Exception:  # noqa: BLE001 - an attribute of the subject's may raise anything
-            return False
+    def seal(self) -> None:
+        """Record every rule that was never met. Called once, after the last life."""
 
-    def _skip_all(self, why: str) -> None:
-        left = {**self.agenda.todo, **self.agenda.beside}
-        for id_, copies in left.items():
-            task = self._tasks[id_]
-            for _ in range(copies):
-                self._skip(self.agenda.next_asking(id_, DOES[task.do], task), why)
-
-    def _skip(self, asking: Asking, why: str) -> None:
-        self.agenda.drop(asking)
-        self._record("call.skipped", asking, task=asking.name, why=why)
+    def may_miss(self, rule: CrashRule) -> bool:
+        """Return whether a crash that never came is no fault of the scenario."""
+        return False
 
     # ------------------------------------------------------------------ a call
 
-    def make(self) -> Any:
-        """Make the runtime; what is returned may have to be awaited first."""
-        return self._binding.function(self._surroundings)
+    def ask(self, call: Call) -> Generator[Callable[[], Any], Any, Any]:
+        """Yield what to call, and get what came of it; return the answer.
 
-    def made(self, runtime: Any) -> None:
-        """Take the runtime that was made.
+        The driver calls the subject's code, and awaits what it returns where that has to be.
+        """
+        raise NotImplementedError
+
+    def place(self, call: Call) -> dict[str, Any]:
+        """Return what each fact about a call says of where it belongs."""
+        return {"call": call.id, "do": call.do, "life": self.kernel.life}
+
+    def begin(self, call: Call, /, **facts: Any) -> None:
+        """Record that a call begins, on the task or thread that makes it."""
+        self.agenda.begin(call)
+        usual = {"task": call.name, "copy": call.number, "stream": False, "prompt": ""}
+        self._record("call.started", **{**usual, **facts, **self.place(call)})
+
+    def returned(self, call: Call, value: object, /, **facts: Any) -> None:
+        """Record a call's good end."""
+        self._over(call)
+        self._record("call.returned", **self.place(call), **facts)
+
+    def raised(self, call: Call, error: BaseException) -> None:
+        """Record what a call raised.
 
         Raises:
-            TypeError: it is none.
+            BaseException: it was raised by the end of the world, and is no outcome.
         """
-        if runtime is None:
-            raise TypeError("the bound function returned None instead of a runtime")
-        self.runtime = runtime
-
-    def ask(self, asking: Asking) -> Any:
-        """Ask the runtime; what is returned may have to be awaited."""
-        task = asking.task
-        match asking.do:
-            case "start":
-                return self.runtime.start() if self.has("start") else None
-            case "turn":
-                assert task is not None, "a turn is a task's"
-                return self.runtime.run_turn(task.prompt)
-            case "ask":
-                question = None if task is None else task.question
-                assert question is not None, "the tasks were checked"
-                deadline_s = None if question.deadline is None else question.deadline / SECOND_NS
-                return self.runtime.ask(
-                    question.kind, question.prompt, question.options, deadline_s
-                )
-            case _:
-                return self.runtime.close()
-
-    def begin(self, asking: Asking) -> None:
-        """Record that a call begins."""
-        task = asking.task
-        self.agenda.begin(asking)
-        self._record(
-            "call.started",
-            asking,
-            task=asking.name,
-            copy=asking.number,
-            stream=task is not None and task.stream,
-            prompt=_prompt(asking),
-            **(_question_facts(task.question) if task is not None and task.question else {}),
-        )
-
-    def returned(self, asking: Asking, value: object) -> None:
-        """Record a call's good end."""
-        facts = describe_reply(value)
-        if isinstance(value, InteractionAnswer):
-            # Without the value: it may be a password.
-            facts["answer"] = plain({"status": value.status, "reason": value.reason})
-        self.agenda.end(asking)
-        self._record("call.returned", asking, **facts)
-
-    def raised(self, asking: Asking, error: BaseException) -> None:
-        """Record what a call raised."""
         # The world ends a call that never did by closing its coroutine: that is no outcome.
         if issubclass(type(error), ENDS):
             raise error
-        if asking.do == "start":
-            self.runtime = None
-        chain = describe_exception(error, self._binding.classify)
-        self.agenda.end(asking)
-        note_raised(asking.id, error, chain)
-        self._record("call.raised", asking, chain=chain)
+        self._over(call)
+        chain = self.chain_of(call, error)
+        self.failed(call, error, chain)
+        note_raised(call.id, error, chain)
+        self._record("call.raised", **self.place(call), chain=chain)
 
-    def _record(self, kind: str, asking: Asking, **payload: Any) -> None:
-        life = self.kernel.life
-        self.kernel.record("harness", kind, call=asking.id, do=asking.do, life=life, **payload)
+    def skip(self, call: Call, why: str, /, **facts: Any) -> None:
+        """Record that a call is not made."""
+        self.agenda.drop(call)
+        self._record("call.skipped", task=call.name, why=why, **self.place(call), **facts)
+
+    def chain_of(self, call: Call, error: BaseException) -> list[dict[str, Any]]:
+        """Return the chain of what a call raised, outermost first."""
+        return describe_exception(error, self.binding.classify)
+
+    def failed(self, call: Call, error: BaseException, chain: list[dict[str, Any]]) -> None:
+        """Record what else there is to say of a call that raised."""
+
+    def _over(self, call: Call) -> None:
+        self.agenda.end(call)
+        self._running.pop(call.id, None)
+
+    def _record(self, kind: str, **payload: Any) -> None:
+        self.kernel.record("harness", kind, **payload)
 
     # ------------------------------------------------------------------ cancels
 
-    def cancels(self, rule: CancelRule) -> Iterator[Any]:
-        """Ask the runtime to cancel, as often as the rule says; yield what it returns each time."""
-        self._record_cancel("fault.fired", fault=rule.id, fault_kind="cancel", of="cancel")
-        if not self.has("cancel"):
-            self._record_cancel("cancel.unsupported", cancel=rule.id)
+    def can_cancel(self, call: Call, *names: str, signal: CancelSignal | None = None) -> None:
+        """Let cancel rules reach a call that begins, on the task or thread that makes it.
+
+        Args:
+            names: what a rule may call it, beside its id.
+            signal: None where the subject has none, so that its task is all that can be cancelled.
+        """
+        task = asyncio.current_task() if self.binding.style == "async" else None
+        self._running[call.id] = _Running(
+            call=call.id, names=frozenset((call.id, *names)), signal=signal, task=task
+        )
+
+    def is_reached_by(self, rule: CancelRule) -> bool:
+        """Return whether a rule would cancel anything now."""
+        return bool(self._reached_by(rule))
+
+    def _reached_by(self, rule: CancelRule) -> tuple[_Running, ...]:
+        return tuple(
+            item
+            for item in self._running.values()
+            if rule.scope not in _NAMED or rule.target is None or rule.target in item.names
+        )
+
+    def cancel(self, rule: CancelRule) -> Iterator[Any]:
+        """Cancel as often as the rule says; yield what the subject returns each time.
+
+        A cancel sets the signal of each call, where its subject was given one, and cancels the
+        task that awaits it: a subject may listen to either.
+        """
+        hit = self._reached_by(rule)
+        if not hit:
             return
+        self._cancels(rule)
         for number in range(1, rule.times + 1):
-            self._record_cancel(
-                "cancel.requested", cancel=rule.id, scope=rule.scope, target=rule.target, n=number
-            )
-            try:
-                value = self.runtime.cancel(rule.scope, rule.target)
-            except ENDS:
-                raise
-            except BaseException as error:  # noqa: BLE001 - what a subject raises is data
-                self.cancel_raised(rule, error)
-            else:
-                yield value
+            self._requested(rule, number, calls=[item.call for item in hit])
+            for item in hit:
+                copy_context().run(self._stop, item)
+        yield from ()
+
+    def _stop(self, item: _Running) -> None:
+        # What its callbacks do is done for the call that is cancelled.
+        CALL_ID.set(item.call)
+        try:
+            if item.signal is not None:
+                item.signal.cancel()
+        except Exception as error:  # noqa: BLE001 - a callback of the subject's: data
+            self._beside("cancel.raised", cancel=item.call, chain=describe_exception(error))
+        if item.task is not None and item.call in self._running:
+            item.task.cancel()
 
     def cancel_raised(self, rule: CancelRule, error: BaseException) -> None:
-        """Record what `cancel` raised."""
-        chain = describe_exception(error, self._binding.classify)
-        self._record_cancel("cancel.raised", cancel=rule.id, chain=chain)
+        """Record what the subject raised when it was asked to cancel."""
+        chain = describe_exception(error, self.binding.classify)
+        self._beside("cancel.raised", cancel=rule.id, chain=chain)
 
-    def _record_cancel(self, kind: str, **payload: Any) -> None:
+    def _cancels(self, rule: CancelRule) -> None:
+        self.cancelled[rule.id] = None
+        self._beside("fault.fired", fault=rule.id, fault_kind="cancel", of="cancel")
+
+    def _requested(self, rule: CancelRule, number: int, **facts: Any) -> None:
+        self._beside(
+            "cancel.requested",
+            cancel=rule.id,
+            scope=rule.scope,
+            target=rule.target,
+            n=number,
+            **facts,
+        )
+
+    def _beside(self, kind: str, **payload: Any) -> None:
         # It comes from elsewhere, so it belongs to no call.
-        self.kernel.record("harness", kind, call=None, life=self.kernel.life, **payload)
-
-
-def _prompt(asking: Asking) -> str:
-    task = asking.task
-    if task is None or asking.do in ("close", "restart"):
-        return ""
-    return task.prompt if task.question is None else task.question.prompt
-
-
-def _question_facts(question: Question) -> dict[str, Any]:
-    return {"interaction_kind": question.kind, "deadline_ns": question.deadline}
+        self._record(kind, call=None, life=self.kernel.life, **payload)

@@ -33,6 +33,7 @@ from faultclock.model.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
 from faultclock.model.trace import Trace
 from faultclock.oracle.judge import Judge
+from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
 from faultclock.run.hosting import make_run
@@ -40,7 +41,6 @@ from faultclock.run.made import RunRequest, lost
 from faultclock.run.not_run import not_run_after
 from faultclock.run.prepare import hosted
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
-from faultclock.run.spoken import spoken
 from faultclock.run.twice import Done, Twice
 from faultclock.run.workers import Shared, Workers, in_order
 from faultclock.subjects.binding import Binding
@@ -228,7 +228,7 @@ def run_one(
         chance: choices that are played or explored; the trace's tape says what became of them.
     """
     # Here, since a child opens no file of ours.
-    scenario = spoken(scenario, binding)
+    scenario = bind_scenario(scenario, binding)
     asked = RunRequest(
         scenario=scenario, seed=seed, chance=chance, isolate=isolate, wall_limit_s=wall_limit_s
     )
@@ -237,7 +237,7 @@ def run_one(
 
 def lost_run(scenario: Scenario, binding: Binding, seed: int, chance: Chance = PLAIN) -> Trace:
     """Return the trace of a run that kills the process that makes it: all that there is of it."""
-    scenario = spoken(scenario, binding)
+    scenario = bind_scenario(scenario, binding)
     made = lost(RunRequest(scenario=scenario, seed=seed, chance=chance), (_LOST,))
     return sealed(trace_header(scenario, binding, seed), made, chance.tape)
 

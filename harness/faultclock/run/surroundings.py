@@ -23,8 +23,8 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.session_script import SessionScript
 from faultclock.model.store_script import StoreScript
 from faultclock.model.tool_script import ToolScript
+from faultclock.run.bind_scenario import payloads_of
 from faultclock.run.script_values import contract_of, limits_of, stage_of, target_of
-from faultclock.run.spoken import payloads_of
 from faultclock.run.surroundings_services import Services, ServicesState
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.world import World

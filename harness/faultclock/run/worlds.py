@@ -9,8 +9,6 @@ from faultclock.model.tape import Chance
 from faultclock.sim.choices import Choices
 from faultclock.sim.kernel import Limits
 
-__all__ = ["choices_of", "has_lives", "limits_of", "seed_of_life"]
-
 
 def limits_of(scenario: Scenario) -> Limits:
     """Return where a world of `scenario` is ended by force."""
@@ -27,11 +25,6 @@ def choices_of(scenario: Scenario, seed: int, chance: Chance, life: int = 1) -> 
     What the scenario's own tape says holds, where the run's says nothing.
     """
     return Choices(seed, scenario.tape.joined(chance.tape), chance.schedule, life=life)
-
-
-def has_lives(scenario: Scenario) -> bool:
-    """Return whether there can be more than one life."""
-    return bool(scenario.crashes) or any(task.do == "restart" for task in scenario.tasks)
 
 
 def seed_of_life(seed: int, life: int) -> int:

@@ -65,10 +65,17 @@ class Handle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCrash:
-    """The act (1-based, over all lives) in which the process is killed, and what is left."""
+    """An act in which the process is killed.
+
+    Attributes:
+        act: its 1-based number, over all lives.
+        leaves: how much of it is left.
+        kill: has the disk `die`, and ends the world. It does not return.
+    """
 
     act: int
     leaves: Leaves
+    kill: Callable[[], None]
 
 
 class Disk:
@@ -77,10 +84,9 @@ class Disk:
     Args:
         root: the private folder, with all symbolic links resolved.
         state: what is in it; goes on over all lives.
-        crash: where the process is killed; None: nowhere.
-        on_crash: called once the process is dead, before it is unwound. It must not block.
 
     Attributes:
+        crash: where the process is killed; None: nowhere.
         inside: the harness itself is at work: patches look away.
         handles: real descriptor to what is open.
     """
@@ -91,9 +97,6 @@ class Disk:
         root: Path,
         state: DiskState,
         script: DiskScript,
-        *,
-        crash: PlannedCrash | None = None,
-        on_crash: Callable[[], None] | None = None,
     ) -> None:
         self.kernel = kernel
         self.root = str(root)
@@ -101,8 +104,7 @@ class Disk:
         self.script = script
         self.handles: dict[int, Handle] = {}
         self.inside = False
-        self._crash = crash
-        self._on_crash = on_crash
+        self.crash: PlannedCrash | None = None
         kernel.parts[PART] = self
 
     @property
@@ -162,9 +164,8 @@ class Disk:
         self._alive()
         self.state.acts += 1
         op = self.state.acts
-        crash = self._crash
-        if crash is not None and crash.act == op:
-            self._die_in(act, name, perform, to=to, data=data, leaves=crash.leaves)
+        if self.crash is not None and self.crash.act == op:
+            self._die_in(self.crash, act, name, perform, to=to, data=data)
         rule = self._rule(act, name)
         fault = None if rule is None else rule.then
         self._wait(fault.takes if isinstance(fault, SlowDisk) else self.script.latency)
@@ -296,24 +297,23 @@ class Disk:
 
     def _die_in(
         self,
+        crash: PlannedCrash,
         act: str,
         name: str,
         perform: Callable[[], Any],
         *,
         to: str | None,
         data: bytes | None,
-        leaves: Leaves,
     ) -> None:
         """Kill the process in an act.
 
         Raises:
             SimKilled: always.
         """
-        if leaves == "all" or (leaves == "part" and act != "fsync"):
+        if crash.leaves == "all" or (crash.leaves == "part" and act != "fsync"):
             self._really(perform)
         self._record(self.state.acts, act, name, to=to, data=data, error="crashed")
-        self.die(leaves)
-        self.kernel.crash()
+        crash.kill()
 
     def die(self, leaves: Leaves) -> None:
         """Keep what a crash leaves. The caller ends the run."""
@@ -322,8 +322,6 @@ class Disk:
         self.kernel.record(
             "disk", "disk.survived", leaves=leaves, differing=differing, life=self.kernel.life
         )
-        if self._on_crash is not None:
-            self._on_crash()
 
     # ------------------------------------------------------------------ the real folder
 

@@ -22,7 +22,8 @@ from functools import partial
 from typing import Any, Literal, get_args, get_type_hints
 
 from faultclock.errors import SubjectError
-from faultclock.subjects.binding import Binding, Declares, bind
+from faultclock.model.trace import Declares
+from faultclock.subjects.binding import Binding, bind
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ExtensionContract
 from faultclock.subjects.schemas import check_schema, checked_fixtures

@@ -28,7 +28,7 @@ from faultclock.errors import SubjectError
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario import DEFAULT_DIALECT, Role
-from faultclock.model.trace import TIMER_GRANULARITY_MAX_NS, SubjectInfo
+from faultclock.model.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ProviderRequest
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binding",
-    "Declares",
     "Options",
     "bind",
     "default_id",
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 #: What a binding can express; checks that need more do not apply to it.
-Declares = Literal["errors", "audit", "events", "user", "model", "operator"]
 
 #: The options that a person may give to the decorator of any role.
 _OPTIONS = (
@@ -134,6 +132,10 @@ class Binding:
     def __call__(self, *args: Any) -> Any:
         """Call the bound function as if it were not bound."""
         return self.function(*args)
+
+    def invoke(self, request: ProviderRequest) -> Any:
+        """Ask the subject once, in its style; what an async one returns has to be awaited."""
+        return self.invoke_async(request) if self.style == "async" else self.invoke_sync(request)
 
     def invoke_sync(self, request: ProviderRequest) -> Any:
         """Make the client, call the (sync) subject, close the client; return what it returned."""

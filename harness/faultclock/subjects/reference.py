@@ -17,7 +17,8 @@ import ssl
 import time
 from collections.abc import Callable
 
-from faultclock.subjects.binding import Declares, provider_adapter
+from faultclock.model.trace import Declares
+from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 from faultclock.subjects.stud import AttemptError, StudCall

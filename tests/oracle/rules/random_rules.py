@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from faultclock.model.ordering import EventPattern, OrderingRule
+from faultclock.model.event_sets import EventPattern
+from faultclock.model.ordering import OrderingRule
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of

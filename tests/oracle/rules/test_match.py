@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.model.ordering import EventPattern
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.match import EventIndex, described
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.ordering import EventPattern, OrderingRule
+from faultclock.model.event_sets import EventPattern
+from faultclock.model.ordering import OrderingRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.match import matches
-from faultclock.oracle.rules.patterns import evaluate, evaluate_all
+from faultclock.oracle.rules.patterns import RuleSet, evaluate
 from tests.oracle.brute_force import faults, violated_keys
 from tests.oracle.rules.random_rules import (
     APART,
@@ -69,7 +70,7 @@ def test_rules_do_not_disturb_each_other(
 ) -> None:
     """All rules in one pass come to what each comes to by itself."""
     alone = tuple(evaluate(each, events, NAMES, SETTINGS) for each in tested)
-    assert evaluate_all(tested, events, NAMES, SETTINGS) == alone
+    assert RuleSet(tested, NAMES).evaluate(events, SETTINGS) == alone
 
 
 @pytest.mark.parametrize(

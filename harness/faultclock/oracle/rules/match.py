@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from faultclock.model.ordering import EventPattern
+from faultclock.model.event_sets import EventPattern
 from faultclock.model.trace import TraceEvent
-
-__all__ = ["EventIndex", "described", "field_of", "is_absent", "matches"]
 
 _MISSING = object()
 
@@ -29,6 +27,12 @@ def matches(pattern: EventPattern, event: TraceEvent) -> bool:
 def field_of(payload: Mapping[str, Any], path: str) -> object:
     """Return the value at the dotted `path`; see `is_absent` for one that is not there."""
     return _walk(payload, path.split("."))
+
+
+def value_at(said: object, path: str) -> Any:
+    """Return the value at the dotted `path` of any JSON; None where there is none."""
+    value = _walk(said, path.split("."))
+    return None if value is _MISSING else value
 
 
 def is_absent(value: object) -> bool:

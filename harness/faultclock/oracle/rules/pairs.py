@@ -29,6 +29,13 @@ from faultclock.oracle.rules.stretch import (
 
 #: The key of an event that no `other` can be joined with.
 UNANSWERED: Key = (None,)
+#: How the distance of a pair is spoken of that breaks a bound, by which one and on which side.
+_HOW = {
+    ("soon", "before"): "only",
+    ("late", "before"): "as long as",
+    ("soon", "after"): "already",
+    ("late", "after"): "only",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,17 +108,39 @@ class _Pairs(Stretch):
             self.latest.update(dict.fromkeys(keys, other))
         return keys
 
-    def _nearest(self, event: TraceEvent) -> tuple[TraceEvent | None, bool]:
-        """Return the last `other` that is joined with `event`, else the last one of all.
-
-        The flag says whether it is joined.
-        """
+    def _nearest(self, event: TraceEvent) -> TraceEvent | None:
+        """Return the last `other` that is joined with `event`, else the last one of all."""
         join = self.terms.join
-        if not join.pairs:
-            return self.last, True
-        latest, keys = self.latest or {}, join.keys_of_event(event.payload)
-        own = [latest[key] for key in keys if key in latest]
-        return (max(own, key=lambda item: item.seq), True) if own else (self.last, False)
+        keys = join.keys_of_event(event.payload) if join.pairs else ()
+        own = [self.latest[key] for key in keys if self.latest and key in self.latest]
+        return max(own, key=lambda item: item.seq, default=self.last)
+
+    def _unpaired(self, event: TraceEvent, near: TraceEvent | None, *, before: bool) -> Fault:
+        """Return that no `other` came before `event`, or after it, but at most `near`."""
+        wanted, seen, side = self._wanted(), described(event), "before" if before else "after"
+        missing = OrderStep(expected=wanted, agrees=False)
+        observed = f"no {wanted} {'came before' if before else 'followed'} {seen}"
+        if near is not None:
+            first, second = (near, event) if before else (event, near)
+            broken, bound = self._bound(first, second)
+            bounded = f"{wanted} {bound} {'before' if before else 'later'}" if bound else wanted
+            lacks = self.terms.join.differences(event.payload, near.payload)
+            missing = differs(wanted if lacks else bounded, near)
+            if lacks:
+                observed += f": {described(near)} has {lacks}"
+            elif not broken:
+                observed += f" that is not used up: {described(near)} is"
+            else:
+                how = _HOW[broken, side]
+                apart = format_duration(second.at_ns - first.at_ns)
+                observed = f"{described(near)} came {how} {apart} {side} {seen}"
+        own = agrees(self.terms.words.event, event)
+        return Fault(
+            observed=observed,
+            proof=(event,),
+            near=() if near is None else (near,),
+            order=(missing, own) if before else (own, missing),
+        )
 
     def _wanted(self) -> str:
         alike = self.terms.join.names()
@@ -157,7 +186,7 @@ class Precedence(_Pairs):
             first.over = True
         if self.unknown.isdisjoint(keys):
             self.judged += 1
-            self.blame(self._fault(event))
+            self.blame(self._unpaired(event, self._nearest(event), before=True))
 
     def _hold(self, other: TraceEvent) -> None:
         keys = self._meet(other)
@@ -171,31 +200,6 @@ class Precedence(_Pairs):
             better = heap and heap[0][0] <= held.ready_ns and heap[0][2].due_ns is None
             if not better or self.terms.one_to_one:
                 self._put(held, key)
-
-    def _fault(self, event: TraceEvent) -> Fault:
-        wanted, seen = self._wanted(), described(event)
-        near, joined = self._nearest(event)
-        missing = OrderStep(expected=wanted, agrees=False)
-        observed = f"no {wanted} came before {seen}"
-        if near is not None:
-            broken, bound = self._bound(near, event)
-            apart = format_duration(event.at_ns - near.at_ns)
-            missing = differs(f"{wanted} {bound} before" if bound else wanted, near)
-            if not joined:
-                missing = differs(wanted, near)
-                lacks = self.terms.join.differences(event.payload, near.payload)
-                observed += f": {described(near)} has {lacks}"
-            elif not broken:
-                observed += f" that is not used up: {described(near)} is"
-            else:
-                when = "only" if broken == "soon" else "as long as"
-                observed = f"{described(near)} came {when} {apart} before {seen}"
-        return Fault(
-            observed=observed,
-            proof=(event,),
-            near=() if near is None else (near,),
-            order=(missing, agrees(self.terms.words.event, event)),
-        )
 
 
 class Response(_Pairs):
@@ -215,7 +219,7 @@ class Response(_Pairs):
             first.over = True
             self.judged += 1
             if first.is_late(other.at_ns):
-                self.blame(self._fault(first.event, other))
+                self.blame(self._unpaired(first.event, other, before=False))
             elif self.terms.one_to_one:
                 return
 
@@ -226,29 +230,6 @@ class Response(_Pairs):
         waiting = [left[number].event for number in sorted(left) if not left[number].over]
         self.judged += len(waiting)
         for event in waiting if self.terms.rule.report == "every" else waiting[:1]:
-            near, _ = self._nearest(event)
-            later = near is not None and near.seq > event.seq
-            self.blame(self._fault(event, near if later else None))
-
-    def _fault(self, event: TraceEvent, near: TraceEvent | None) -> Fault:
-        wanted, seen = self._wanted(), described(event)
-        missing = OrderStep(expected=wanted, agrees=False)
-        observed = f"no {wanted} followed {seen}"
-        if near is not None:
-            broken, bound = self._bound(event, near)
-            apart = format_duration(near.at_ns - event.at_ns)
-            missing = differs(f"{wanted} {bound} later" if bound else wanted, near)
-            if lacks := self.terms.join.differences(event.payload, near.payload):
-                missing = differs(wanted, near)
-                observed += f": {described(near)} has {lacks}"
-            elif not broken:
-                observed += f" that is not used up: {described(near)} is"
-            else:
-                when = "already" if broken == "soon" else "only"
-                observed = f"{described(near)} came {when} {apart} after {seen}"
-        return Fault(
-            observed=observed,
-            proof=(event,),
-            near=() if near is None else (near,),
-            order=(agrees(self.terms.words.event, event), missing),
-        )
+            near = self._nearest(event)
+            later = near if near is not None and near.seq > event.seq else None
+            self.blame(self._unpaired(event, later, before=False))

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
+from faultclock.model.event_sets import EventRef, Events, resolved
 from faultclock.model.finding import OrderStep
-from faultclock.model.ordering import EventRef, Events, OrderingRule, Pattern, resolved
+from faultclock.model.ordering import OrderingRule, Pattern
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.rules.automaton import Automaton
 from faultclock.oracle.rules.counts import Absence, AtMost, ExactlyOne, Existence
@@ -253,32 +254,16 @@ def evaluate(
     names: Events | None = None,
     settings: Settings | None = None,
 ) -> PatternResult:
-    """Return what one rule comes to; see `evaluate_all`."""
-    return evaluate_all((rule,), events, names, settings)[0]
-
-
-def evaluate_all(
-    rules: SequenceOf[OrderingRule],
-    events: Iterable[TraceEvent],
-    names: Events | None = None,
-    settings: Settings | None = None,
-) -> tuple[PatternResult, ...]:
-    """Return what each rule comes to, in one pass over `events`.
-
-    Args:
-        rules: roles and declarations are not looked at: the caller has chosen.
-        events: in the order of their time.
-        names: the source document's names that the rules may use.
-        settings: what lookups find beside the events; see `settings_of`.
-    """
-    return RuleSet(rules, names).evaluate(events, settings)
+    """Return what one rule comes to; see `RuleSet`."""
+    return RuleSet((rule,), names).evaluate(events, settings)[0]
 
 
 class RuleSet:
     """Rules that are made ready once, for many traces one after the other.
 
     Args:
-        rules, names: as for `evaluate_all`.
+        rules: roles and declarations are not looked at: the caller has chosen.
+        names: the source document's names that the rules may use.
     """
 
     def __init__(self, rules: SequenceOf[OrderingRule], names: Events | None = None) -> None:
@@ -289,7 +274,12 @@ class RuleSet:
     def evaluate(
         self, events: Iterable[TraceEvent], settings: Settings | None = None
     ) -> tuple[PatternResult, ...]:
-        """Return what each rule comes to, in one pass; nothing of an earlier trace is left."""
+        """Return what each rule comes to, in one pass; nothing of an earlier trace is left.
+
+        Args:
+            events: in the order of their time.
+            settings: what lookups find beside the events; see `settings_of`.
+        """
         for machine in self._machines:
             machine.begin_run(settings or {})
         return _run_through(self._machines, self._index, events)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from faultclock.model.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
-from faultclock.subjects.binding import Declares
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 
 __all__ = ["DECLARES", "reference_runtime"]

@@ -10,16 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from faultclock.model.disk_script import StoreArguments
+from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.subjects.outcome import Classify, describe_exception
 from faultclock.subjects.ports import Slot
-
-__all__ = ["METHODS", "Asking", "call_method", "chain_of", "describe_asked", "describe_returned"]
 
 #: Operation to the method that it asks for; `start` and `restart` are the driver's own.
 METHODS = frozenset(
@@ -38,55 +35,39 @@ METHODS = frozenset(
 _SHOWN_MAX = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One thing that a store is asked.
-
-    Attributes:
-        id: of the call, such as `save/1`.
-        task: which task it belongs to; `start`, `recover` and `close` are the driver's own.
-        do: the operation.
-    """
-
-    id: str
-    task: str
-    do: str
-    arguments: StoreArguments
-
-
-def call_method(store: Any, asking: Asking, store_id: str) -> Any:
-    """Call the method that `asking` is about, with values of its own."""
-    session, owner = asking.arguments.session, asking.arguments.owner
-    method = getattr(store, asking.do)
-    if asking.do in ("list_sessions", "close"):
+def call_method(store: Any, call: Call, store_id: str) -> Any:
+    """Call the method that `call` is about, with values of its own."""
+    session, owner = call.arguments.session, call.arguments.owner
+    method = getattr(store, call.do)
+    if call.do in ("list_sessions", "close"):
         return method()
-    if asking.do in ("read", "read_journal"):
+    if call.do in ("read", "read_journal"):
         return method(session)
-    if asking.do == "read_slot":
+    if call.do == "read_slot":
         return method(session, owner)
-    value = _given(asking, store_id)
-    if asking.do == "write_slot":
+    value = _given(call, store_id)
+    if call.do == "write_slot":
         return method(session, owner, Slot(version=value["version"], data=value["data"]))
     return method(session, value)
 
 
-def describe_asked(asking: Asking, store_id: str) -> dict[str, Any]:
-    """Return what `call.started` says of an asking."""
-    if asking.do not in METHODS or asking.do in ("list_sessions", "close"):
+def describe_asked(call: Call, store_id: str) -> dict[str, Any]:
+    """Return what `call.started` says of a call."""
+    if call.do not in METHODS or call.do in ("list_sessions", "close"):
         return {}
-    described: dict[str, Any] = {"session": asking.arguments.session}
-    if asking.arguments.owner is not None:
-        described["owner"] = asking.arguments.owner
-    if asking.do in ("write", "append", "write_slot"):
-        described.update(_described(_given(asking, store_id)))
+    described: dict[str, Any] = {"session": call.arguments.session}
+    if call.arguments.owner is not None:
+        described["owner"] = call.arguments.owner
+    if call.do in ("write", "append", "write_slot"):
+        described.update(_described(_given(call, store_id)))
     return described
 
 
-def describe_returned(asking: Asking, value: Any) -> dict[str, Any]:
+def describe_returned(call: Call, value: Any) -> dict[str, Any]:
     """Return what `call.returned` says of what a store returned."""
     nothing: dict[str, Any] = {"text": None, "text_sha256": None, "tool_calls": []}
     try:
-        return nothing | _returned(asking.do, value)
+        return nothing | _returned(call.do, value)
     except Exception as error:  # noqa: BLE001 - what a subject hands over may raise anything
         return nothing | {"found": True, "value_sha256": None, "problem": type(error).__name__}
 
@@ -102,17 +83,17 @@ def chain_of(error: BaseException, classify: Classify | None, folder: Path) -> l
     return chain
 
 
-def _given(asking: Asking, store_id: str) -> dict[str, Any]:
-    arguments = asking.arguments
-    if asking.do == "append":
+def _given(call: Call, store_id: str) -> dict[str, Any]:
+    arguments = call.arguments
+    if call.do == "append":
         entry = arguments.entry
         return {"kind": "turn_started", "turn": entry} if isinstance(entry, int) else _copy(entry)
-    if asking.do == "write_slot":
+    if call.do == "write_slot":
         return {"version": arguments.version, "data": _copy(arguments.data)}
     if arguments.manifest is not None:
         return dict(_copy(arguments.manifest))
     number = arguments.revision
-    manifest = {
+    manifest: dict[str, Any] = {
         "sessionId": arguments.session,
         "storeId": store_id,
         "mode": "ask",
@@ -121,9 +102,7 @@ def _given(asking: Asking, store_id: str) -> dict[str, Any]:
         "updatedAt": f"2026-01-01T00:{(number or 0) // 60 % 60:02}:{(number or 0) % 60:02}Z",
     }
     if arguments.pad_bytes:
-        manifest["messages"].append(  # type: ignore[attr-defined]
-            {"role": "assistant", "content": "x" * arguments.pad_bytes}
-        )
+        manifest["messages"].append({"role": "assistant", "content": "x" * arguments.pad_bytes})
     return manifest
 
 

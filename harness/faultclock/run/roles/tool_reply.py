@@ -15,11 +15,6 @@ from faultclock.sim.escapes import SimEscape, SimKilled
 from faultclock.subjects.ports import ToolProblem, ToolResult
 from faultclock.subjects.schemas import misfit
 
-__all__ = ["NO_TEXT", "describe_tool_reply"]
-
-#: What `call.returned` says of a reply that has no value.
-NO_TEXT: dict[str, Any] = {"text": None, "text_sha256": None, "tool_calls": []}
-
 
 def describe_tool_reply(
     value: object, output_schema: Mapping[str, Any]

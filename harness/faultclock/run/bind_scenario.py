@@ -1,12 +1,13 @@
-"""In which dialect a scenario is played: the one that it names, or the one that its subject speaks.
+"""Binds a scenario to a subject: in the dialect that it names, or that its subject speaks.
 
 What `settle` says of the faults is made true here, too, and what only explorers read is left out:
 a run is one of what is written, whether it is the only one or the first of many.
 
-A scenario about rate limits is about any provider that has them. What it leaves open is filled in
-here, before anything runs, so that a trace says what was spoken and where. An error has the status
-that its provider gives it: a wrong key is a 401 here and a 400 there. Only where that makes a rate
-limit of something else, or something else of a rate limit, it is another scenario.
+It is one step, before a run: after it a run opens no file of ours. A scenario about rate limits is
+about any provider that has them. What it leaves open is filled in, so that a trace says in which
+dialect it was played, and where. An error has the status that its provider gives it: a wrong key
+is a 401 here and a 400 there. Only where that makes a rate limit of something else, or something
+else of a rate limit, it is another scenario.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from faultclock.model.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript,
 from faultclock.model.settled import settled
 from faultclock.subjects.binding import Binding
 
-__all__ = ["cannot_be_said", "payloads_of", "spoken"]
+__all__ = ["bind_scenario", "cannot_be_said", "payloads_of"]
 
 
-def spoken(scenario: Scenario, binding: Binding) -> Scenario:
+def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
     """Return `scenario` in the dialect that `binding` speaks, where it names none itself.
 
     Its faults end where it says that they do, and it has no `vary`.

@@ -8,7 +8,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict, verdict_of
 from faultclock.model.trace import WALL_EPOCH_NS
 from faultclock.oracle.judge import judge, judge_seeds
-from faultclock.oracle.wall import MEASUREMENT_NS
+from faultclock.oracle.timing import MEASUREMENT_NS
 from tests.oracle.trace_builder import TraceBuilder
 
 _ONE_HOUR_NS = 3_600_000_000_000

@@ -44,6 +44,8 @@ class Timing:
 
 #: What float seconds may cost a subject that waits exactly: 600 s * 2 ** -53 is far below it.
 VIRTUAL = Timing(exact=True, slack_ns=MICROSECOND_NS, reaction_ns=MICROSECOND_NS, ahead_ns=0)
+#: How far an instant of virtual time may miss another one.
+SLACK_NS = VIRTUAL.slack_ns
 
 
 def timing_of(trace: Trace) -> Timing:

@@ -12,7 +12,7 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.fault import HttpError
 from faultclock.model.scenario import Scenario
 from faultclock.model.vary import Settle, Vary
-from faultclock.run.spoken import cannot_be_said, payloads_of, spoken
+from faultclock.run.bind_scenario import bind_scenario, cannot_be_said, payloads_of
 from faultclock.subjects.binding import Binding, provider_adapter
 
 LIMITED = {"id": "f", "then": {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}}
@@ -31,7 +31,7 @@ def scenario(**provider: Any) -> Scenario:
 
 def test_the_dialect_and_its_place_are_filled_in() -> None:
     """So a trace says what was spoken, and where."""
-    played = spoken(scenario(faults=[LIMITED]), adapter(dialect="anthropic-messages"))
+    played = bind_scenario(scenario(faults=[LIMITED]), adapter(dialect="anthropic-messages"))
     known = load_dialect("anthropic-messages")
     assert played.provider.dialect == "anthropic-messages"
     assert played.provider.endpoint is not None
@@ -41,8 +41,8 @@ def test_the_dialect_and_its_place_are_filled_in() -> None:
 
 def test_it_is_done_once() -> None:
     """What is spoken already stays as it is."""
-    played = spoken(scenario(), adapter())
-    assert spoken(played, adapter()) is played
+    played = bind_scenario(scenario(), adapter())
+    assert bind_scenario(played, adapter()) is played
 
 
 def test_what_may_vary_is_left_out_and_faults_end_when_they_should() -> None:
@@ -50,15 +50,15 @@ def test_what_may_vary_is_left_out_and_faults_end_when_they_should() -> None:
     written = scenario(faults=[LIMITED])
     vary = Vary.model_validate({"may_lack": ["f"]})
     settle = Settle.model_validate({"faults_end": "10s"})
-    played = spoken(
+    played = bind_scenario(
         written.model_copy(update={"vary": vary, "settle": settle}),
         adapter(),
     )
     assert played.vary is None
     assert played.settle == settle
     assert [rule.when.until_time for rule in played.provider.faults] == [10 * SECOND_NS]
-    assert spoken(played, adapter()) is played
-    assert spoken(written.model_copy(update={"vary": vary}), adapter()) == spoken(
+    assert bind_scenario(played, adapter()) is played
+    assert bind_scenario(written.model_copy(update={"vary": vary}), adapter()) == bind_scenario(
         written, adapter()
     )
 
@@ -66,7 +66,7 @@ def test_what_may_vary_is_left_out_and_faults_end_when_they_should() -> None:
 def test_a_place_of_the_scenarios_own_stays() -> None:
     """Such as a proxy in front of the provider."""
     endpoint = {"base_url": "https://proxy.example.com/v1", "model": "m"}
-    played = spoken(scenario(endpoint=endpoint), adapter(dialect="anthropic-messages"))
+    played = bind_scenario(scenario(endpoint=endpoint), adapter(dialect="anthropic-messages"))
     assert played.provider.endpoint is not None
     assert played.provider.endpoint.model_dump() == endpoint
 
@@ -74,7 +74,7 @@ def test_a_place_of_the_scenarios_own_stays() -> None:
 def test_another_dialect_than_the_subjects_is_refused() -> None:
     """It would be asked in a language that it does not speak."""
     with pytest.raises(InputError, match="the subject speaks anthropic-messages"):
-        spoken(scenario(dialect="openai-chat"), adapter(dialect="anthropic-messages"))
+        bind_scenario(scenario(dialect="openai-chat"), adapter(dialect="anthropic-messages"))
 
 
 def test_an_error_that_a_dialect_has_not_can_be_the_scenarios_own() -> None:
@@ -101,20 +101,20 @@ def status_of(played: Scenario) -> int:
 def test_an_error_has_the_status_that_its_provider_gives_it() -> None:
     """A body that says 400 under a status line that says 401 comes from no provider."""
     gemini = adapter(dialect="gemini-generate-content")
-    assert status_of(spoken(failing(401, "invalid_api_key"), gemini)) == 400
-    assert status_of(spoken(failing(401, "invalid_api_key"), adapter())) == 401
-    played = spoken(failing(401, "invalid_api_key"), gemini)
-    assert spoken(played, gemini) is played
+    assert status_of(bind_scenario(failing(401, "invalid_api_key"), gemini)) == 400
+    assert status_of(bind_scenario(failing(401, "invalid_api_key"), adapter())) == 401
+    played = bind_scenario(failing(401, "invalid_api_key"), gemini)
+    assert bind_scenario(played, gemini) is played
 
 
 def test_a_status_that_is_not_the_usual_one_is_meant() -> None:
     """So is one in a scenario that names its dialect, and that of a recorded error."""
     gemini = adapter(dialect="gemini-generate-content")
-    assert status_of(spoken(failing(418, "invalid_api_key"), gemini)) == 418
+    assert status_of(bind_scenario(failing(418, "invalid_api_key"), gemini)) == 418
     named = failing(401, "invalid_api_key", dialect="gemini-generate-content")
-    assert status_of(spoken(named, gemini)) == 401
+    assert status_of(bind_scenario(named, gemini)) == 401
     own = {"invalid_api_key": {"status": 401, "body": {"error": {}}, "source": "made up"}}
-    assert status_of(spoken(failing(401, "invalid_api_key", payloads=own), gemini)) == 401
+    assert status_of(bind_scenario(failing(401, "invalid_api_key", payloads=own), gemini)) == 401
 
 
 def test_a_limit_that_is_none_elsewhere_is_another_scenario() -> None:
@@ -128,14 +128,14 @@ def test_a_limit_that_is_none_elsewhere_is_another_scenario() -> None:
 def test_a_dialect_that_does_not_exist_is_told_with_near_names() -> None:
     """A binding may name anything."""
     with pytest.raises(HarnessError, match="openai-chat"):
-        spoken(scenario(), adapter(dialect="openai-chatt"))
+        bind_scenario(scenario(), adapter(dialect="openai-chatt"))
 
 
 def test_a_subject_may_speak_several_dialects() -> None:
     """The first is the one in which a scenario is played that names none."""
     several = adapter(dialect=("openai-chat", "openrouter"))
-    assert spoken(scenario(), several).provider.dialect == "openai-chat"
-    played = spoken(scenario(dialect="openrouter"), several)
+    assert bind_scenario(scenario(), several).provider.dialect == "openai-chat"
+    played = bind_scenario(scenario(dialect="openrouter"), several)
     assert played.provider.endpoint is not None
     assert played.provider.endpoint.base_url == load_dialect("openrouter").base_url
 

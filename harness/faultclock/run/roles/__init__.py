@@ -1,0 +1,1 @@
+"""What a subject of each role is asked, what is put around it, and what is recorded of it."""

@@ -12,36 +12,13 @@ from faultclock.mutants.talks import CommonTalk
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
 from faultclock.subjects.reference import ask_once, converse
-from faultclock.subjects.reference_common import POLICY, CommonCall
+from faultclock.subjects.reference_common import CommonCall
 from faultclock.subjects.stud import AttemptError, Policy
 
 wrong = ByHand("common")
 
 
 # How long it waits, and how often.
-
-
-@wrong(
-    "sleeps-an-hour",
-    "Sleeps for as long as it is asked to, whoever waits",
-    fails="retries.long-wait",
-    shown_by="rate-limits/retry-after-huge",
-)
-class _SleepsAnHour(CommonTalk):
-    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
-        asked = self.retry_after_s(failure)
-        return super().policy(failure, kind) if asked is None else POLICY
-
-
-@wrong(
-    "waits-alike",
-    "Waits two seconds each time",
-    fails="retries.grow",
-    shown_by="common/unavailable-for-ever",
-)
-class _WaitsAlike(CommonTalk):
-    def scheduled_s(self, policy: Policy, count: int) -> float:
-        return 2.0 * self.jitter_factor()
 
 
 # Layers, cancels and what was passed on.

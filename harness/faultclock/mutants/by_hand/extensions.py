@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
-from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.json_exchange import ServiceError
-from faultclock.subjects.ports import Slot, SlotDecision, TypedError
+from faultclock.subjects.ports import TypedError
 from faultclock.subjects.reference_extension import Heartbeat, Life
 
 wrong = ByHand("extensions")
@@ -99,14 +97,6 @@ class _AsksFirst(Heartbeat):
         await ask(f"{self.host.base_url}/hello", None, 5.0)
 
 
-@wrong("offers-nothing", "Declares a capability and offers none", fails="extension.capabilities")
-class _OffersNothing(Heartbeat):
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """Return nothing, whatever is declared."""
-        return {}
-
-
 @wrong("untyped", "Refuses with a plain exception", fails="extension.typed-errors")
 class _Untyped(Life):
     def check_order(self, phase: str) -> None:
@@ -114,12 +104,6 @@ class _Untyped(Life):
             super().check_order(phase)
         except TypedError as error:
             raise RuntimeError(str(error)) from None
-
-
-@wrong("migrates-nothing", "Calls the old state migrated", fails="extension.slots")
-class _MigratesNothing(Life):
-    def decide(self, stored: Slot) -> SlotDecision:
-        return SlotDecision(decision="migrate", slot=stored)
 
 
 @wrong("deaf-to-cancel", "Finishes its phase after a cancel", fails="extension.cancel")

@@ -245,20 +245,6 @@ class _StartsTheSecondTool(KodeAgent):
 
 
 @wrong(
-    "siblings-outlive-the-turn",
-    "Tools outlive the turn that was interrupted",
-    fails="ordering.interrupt-stops-what-runs",
-    shown_by="interrupted-with-siblings",
-    origin="google/adk-python#7172",
-)
-class _SiblingsOutliveTheTurn(KodeAgent):
-    """google/adk-python#7172: the turn is over, and its tools work on."""
-
-    async def execute(self, call: Any) -> Outcome:
-        return await asyncio.shield(asyncio.ensure_future(execute_once(call)))
-
-
-@wrong(
     "orphans-after-an-interrupt",
     "Leaves tool calls without a result when the user interrupts",
     fails="tools.paired",

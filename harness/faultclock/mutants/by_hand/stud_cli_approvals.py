@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 from faultclock.mutants.by_hand.shared import OpenLock
@@ -18,7 +17,6 @@ from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
 from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.reference_runtime.session import Turn
-from faultclock.subjects.reference_runtime.telling import Telling
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 from faultclock.subjects.reference_runtime.tools import ToolRunner
 
@@ -193,21 +191,3 @@ class _DismissesFirst(Interactions):
 
 
 # The audit trail, the user, the model.
-
-
-@wrong("error-to-user", "Shows the user the exception", fails="audience.user")
-class _ErrorToUser(Telling):
-    """A class name and a host are nothing that a person can act on."""
-
-    def for_the_user(self, error: BaseException) -> str:
-        return f"{type(error).__name__}: {error}"
-
-
-@wrong("error-to-model", "Hands paths and keys to the model", fails="audience.model")
-class _ErrorToModel(Telling):
-    """modelcontextprotocol/typescript-sdk#1651: internals were sent to the other side."""
-
-    def tool_failed(self, content: Mapping[str, Any]) -> None:
-        if "error" in content:
-            where = {"message": "see /var/log/agent/turn.log"}
-            super().tool_failed({"error": {**content["error"], **where}})

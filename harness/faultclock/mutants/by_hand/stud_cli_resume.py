@@ -186,14 +186,3 @@ class _DeliversWhatIsRejected(Resume):
             self.session.host.event("SessionResumed", session=self.session.id)
             self.deliver_slot(extension, stored)
             raise
-
-
-@wrong("rejection-is-a-warning", "Resumes with a rejected slot", fails="resume.decision")
-class _RejectionIsAWarning(Resume):
-    """The owner says no, and the session goes on."""
-
-    def drifted(self, extension: Extension, stored: Slot, current: int) -> Slot:
-        try:
-            return super().drifted(extension, stored, current)
-        except TypedError:
-            return Slot(version=current, data={})

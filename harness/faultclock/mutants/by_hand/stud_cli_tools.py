@@ -29,15 +29,6 @@ wrong = ByHand("stud-cli")
 # Once more?
 
 
-@wrong("retries-terminal-codes", "Tries again what is forbidden", fails="tools.disposition")
-class _RetriesTerminalCodes(ToolRunner):
-    """The contract's list of codes is not read."""
-
-    def is_worth_another(self, call: ProposedCall, result: ToolResult, attempt: int) -> bool:
-        rule = call.contract.retry
-        return rule is not None and result.problem is not None and attempt < rule.attempts_max
-
-
 # How long.
 
 

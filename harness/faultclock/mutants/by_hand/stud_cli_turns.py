@@ -154,17 +154,6 @@ class _ComposesOnce(MessageLoop):
 # Its limits.
 
 
-@wrong("counts-too-late", "Looks at its limits after the step", fails="budgets.kept")
-class _CountsTooLate(MessageLoop):
-    """What is over is looked at when it is over."""
-
-    def check_limits(self, iteration: int) -> None:
-        if iteration:
-            self.turn.steps -= 1
-            super().check_limits(iteration - 1)
-            self.turn.steps += 1
-
-
 # Requests of a turn.
 
 
@@ -297,22 +286,6 @@ class _StaleIdsAfterResume(Resume):
                 for item in messages
             ]
         )
-
-
-@wrong(
-    "dies-of-a-missing-tool",
-    "Ends a turn when a tool of its history is gone",
-    fails="turns.go-on",
-    origin="anthropics/claude-code#64016",
-)
-class _DiesOfAMissingTool(MessageLoop):
-    """The list of tools was another one after the resume: what the history calls is not there."""
-
-    def propose(self, call_id: str, name: str, arguments: str) -> ProposedCall:
-        call = super().propose(call_id, name, arguments)
-        if call.tool is None and self.session.surroundings.resume:
-            raise TypedError("ToolTerminal", "NotFound", f"there is no tool {name}")
-        return call
 
 
 @wrong(

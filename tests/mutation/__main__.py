@@ -6,7 +6,9 @@
 
 A mutant is one small change of one module. It is judged in a process of its own, which imports the
 oracle with that change: first by stored runs of the ledger (`make ledger`) that execute the changed
-statement, then by tests that do. The first difference from what the code says as it is kills it.
+statement, then by tests that do, first of all by those in `test_<module>*.py`. The first difference
+from what the code says as it is kills it.
+
 A mutant that survives is shown as the line before and after: write a test that kills it, or name it
 in `equivalent.txt` with the reason why nothing can. Before that, try it with `--share 1` and a
 larger `--budget`: more stored runs may see it.
@@ -37,7 +39,7 @@ from pathlib import Path
 import tests.conftest  # noqa: F401
 from tests.ledger.files import stored_units
 from tests.mutation import equivalent
-from tests.mutation.coverage import Coverage, find, key_of, read, write
+from tests.mutation.coverage import Coverage, find_runs, find_tests, key_of, read, write
 from tests.mutation.imports import PACKAGE, sources
 from tests.mutation.operators import NOOP, OPERATORS, Mutant
 from tests.mutation.trial import (
@@ -77,22 +79,41 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _coverage(asked: argparse.Namespace) -> tuple[Coverage, Coverage]:
-    """Return what stored runs and what tests execute, found now or before."""
-    tests = sorted(asked.tests.rglob("*.py")) if asked.tests.is_dir() else [asked.tests]
-    key = key_of(asked.folder.resolve(), asked.share, *(path.read_bytes() for path in tests))
-    path = asked.kept / f"{key}.json.gz"
-    if not path.exists():
+def _ledger_coverage(asked: argparse.Namespace) -> Coverage:
+    """Return what stored runs execute, found now or before."""
+    key = key_of(asked.folder.resolve(), asked.share)
+    path = asked.kept / "runs.json.gz"
+    found = read(path).get(key)
+    if found is None:
         started_s = time.monotonic()
-        units = stored_units(asked.folder)[:: asked.share]
-        parts = find(asked.folder, units, asked.tests, asked.jobs)
-        for old in asked.kept.glob("*.json.gz"):
-            old.unlink()
+        found = find_runs(asked.folder, stored_units(asked.folder)[:: asked.share], asked.jobs)
+        write(path, {key: found})
+        _noted("stored runs", len(found.samples), started_s)
+    return found
+
+
+def _test_coverage(asked: argparse.Namespace) -> Coverage:
+    """Return what tests execute: found before, where neither they nor what they share changed."""
+    files = sorted(asked.tests.rglob("*.py")) if asked.tests.is_dir() else [asked.tests]
+    tests = {path for path in files if path.name.startswith("test_")}
+    shared = [path.read_bytes() for path in files if path not in tests]
+    keys = {key_of(path, path.read_bytes(), *shared): path for path in sorted(tests)}
+    path = asked.kept / "tests.json.gz"
+    parts = {key: part for key, part in read(path).items() if key in keys}
+    if missing := {str(keys[key]): key for key in keys if key not in parts}:
+        started_s = time.monotonic()
+        found = find_tests([Path(name) for name in missing], asked.tests)
+        parts |= {missing[name]: part for name, part in found.items()}
         write(path, parts)
-        counts = " and ".join(str(len(part.samples)) for part in parts)
-        _note(f"coverage of {counts} samples in {time.monotonic() - started_s:.0f} s: {path}")
-    ledger, by_tests = read(path)
-    return ledger, by_tests
+        _noted("tests", sum(len(part.samples) for part in found.values()), started_s)
+    whole = Coverage()
+    for part in parts.values():
+        whole.extend(part)
+    return whole
+
+
+def _noted(what: str, count: int, started_s: float) -> None:
+    _note(f"coverage of {count} {what} in {time.monotonic() - started_s:.0f} s")
 
 
 def _wanted(asked: argparse.Namespace, files: Mapping[str, Path]) -> list[tuple[Module, Mutant]]:
@@ -186,7 +207,7 @@ def main(words: Sequence[str] | None = None) -> int:
         _say("\n".join(f"no such mutant: {' | '.join(entry)}" for entry in stale))
         return 2
     wanted = _wanted(asked, files)
-    ledger, by_tests = _coverage(asked)
+    ledger, by_tests = _ledger_coverage(asked), _test_coverage(asked)
     report = _Report(len(wanted), entries)
     trials: dict[str, list[Trial]] = {}
     for module, mutant in wanted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -80,20 +80,29 @@ class Coverage:
                 mine.setdefault(record, []).extend(first + number for number in numbers)
 
     def chosen(
-        self, module: str, statements: Collection[int] | None, budget_s: float
+        self,
+        module: str,
+        statements: Collection[int] | None,
+        budget_s: float,
+        first: str = "",
     ) -> list[Sample]:
         """Return samples that execute any of some statements of a module, as many as there is time.
 
         Args:
             statements: their numbers; None: any statement of the module.
             budget_s: how long all samples may take together.
+            first: how the names of the files begin whose samples come first.
         """
+
+        def place(sample: Sample) -> tuple[bool, float]:
+            return not Path(sample.source).name.startswith(first), sample.seconds
+
         ways = [
-            sorted((self.samples[number] for number in numbers), key=lambda item: item.seconds)
+            sorted((self.samples[number] for number in numbers), key=place)
             for record, numbers in self.records.get(module, {}).items()
             if statements is None or any(record[number] == "1" for number in statements)
         ]
-        ways.sort(key=lambda way: way[0].seconds)
+        ways.sort(key=lambda way: place(way[0]))
         found: list[Sample] = []
         for round_ in zip_longest(*ways):
             for sample in round_:
@@ -128,24 +137,30 @@ def groups_of(
 _marks = Marks()
 
 
-def find(
-    folder: Path, units: Collection[Unit], tests: Path, jobs: int
-) -> tuple[Coverage, Coverage]:
-    """Return what the stored runs of a ledger execute, and what some tests do.
+def find_runs(folder: Path, units: Collection[Unit], jobs: int) -> Coverage:
+    """Return what the stored runs of a ledger execute.
 
     Args:
         folder: of the ledger.
         units: those whose runs are judged; at least one.
-        tests: a folder, or one file.
     """
     found = Coverage()
     work = [(folder, unit) for unit in units]
     # A process judges many units: to import the marked oracle takes longer than to judge one.
     with get_context("fork").Pool(min(jobs, len(work)), initializer=_marks.install) as pool:
-        by_tests = pool.apply_async(_of_tests, (tests,))
         for part in pool.imap_unordered(_of_unit, work, chunksize=1):
             found.extend(part)
-        return found, by_tests.get()
+    return found
+
+
+def find_tests(paths: Collection[Path], folder: Path) -> dict[str, Coverage]:
+    """Return what each file of tests executes, by the name of the file.
+
+    Args:
+        folder: holds the only `conftest.py` that is read.
+    """
+    with get_context("fork").Pool(1, initializer=_marks.install) as pool:
+        return pool.apply(_of_tests, (paths, folder))
 
 
 def _of_unit(work: tuple[Path, Unit]) -> Coverage:
@@ -176,7 +191,7 @@ class _Recorder:
     """A plugin of pytest that records what each test executes."""
 
     def __init__(self) -> None:
-        self.found = Coverage()
+        self.found: dict[str, Coverage] = {}
         self._failed: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
@@ -191,7 +206,7 @@ class _Recorder:
             sample = Sample(
                 source=source, unit="", name=item.nodeid, model="", digest="", seconds=seconds
             )
-            self.found.add(sample, _marks.take())
+            self.found.setdefault(source, Coverage()).add(sample, _marks.take())
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -200,10 +215,10 @@ class _Recorder:
             self._failed.add(report.nodeid)
 
 
-def _of_tests(folder: Path) -> Coverage:
+def _of_tests(paths: Collection[Path], folder: Path) -> dict[str, Coverage]:
     recorder = _Recorder()
-    run_pytest([folder], folder, recorder)
-    return recorder.found
+    run_pytest(paths, folder, recorder)
+    return {str(path): recorder.found.get(str(path), Coverage()) for path in paths}
 
 
 def run_pytest(paths: Iterable[Path], folder: Path, plugin: object) -> int:
@@ -228,22 +243,24 @@ def key_of(*parts: object) -> str:
     return whole.hexdigest()[:16]
 
 
-def write(path: Path, parts: Iterable[Coverage]) -> None:
-    """Write what was found."""
+def write(path: Path, parts: Mapping[str, Coverage]) -> None:
+    """Write what was found, by the key of what it was found in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as file:
-        for part in parts:
+        for key, part in parts.items():
             samples = [list(asdict(sample).values()) for sample in part.samples]
-            file.write(json.dumps([samples, part.records]) + "\n")
+            file.write(json.dumps([key, samples, part.records]) + "\n")
 
 
-def read(path: Path) -> tuple[Coverage, ...]:
-    """Return what `write` wrote."""
+def read(path: Path) -> dict[str, Coverage]:
+    """Return what `write` wrote; nothing where there is no file."""
+    if not path.exists():
+        return {}
     names = tuple(Sample.__dataclass_fields__)
+    found = {}
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        found = []
         for line in file:
-            samples, records = json.loads(line)
+            key, samples, records = json.loads(line)
             made = [Sample(**dict(zip(names, facts, strict=True))) for facts in samples]
-            found.append(Coverage(made, records))
-    return tuple(found)
+            found[key] = Coverage(made, records)
+    return found

@@ -127,6 +127,25 @@ def test_samples_are_chosen_from_each_way_through_a_module_first() -> None:
     assert coverage.chosen("another", None, 9.0) == []
 
 
+def test_samples_of_the_modules_own_tests_come_first() -> None:
+    """They are about it, however long they take."""
+    coverage = Coverage()
+    for source, record, seconds in (
+        ("tests/test_other.py", "10", 1.0),
+        ("tests/test_module.py", "11", 2.0),
+        ("tests/test_module.py", "10", 3.0),
+    ):
+        name = f"{source} {seconds:.0f}"
+        sample = Sample(source=source, unit="", name=name, model="", digest="", seconds=seconds)
+        coverage.add(sample, {"module": record})
+    own = ["tests/test_module.py 2", "tests/test_module.py 3"]
+    assert _names(coverage.chosen("module", (0,), 5.0, "test_module")) == own
+    assert _names(coverage.chosen("module", (0,), 3.0)) == [
+        "tests/test_other.py 1",
+        "tests/test_module.py 2",
+    ]
+
+
 def _names(samples: list[Sample]) -> list[str]:
     return [sample.name for sample in samples]
 

@@ -97,11 +97,12 @@ def trial_of(
     elif mutant.names:
         wanted = _reading(module.tree, mutant.names) or None
     runs = ledger.chosen(module.name, wanted, budget_s)
-    by_tests = tests.chosen(module.name, wanted, budget_s)
+    own = f"test_{module.path.stem}"
+    by_tests = tests.chosen(module.name, wanted, budget_s, own)
     is_executed = bool(runs or by_tests)
     if not is_executed:
         runs = ledger.chosen(module.name, None, budget_s / _LESS)
-        by_tests = tests.chosen(module.name, None, budget_s / _LESS)
+        by_tests = tests.chosen(module.name, None, budget_s / _LESS, own)
     return Trial(
         module=module,
         mutant=mutant,

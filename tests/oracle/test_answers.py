@@ -73,6 +73,15 @@ def test_tool_calls_are_returned_as_they_were_sent(
     assert found(model, built.returns(None, tool_calls=tuple(given))).verdict is verdict
 
 
+def test_tools_that_the_scenario_does_not_script_are_compared_with_nothing(
+    model: ErrorModel,
+) -> None:
+    """Any form of them is passed on."""
+    built = TraceBuilder().start().good("", finish_reason="tool_calls")
+    built.returns(None, tool_calls=({"name": "add", "arguments": "{}"},))
+    assert found(model, built).verdict is Verdict.PASS
+
+
 def test_a_finding_shows_the_tool_calls_on_both_sides(model: ErrorModel) -> None:
     """A count would not tell a dropped call from one without its name."""
     built = TraceBuilder(provider=TOOLS).start().good("", finish_reason="tool_calls")

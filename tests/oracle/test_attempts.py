@@ -6,7 +6,8 @@ import pytest
 
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.oracle.attempts import Attempt, Call, observe
-from tests.oracle.trace_builder import TraceBuilder
+from tests.oracle.trace_builder import TraceBuilder, sha256
+from tests.oracle.turn_builder import TurnBuilder
 
 
 def only_call(built: TraceBuilder) -> Call:
@@ -318,3 +319,64 @@ def test_an_act_of_no_call_is_a_problem_of_the_evidence() -> None:
     seen = observe(built.good().returns().build())
     assert seen.problems == ("net.connect was made by no call",)
     assert seen.problem_events == (3,)
+
+
+def nodes_of(built: TurnBuilder) -> list[str]:
+    """Return the node that each attempt of the turn is for."""
+    (call,) = (call for call in observe(built.build()).calls if call.is_turn)
+    return [attempt.node for attempt in call.attempts]
+
+
+def agents(*names: str) -> TurnBuilder:
+    """Return a turn of a workflow whose nodes ask the model, each with a prompt of its own."""
+    script = [{"id": name, "do": "agent", "prompt": f"You are {name}."} for name in names]
+    return TurnBuilder(workflow={"nodes": script}).turn()
+
+
+def asks_as(built: TurnBuilder, node: str, status: int = 200) -> TurnBuilder:
+    """Add an attempt of a node, which is answered with a status."""
+    built.messages = [{"role": "system", "content_sha256": sha256(f"You are {node}.")}]
+    if status == 200:
+        return built.says()
+    built.fails(status, call=built.call)
+    return built
+
+
+def test_the_prompt_in_a_request_says_which_node_it_is_for() -> None:
+    """A request without any of the prompts is for no known node."""
+    built = asks_as(asks_as(agents("one", "two"), "one"), "two")
+    built.messages = [{"role": "user", "content_sha256": "other"}]
+    assert nodes_of(built.says().ends()) == ["one", "two", ""]
+    assert nodes_of(TurnBuilder().turn().says().ends()) == [""]
+
+
+def test_the_last_prompt_in_a_request_counts() -> None:
+    """A node may be given what an earlier one was asked."""
+    built = agents("one", "two")
+    built.messages = [
+        {"role": "system", "content_sha256": sha256(f"You are {name}.")} for name in ("one", "two")
+    ]
+    assert nodes_of(built.says().ends()) == ["two"]
+
+
+def test_what_never_reached_the_provider_is_for_the_node_of_its_neighbour() -> None:
+    """Of the failure before it; else of the next attempt that shows one."""
+    built = agents("one", "two").refused().refused()
+    assert nodes_of(asks_as(built, "one").ends()) == ["one", "one", "one"]
+    built = asks_as(agents("one", "two"), "one", 503).refused()
+    assert nodes_of(asks_as(built, "two").ends()) == ["one", "one", "two"]
+    built = asks_as(agents("one", "two"), "one").refused()
+    assert nodes_of(asks_as(built, "two").ends()) == ["one", "two", "two"]
+    assert nodes_of(agents("one", "two").refused().ends("A/B")) == [""]
+
+
+def test_a_spare_connection_comes_in_the_order_of_its_use() -> None:
+    """It was opened first and used last."""
+    built = TraceBuilder().start()
+    spare = built.connect()
+    built.fails(429)
+    built.ask(spare)
+    built.close(spare).raises("A/B")
+    first, second = only_call(built).attempts
+    assert (first.number, second.number) == (1, 2)
+    assert first.start.seq < second.start.seq

@@ -15,6 +15,7 @@ from faultclock.model.finding import Finding, Verdict
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
 from faultclock.model.trace import header_line
 from faultclock.oracle.judge import judge
+from tests.oracle.small_model import small_model
 from tests.oracle.trace_builder import TraceBuilder
 
 RATE = "ProviderTransient/RateLimited"
@@ -286,6 +287,10 @@ def test_a_declared_policy_is_judged_and_named(model: ErrorModel) -> None:
     built = TraceBuilder(retry_policies=(own,)).start().fails(429).wait("5s").fails(429)
     (finding, *_) = found(model, "backoff.wait", built.raises(RATE))
     assert finding.expected == "exactly 3s (3s, declared by the subject)"
+    honoring = own.model_copy(update={"retry_after": "honor"})
+    built = TraceBuilder(retry_policies=(honoring,)).start().fails(429, retry_after="7")
+    (finding, *_) = found(model, "backoff.retry-after", built.wait("8s").fails(429).raises(RATE))
+    assert finding.expected == "exactly 7s (Retry-After: 7, declared by the subject)"
 
 
 def test_a_declared_policy_shows_nothing_of_the_default(model: ErrorModel) -> None:
@@ -320,6 +325,33 @@ def test_a_wait_after_an_attempt_that_was_left_open_is_inconclusive(model: Error
     (finding,) = found(model, "backoff.wait", built)
     assert (finding.verdict, finding.requirement) == (Verdict.INCONCLUSIVE, "STUD-DEFAULT-01")
     assert "attempt 1 was left open" in finding.observed
+    both = [event.seq for event in built.events if event.kind in ("net.connect", "http.request")]
+    assert set(both) <= set(finding.events)
+    # A wait that nobody can measure is no wait that an answer asked for.
+    assert verdicts(found(model, "backoff.retry-after", built)) == {Verdict.NOT_APPLICABLE}
+
+
+def test_what_follows_a_good_answer_is_judged_like_anything_else(model: ErrorModel) -> None:
+    """A client that asks again after a good answer has not earned a wait that is too short."""
+    built = TraceBuilder().start().asks_for("{}").good().fails(429).wait("1s").good().returns()
+    (finding,) = found(model, "backoff.wait", built)
+    assert finding.observed == "waited 1s before retry 1 (attempt 3 of the call)"
+
+
+def test_a_declared_policy_for_what_the_model_leaves_open_is_judged() -> None:
+    """There is no policy of the model that it could replace, so no sentence is cited."""
+    own = RetryPolicy.model_validate(
+        {
+            "id": "own",
+            "applies_to": ["Llm/Rate"],
+            "attempts_max": 2,
+            "backoff": {"kind": "fixed", "base": "3s"},
+        }
+    )
+    model = small_model(policy={"applies_to": ["Llm/Overload"]}, declared_policies="allowed")
+    built = TraceBuilder(retry_policies=(own,)).start().fails(429).wait("5s").fails(429)
+    (finding,) = found(model, "backoff.wait", built.raises("Llm/Rate"))
+    assert (finding.verdict, finding.requirement) == (Verdict.FAIL, None)
 
 
 def test_a_violation_of_less_than_a_must_is_a_warning(model: ErrorModel) -> None:

@@ -7,6 +7,7 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.oracle.judge import judge
+from tests.oracle.common_model import common
 from tests.oracle.planted_turns import STAGED
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
@@ -135,3 +136,126 @@ def test_a_tools_cancel_is_in_the_audit_trail(model: ErrorModel) -> None:
             built.audits_event("Cancellation", scope="tool", code="ToolCancelled")
         built.tells("c1", error(TOOL)).tells("c2", value()).says().ends()
         assert failed(model, built, "cancel.audited") == ([] if said else ["it has nothing of it"])
+
+
+#: A second, and the network's way there and back.
+DUE_NS = 1_020_000_000
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "observed"), [(0, []), (1, ["it ended only 1.020000001s after the cancel"])]
+)
+def test_a_turn_ends_within_a_second_and_a_round_trip(
+    model: ErrorModel, late_ns: int, observed: list[str]
+) -> None:
+    """To the nanosecond."""
+    built, execution = running()
+    built.after("1s").cancels("turn").stops(execution, "c1")
+    built.now_ns += DUE_NS + late_ns
+    assert failed(model, built.ends(TURN)) == observed
+
+
+@pytest.mark.parametrize(("late_ns", "observed"), [(0, []), (1, ["ls (c1) went on"])])
+def test_a_tool_of_a_cancelled_turn_ends_in_the_time_of_the_turn(
+    model: ErrorModel, late_ns: int, observed: list[str]
+) -> None:
+    """One that came to its own end by then needed no stop."""
+    built, execution = running()
+    built.after("1s").cancels("turn").ends(TURN)
+    built.now_ns += DUE_NS + late_ns
+    built.replies(execution, "c1")
+    assert failed(model, built) == observed
+
+
+@pytest.mark.parametrize(("late_ns", "observed"), [(0, []), (1, ["it went on"])])
+def test_a_tool_that_is_cancelled_alone_ends_within_a_second(
+    model: ErrorModel, late_ns: int, observed: list[str]
+) -> None:
+    """It needs no network for that."""
+    built, execution = running()
+    built.after("1s").cancels("tool", "c1")
+    built.now_ns += 1_000_000_000 + late_ns
+    built.replies(execution, "c1")
+    built.tells("c1", error(TOOL)).tells("c2", error(TOOL)).says()
+    assert failed(model, built.ends()) == observed
+
+
+def test_a_request_that_a_cancel_finds_open_is_taken_off_in_time(model: ErrorModel) -> None:
+    """One that was over before, or was shown after it, is no matter of the cancel."""
+    for off_ns, observed in ((DUE_NS, []), (DUE_NS + 1, ["the request r1 stayed open"])):
+        built = TurnBuilder(cancels=CANCELS).turn().wants("c1 rm").shows("r1").after("1s")
+        built.cancels("turn").ends(TURN)
+        built.now_ns += off_ns
+        assert failed(model, built.dismisses("r1")) == observed
+    over = TurnBuilder(cancels=CANCELS).turn().wants("c1 rm").shows("r1").after("1s")
+    over.answers("r1", "denied").after("1s").cancels("turn").ends(TURN)
+    assert failed(model, over) == []
+
+
+def test_only_the_first_of_several_cancels_counts(model: ErrorModel) -> None:
+    """To cancel again changes nothing."""
+    built, execution = running()
+    built.after("1s").cancels("turn").stops(execution, "c1")
+    built.after("500ms").event(
+        "harness", "cancel.requested", cancel="stop", scope="turn", target=None, n=2, call=None
+    )
+    built.after("1s")
+    assert len(failed(model, built.ends(TURN))) == 1
+
+
+def test_a_turn_that_had_its_answer_may_take_its_time_to_save(model: ErrorModel) -> None:
+    """Where the store was asked for it; without that it ends in time like any other."""
+    saving = TurnBuilder(cancels=CANCELS).turn().says().cancels("turn").after("5s").stores().ends()
+    assert failed(model, saving) == []
+    idle = TurnBuilder(cancels=CANCELS).turn().says().cancels("turn").after("5s").ends()
+    assert failed(model, idle) == ["it returned, as if nothing had been said"]
+    wanting = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls").cancels("turn").after("1ms")
+    assert failed(model, wanting.ends()) == ["it returned, as if nothing had been said"]
+
+
+def test_a_turn_that_ends_at_the_instant_of_the_cancel_may_not_have_seen_it(
+    model: ErrorModel,
+) -> None:
+    """Where something else arrived in that instant, that may be why it ended."""
+    arrived = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls").cancels("turn").ends()
+    assert failed(model, arrived) == []
+    quiet = TurnBuilder(cancels=CANCELS).turn().wants("c1 ls").after("1s").cancels("turn").ends()
+    assert failed(model, quiet) == ["it returned, as if nothing had been said"]
+
+
+def test_a_cancel_meets_the_turns_that_run_in_its_process(model: ErrorModel) -> None:
+    """Neither one that is over nor one that begins later nor that of a process that died."""
+    over = TurnBuilder(cancels=CANCELS).turn().says().ends().after("1s").cancels("turn")
+    assert failed(model, over) == []
+    later = TurnBuilder(cancels=CANCELS).opens().cancels("turn").begins("ask/1").says().ends()
+    assert failed(model, later) == []
+    died = TurnBuilder(cancels=CANCELS).turn().crashes().cancels("turn")
+    assert failed(model, died) == []
+    open_ = TurnBuilder(cancels=CANCELS).turn().cancels("turn").after("9s")
+    assert "it never ended" in failed(model, open_)
+
+
+def test_a_sibling_that_was_stopped_for_its_own_reason_was_not_cancelled(
+    model: ErrorModel,
+) -> None:
+    """Its time was over, or another cancel was for it."""
+    for why in ("timeout", "own cancel", "none"):
+        built, first = running(tools=({"name": "ls", "timeout": "10s"},))
+        second = built.calls("c2")
+        built.after("9500ms").cancels("tool", "c1").stops(first, "c1")
+        if why == "own cancel":
+            built.cancels("tool", "c2", cancel="other")
+        built.after("500ms" if why == "timeout" else "100ms").stops(second, "c2")
+        built.tells("c1", error(TOOL)).tells("c2", error(TOOL)).says().ends()
+        assert failed(model, built) == (["it was stopped, too"] if why == "none" else [])
+
+
+@pytest.mark.parametrize(("late_ns", "count"), [(0, 0), (1, 1)])
+def test_nothing_new_begins_after_the_time_of_a_cancelled_turn(late_ns: int, count: int) -> None:
+    """The common demands forbid it for what begins from then on."""
+    built, execution = running()
+    built.after("1s").cancels("turn").stops(execution, "c1")
+    built.now_ns += DUE_NS + late_ns
+    built.calls("c2")
+    observed = failed(common(), built.ends(TURN))
+    assert sum(item.startswith("tool.called, ") for item in observed) == count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -202,3 +203,78 @@ def test_a_turn_is_excused_by_the_nodes_of_its_own_workflow_alone(model: ErrorMo
     assert [(item.verdict, item.call) for item in findings if item.call] == [
         (Verdict.INCONCLUSIVE, "again/1")
     ]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        {"cancels": [{"id": "stop", "when": {"at": "1s"}, "scope": "turn"}]},
+        {"crashes": [{"id": "killed", "at": "9s"}]},
+        {"provider": {"faults": [{"id": "f", "then": {"kind": "connect_refused"}}]}},
+        {"store": {"rules": [{"id": "f", "then": {"kind": "unavailable"}}]}},
+        {"tools": [{"name": "ls", "rules": [{"id": "f", "then": {"fault": {"kind": "hang"}}}]}]},
+        {},
+    ],
+)
+def test_what_a_scenario_plans_is_judged_where_all_of_it_was_met(
+    model: ErrorModel, scenario: dict[str, Any]
+) -> None:
+    """A scenario that plans nothing has nothing to meet."""
+    options = {"tools": (), **scenario}
+    trace = TurnBuilder(**options).turn().says().ends().build()
+    (finding,) = found(model, trace, "evidence.faults-met")
+    assert finding.verdict is (Verdict.PASS if scenario else Verdict.NOT_APPLICABLE)
+
+
+def test_more_calls_than_the_scenario_has_are_not_what_was_asked_for(model: ErrorModel) -> None:
+    """The other one is of another run."""
+    built = TraceBuilder().start().good().returns().start("ask/2")
+    trace = built.good(call="ask/2").returns(call="ask/2").build()
+    assert "2 calls were started, the scenario has 1" in found(model, trace)[0].reason
+
+
+def test_time_does_not_go_back(model: ErrorModel) -> None:
+    """Two events may share an instant."""
+    built = TraceBuilder().start().good().returns()
+    assert found(model, built.build())[0].verdict is Verdict.PASS
+    built.now_ns -= 1
+    built.event("harness", "run.started")
+    reasons = [item.reason for item in found(model, built.build())]
+    last = built.events[-1].seq
+    assert reasons == [f"event {last} is earlier than the one before it"]
+
+
+def test_a_leak_is_shown_by_its_first_ten_events(model: ErrorModel) -> None:
+    """Each kind at each site is one."""
+    built = TraceBuilder().start()
+    first = len(built.events) + 1
+    for _ in range(11):
+        built.event("harness", "leak", what="time.time", site="a.py:3")
+    built.event("harness", "leak", what="time.time", site="a.py:4")
+    one, other = found(model, built.good().returns().build(), "evidence.no-leaks")
+    assert one.events == tuple(range(first, first + 10))
+    assert other.events == (first + 11,)
+
+
+def test_a_process_that_died_at_its_first_instant_need_not_be_started(model: ErrorModel) -> None:
+    """There was no time to ask it for anything."""
+    built = TurnBuilder()
+    built.event("harness", "process.started", resume=False, call=None)
+    built.event("harness", "process.crashed", crash="killed", call=None)
+    built.life = 2
+    trace = built.turn().says().ends().build()
+    assert found(model, trace)[0].verdict is Verdict.PASS
+
+
+def test_a_turn_needs_a_reason_of_its_own(model: ErrorModel) -> None:
+    """A state machine that was asked for another turn is none; an untyped error is none."""
+    tasks = ({"id": "ask"}, {"id": "again"})
+    session = {"entry_stage": "a", "stages": [{"id": "a"}]}
+    built = TurnBuilder(tasks=tasks, session=session).turn().staged("check_gate", "stop").ends()
+    built.begins("again/1").ends()
+    findings = found(model, built.build(), "evidence.exercised")
+    assert [item.call for item in findings if "single attempt" in item.reason] == ["again/1"]
+    untyped = TurnBuilder().turn()
+    untyped.raises({"type": "E", "message": "", "class": None, "code": None, "link": "outer"})
+    (finding, *_) = found(model, untyped.build(), "evidence.exercised")
+    assert finding.verdict is Verdict.INCONCLUSIVE

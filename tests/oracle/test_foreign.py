@@ -256,6 +256,30 @@ def test_an_event_that_nobody_names_may_not_be_missed() -> None:
     assert "neither the log nor its map has an event 'gone'" in left
 
 
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("declared.event", ("a", "gone")),
+        ("declared.event", ("gone", "a")),
+        ("declared.audit_event", "gone"),
+        ("declared.audit_event", ("r", "gone")),
+    ],
+)
+def test_each_name_of_an_event_or_a_record_has_to_be_known(kind: str, named: Any) -> None:
+    """Events and records have names of their own; a record of the name of an event is none."""
+    log = log_with(kinds=("declared.audit_event", "declared.event"), records=("r",))
+    other = EventPattern(kinds=(kind,), where={"name": named})
+    rule = OrderingRule(
+        id="r", says="s", requirement="R-1", pattern="response", event="A", other=other
+    )
+    left = as_seen(rule, EVENTS, log)
+    assert isinstance(left, str)
+    assert "has an event 'gone'" in left
+    known = other.model_copy(update={"where": {"name": "a" if kind.endswith(".event") else "r"}})
+    whole = rule.model_copy(update={"other": known})
+    assert isinstance(as_seen(whole, EVENTS, log), OrderingRule)
+
+
 def test_times_are_needed_where_a_rule_measures() -> None:
     """And only there."""
     rule: dict[str, Any] = {"pattern": "response", "event": "A", "other": "B", "within": "1s"}

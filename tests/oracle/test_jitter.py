@@ -47,6 +47,8 @@ def test_jitter_that_is_drawn_passes(model: ErrorModel, seeds: int) -> None:
         (lambda seed: 5_000 + 60 * seed, 16, "0 of 32 waits were below it"),
         (lambda seed: 4_000 + 60 * seed, 16, "0 above"),
         (lambda seed: 4_970 + 4 * seed, 16, "between -0.6 % and +0.6 %"),
+        # A wait of just the nominal length lies on neither side.
+        (lambda seed: 4_100 + 60 * seed, 16, "30 of 32 waits were below it, 0 above"),
     ],
 )
 def test_jitter_that_is_not_what_was_asked_fails(
@@ -69,6 +71,18 @@ def test_one_seed_says_nothing(model: ErrorModel) -> None:
     assert judge_seeds(model, (run(0, 5_000),)) == ()
 
 
+def test_runs_with_one_seed_say_nothing_either(model: ErrorModel) -> None:
+    """A subject that draws by its seed waits alike in both."""
+    (finding,) = judge_seeds(model, (run(0, 4_500), run(0, 4_500)))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_what_was_expected_of_waits_to_one_side_names_the_nominal_ones(model: ErrorModel) -> None:
+    """The width says how far on each side."""
+    (finding,) = over_seeds(model, 16, lambda seed: 5_000 + 60 * seed)
+    assert finding.expected == "waits on both sides of the nominal ones (±20 %)"
+
+
 def test_seeds_without_a_scheduled_wait_have_nothing_to_vary(model: ErrorModel) -> None:
     """Not applicable, with the reason and the scenario."""
     traces = tuple(TraceBuilder(seed=seed).start().good().returns().build() for seed in (0, 1))
@@ -83,6 +97,21 @@ def test_a_run_that_proves_nothing_makes_the_group_inconclusive(model: ErrorMode
     (finding,) = judge_seeds(model, (run(0, 4_500), run(1, 5_500), broken))
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "1 of 3 runs" in finding.reason
+
+
+def test_a_run_that_proves_nothing_is_no_seed(model: ErrorModel) -> None:
+    """One sound run of two has nothing to be compared with."""
+    broken = TraceBuilder(seed=1).start().fails(429).wait("5s").good().returns().build("watchdog")
+    (finding,) = judge_seeds(model, (run(0, 4_500), broken))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_one_wait_over_all_seeds_cannot_vary(model: ErrorModel) -> None:
+    """The other run had no failure to wait after."""
+    once = TraceBuilder(seed=0).start().fails(429).wait("5s").good().returns().build()
+    quiet = TraceBuilder(seed=1).start().good().returns().build()
+    (finding,) = judge_seeds(model, (once, quiet))
+    assert finding.verdict is Verdict.PASS
 
 
 def crowd(model: ErrorModel, waits_ms: list[int]) -> tuple[Finding, ...]:
@@ -104,6 +133,10 @@ def test_fifty_calls_that_come_back_together_fail(model: ErrorModel) -> None:
     assert finding.observed == "1 different waits in 50 calls: 4.7s"
     (finding,) = crowd(model, [4_700, 5_300] * 25)
     assert finding.verdict is Verdict.FAIL
+    (finding,) = crowd(model, [4_000, 4_500, 5_000, 5_500] * 2)
+    assert finding.observed == "4 different waits in 8 calls: 4.5s, 4s, 5.5s"
+    (finding,) = crowd(model, [4_000, 4_500, 5_000, 5_500, 4_700] + [4_000] * 4)
+    assert finding.verdict is Verdict.PASS
 
 
 def test_fifty_calls_that_draw_milliseconds_pass(model: ErrorModel) -> None:

@@ -13,6 +13,7 @@ from faultclock.model.trace import EndingReason, Trace
 from faultclock.model.vary import Settle
 from faultclock.oracle.judge import check_infos, judge
 from tests.oracle.trace_builder import TraceBuilder
+from tests.oracle.turn_builder import TurnBuilder
 
 SETTLES = "liveness.settles"
 SETTLE = Settle.model_validate({"faults_end": "20s", "within": "1m"})
@@ -131,3 +132,77 @@ def test_real_time_bounds_nothing(model: ErrorModel) -> None:
     (finding,) = found(model, trace)
     assert finding.verdict is Verdict.NOT_APPLICABLE
     assert "needs the virtual clock" in finding.reason
+
+
+def test_a_call_may_end_at_the_very_end_of_its_time(model: ErrorModel) -> None:
+    """80 s are in time, and a nanosecond more is not."""
+    for late_ns, verdict in ((0, Verdict.PASS), (1, Verdict.FAIL)):
+        built = Settling().start().fault(call="ask/1").wait("79.88s")
+        built.now_ns += late_ns
+        assert verdicts(model, built.good().returns().build()) == [verdict]
+
+
+def test_a_run_that_is_cut_off_at_the_end_of_the_time_shows_nothing(model: ErrorModel) -> None:
+    """A nanosecond later the call was too late already."""
+    for late_ns, verdict in ((0, Verdict.NOT_APPLICABLE), (1, Verdict.FAIL)):
+        built = Settling().start().fault(call="ask/1").wait("80s")
+        built.now_ns += late_ns
+        trace = built.build("virtual_time_limit", "it waits")
+        assert verdicts(model, trace) == [verdict]
+
+
+def test_the_last_fault_of_the_provider_is_shown(model: ErrorModel) -> None:
+    """Neither an earlier one, nor that of a tool, nor what comes when the faults are over."""
+    built = Settling().start().fault(call="ask/1").wait("1s").fault(call="ask/1")
+    last = built.events[-1].seq
+    built.event("tool", "fault.fired", fault="f", fault_kind="hang", call="ask/1")
+    built.wait("19s").fault(call="ask/1")
+    (finding,) = found(model, built.wait("5m").good().returns().build())
+    assert finding.events[0] == last
+    quiet = Settling().start().wait("5m").good().returns().build()
+    (finding,) = found(model, quiet)
+    assert [quiet.events[seq - 1].kind for seq in finding.events] == [
+        "call.started",
+        "call.returned",
+    ]
+
+
+def test_a_call_that_was_stopped_may_end_with_an_error(model: ErrorModel) -> None:
+    """A cancel keeps the answer from it; a fault that another call met does not."""
+    built = Settling().wait("20s").start()
+    built.event(
+        "harness", "cancel.requested", call="ask/1", calls=["ask/1"], scope="call", cancel="c"
+    )
+    assert verdicts(model, built.raises(TRANSIENT).build()) == [Verdict.PASS]
+    other = Settling(copies=2).wait("20s").start().start("ask/2").fault(call="ask/2")
+    other.raises(TRANSIENT).raises(TRANSIENT, call="ask/2")
+    failed = [item for item in found(model, other.build()) if item.verdict is Verdict.FAIL]
+    assert [item.call for item in failed] == ["ask/1"]
+
+
+def test_a_call_that_asks_for_no_answer_may_end_with_an_error(model: ErrorModel) -> None:
+    """The start of a session is none, and has to end in time like any call."""
+    turn = TurnBuilder()
+    scenario = turn.header.scenario.model_copy(update={"settle": SETTLE})
+    turn.header = turn.header.model_copy(update={"scenario": scenario})
+    turn.after("20s").opens("Session/StoreUnavailable")
+    turn.event("harness", "call.skipped", call="ask/1", task="ask", why="start/1 raised")
+    assert verdicts(model, turn.build()) == [Verdict.PASS]
+
+
+def test_a_call_that_a_crash_ended_owes_nothing(model: ErrorModel) -> None:
+    """Nor does it when the run goes on for long."""
+    turn = TurnBuilder()
+    scenario = turn.header.scenario.model_copy(update={"settle": SETTLE})
+    turn.header = turn.header.model_copy(update={"scenario": scenario})
+    turn.turn().crashes().after("5m")
+    (finding,) = found(model, turn.build())
+    assert finding.judged == 1
+
+
+def test_a_program_that_exits_in_time_settles(model: ErrorModel) -> None:
+    """How its call came out is not known, and that it is over is."""
+    in_time = Settling().start().wait("79s").leaves(0).build()
+    assert verdicts(model, in_time) == [Verdict.PASS]
+    late = Settling().start().wait("81s").leaves(0).build()
+    assert verdicts(model, late) == [Verdict.FAIL]

@@ -72,6 +72,7 @@ def test_an_announced_wait_is_one_of_the_policy(
         ({**LIMITED, "n": 0.5, "ms": 5}, "which retry it is"),
         ({**LIMITED, "n": 1}, "how long it will wait"),
         ({"n": 1, "ms": 5}, "in the error model's words"),
+        ({"class": "ProviderTransient", "n": 1, "ms": 5}, "in the error model's words"),
         ({"class": "Nope", "code": "X", "n": 1, "ms": 5}, "in the error model's words"),
         (
             {"class": "ToolTransient", "code": "ResourceBusy", "n": 1, "ms": 5},
@@ -120,3 +121,18 @@ def test_a_class_and_a_code_are_ones_of_the_document(
     """An error that names no code is not judged here: the audience checks ask for one."""
     finding = found("classification.named", **{"class": class_name}, code=code, n=1, ms=5000)
     assert (finding.verdict, finding.requirement) == (verdict, requirement)
+
+
+def test_a_log_that_has_no_announcements_says_so() -> None:
+    """By its map it cannot have any."""
+    silent = MAP.model_copy(update={"events": {"end": MAP.events["end"]}})
+    trace = foreign_trace(b'{"type": "end"}', "log", silent)
+    findings = {item.check: item for item in judge(load_error_model("stud-cli"), trace).findings}
+    for check, kind in (
+        ("backoff.declared", "declared.retry"),
+        ("classification.named", "declared.error"),
+    ):
+        assert findings[check].verdict is Verdict.NOT_APPLICABLE
+        assert findings[check].reason == (
+            f"the log, as it is mapped, shows nothing of the kind {kind}"
+        )

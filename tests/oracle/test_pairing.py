@@ -15,6 +15,7 @@ from faultclock.oracle.judge import judge
 from faultclock.oracle.pairing import with_tool_calls
 from faultclock.run.execute import execute
 from faultclock.subjects.registry import load_subject
+from tests.oracle.turn_builder import TurnBuilder
 
 SCENARIOS = [
     "approvals/denial-is-a-typed-result",
@@ -94,3 +95,71 @@ def test_a_call_that_the_model_never_made_gets_no_id() -> None:
     )
     paired = with_tool_calls(replace(trace, events=unasked))
     assert {event.payload["tool_call"] for event in paired.of_kind("tool.called")} == {""}
+
+
+def paired(built: TurnBuilder, *kinds: str) -> list[str | None]:
+    """Return the tool calls of some events, by the name of each."""
+    events = with_tool_calls(built.build()).events
+    return [event.tool_call for event in events if event.kind in kinds]
+
+
+def asked_for(*calls: str) -> TurnBuilder:
+    """Return a turn in which the model asks for tools."""
+    return TurnBuilder().turn().wants(*calls)
+
+
+def test_a_tool_call_is_found_by_its_tool_and_its_arguments() -> None:
+    """Where arguments are known; else by the tool, in the order of the answer."""
+    built = asked_for('c1 ls {"path": "a"}', 'c2 ls {"path": "b"}', "c3 rm")
+    built.calls("", "ls", path="b")
+    built.calls("", "ls", path="a")
+    built.calls("", "rm")
+    assert paired(built, "tool.called") == ["c2", "c1", "c3"]
+    shown = asked_for('c1 rm {"path": "a"}', 'c2 rm {"path": "b"}')
+    for request in ("r1", "r2"):
+        shown.shows(request, None)
+        shown.events[-1].payload["tool"] = "rm"  # type: ignore[index]
+    assert paired(shown, "interaction.shown") == ["c1", "c2"]
+
+
+def test_changed_arguments_fit_the_only_call_of_their_tool() -> None:
+    """Of two calls it could be either, so it is neither."""
+    one = asked_for('c1 ls {"path": "a"}')
+    one.calls("", "ls", path="other")
+    assert paired(one, "tool.called") == ["c1"]
+    two = asked_for('c1 ls {"path": "a"}', 'c2 ls {"path": "b"}')
+    two.calls("", "ls", path="other")
+    assert paired(two, "tool.called") == [""]
+
+
+def test_all_events_of_an_execution_have_the_id_that_was_found_first() -> None:
+    """A second execution of the same call goes to the next call that fits, or to the last."""
+    built = asked_for("c1 ls", "c2 ls")
+    for _ in range(3):
+        execution = built.calls("", "ls")
+        built.replies(execution, "")
+    ids = paired(built, "tool.called")
+    assert ids == ["c1", "c2", "c2"]
+    assert paired(built, "tool.replied") == ids
+
+
+def test_a_call_of_the_same_turn_comes_first() -> None:
+    """What an earlier turn asked for is taken where the own turn asked for nothing of the kind."""
+    tasks = ({"id": "ask"}, {"id": "next"})
+    both = TurnBuilder(tasks=tasks).turn().wants("c1 ls").tells("c1", "{}").says().ends()
+    both.begins("next/1").wants("c2 ls")
+    both.calls("", "ls")
+    assert paired(both, "tool.called") == ["c2"]
+    earlier = TurnBuilder(tasks=tasks).turn().wants("c1 ls").tells("c1", "{}").says().ends()
+    earlier.begins("next/1")
+    earlier.calls("", "ls")
+    assert paired(earlier, "tool.called") == ["c1"]
+
+
+@pytest.mark.parametrize("absent", [None, "", "None"], ids=["null", "empty", "text"])
+def test_an_id_is_absent_in_each_of_its_forms(absent: str | None) -> None:
+    """Any other text is an id, also one that the model did not give."""
+    built = asked_for("c1 ls")
+    built.calls(absent, "ls")  # type: ignore[arg-type]
+    built.calls("mine", "ls")
+    assert paired(built, "tool.called") == ["c1", "mine"]

@@ -7,9 +7,13 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.retry_policy import RetryPolicy
+from faultclock.model.signal_rules import SignalRule
 from faultclock.oracle.history import History
+from faultclock.oracle.judge import judge
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step
+from tests.oracle.chain_builder import ChainBuilder
+from tests.oracle.small_model import small_model
 from tests.oracle.trace_builder import TraceBuilder
 
 SECOND = 1_000_000_000
@@ -130,3 +134,30 @@ def test_a_wait_runs_from_what_could_be_known_to_the_next_act(model: ErrorModel)
     built = TraceBuilder().start().fails(429).wait("4.5s").good()
     first, _ = steps_of(model, built)
     assert first.waited_ns == 4_500_000_000
+
+
+def test_a_failure_without_a_class_has_no_policy_even_where_it_is_to_be_retried() -> None:
+    """The model says that it may be tried again, and no policy says how often."""
+    unmapped = {"id": "late", "when": {"statuses": ["504"]}, "unmapped": "no class fits"}
+    model = small_model()
+    rule = SignalRule.model_validate(
+        {**unmapped, "disposition": "retry", "requirement": "SMALL-CLASS"}
+    )
+    model = model.model_copy(update={"signals": (rule, *model.signals)})
+    assert intervals_s(steps_of(model, failing(504))) == ["unjudged"]
+
+
+def test_a_policy_with_its_own_number_of_attempts_keeps_it() -> None:
+    """What the chain grants a provider counts only for a policy that says so."""
+    for attempts_from, acts in (("policy", ["retry", "exhausted"]), ("entry", ["exhausted"])):
+        policy = {"applies_to": ["Llm/Rate"], "attempts_from": attempts_from, "attempts_max": 2}
+        built = ChainBuilder(attempts=(1, 1, 1)).turn().bad(*[429] * len(acts)).ends("Llm/Rate")
+        ((_, steps),) = plans_of(History(built.build()), small_model(policy=policy))
+        assert [step.act for step in steps] == acts
+
+
+def test_a_wait_after_a_good_answer_has_the_number_of_its_attempt(model: ErrorModel) -> None:
+    """No failure counts before it."""
+    built = TraceBuilder().start().asks_for("{}").fails(429).wait("5s").good()
+    built.wait("1s").good().returns()
+    assert [mark.retry_number for mark in judge(model, built.build()).waits] == [1, 2]

@@ -8,8 +8,10 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.trace import Trace
 from faultclock.oracle.attempts import Request, observe
+from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED, RETRY, STAGED
+from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder, value
 
 RATE = "ProviderTransient/RateLimited"
@@ -131,3 +133,107 @@ def test_a_turn_returns_its_last_answer(model: ErrorModel) -> None:
     built = TurnBuilder(tools=({"name": "ls", "retry": RETRY},)).turn().wants("c1 ls").runs("c1")
     built.tells("c1", value()).says("All done.")
     assert failed(model, built.ends(text="Working on it.").build()) == {"swallow.silent"}
+
+
+def test_a_stage_begins_with_its_gate_and_no_other_phase(model: ErrorModel) -> None:
+    """A second answer within the stage, or after its assessment, begins none."""
+    built = TurnBuilder(session=STAGED).turn().staged("check_gate", "proceed", 1)
+    built.wants("c1 ls").runs("c1").tells("c1", value()).says()
+    built.staged("assess", "ok", 1)
+    built.messages.append({"role": "user", "content_sha256": "more"})
+    trace = built.says().staged("next", "end", 1).ends().build()
+    first, second, third = requests(trace)
+    assert first.begins_stage
+    assert not second.begins_stage
+    assert not third.begins_stage
+
+
+def test_a_failure_that_ends_a_request_or_a_call_is_its_last_one() -> None:
+    """The failures before it were tried again; a good last attempt is no failure."""
+    built = TraceBuilder().start().asks_for("{}").fails(503).wait("1s").fails(429)
+    (call,) = observe(built.raises("A/B").build()).calls
+    for last in (call.last_failure, call.requests[0].last_failure):
+        assert last is not None
+        assert last.signal is not None
+        assert last.signal.status == 429
+    (call,) = observe(TraceBuilder().start().fails(503).good().returns().build()).calls
+    assert call.last_failure is None
+    assert call.requests[0].last_failure is None
+    (call,) = observe(TraceBuilder().start().raises("A/B").build()).calls
+    assert call.last_failure is None
+    assert call.requests[0].last_failure is None
+
+
+def program(*bodies: str | None) -> tuple[Request, ...]:
+    """Return the requests of a program that exits; None is an attempt that was refused."""
+    built = TraceBuilder().start()
+    for body in bodies:
+        if body is None:
+            built.refused()
+        else:
+            built.asks_for(body).fails(503)
+        built.wait("1s")
+    (call,) = observe(built.leaves(0).build()).calls
+    return call.requests
+
+
+@pytest.mark.parametrize(
+    ("bodies", "sizes"),
+    [
+        (("a", "a"), [2]),
+        (("a", "b"), [1, 1]),
+        ((None, "a"), [2]),
+        (("a", None, "b"), [3]),
+        ((None, None), [2]),
+        ((), [0]),
+    ],
+)
+def test_a_program_asks_again_with_the_same_body(
+    bodies: tuple[str | None, ...], sizes: list[int]
+) -> None:
+    """An attempt that did not reach the provider shows no body, and may be for any."""
+    own = program(*bodies)
+    assert [len(request.attempts) for request in own] == sizes
+    assert [request.number for request in own] == [*range(1, len(sizes) + 1)]
+
+
+def test_a_program_that_exits_or_goes_on_has_given_up() -> None:
+    """What came of an answer that was good is not known, and of one that is open neither."""
+    assert [request.outcome for request in program("a", "b")] == ["given_up", "given_up"]
+    assert [request.outcome for request in program()] == ["cut"]
+    good = TraceBuilder().start().asks_for("{}").good().leaves(0)
+    (call,) = observe(good.build()).calls
+    assert [request.outcome for request in call.requests] == ["good"]
+    unwatched = TraceBuilder().start().asks_for("{}").fails(503).leaves(None)
+    (call,) = observe(unwatched.build()).calls
+    assert [request.outcome for request in call.requests] == ["cut"]
+
+
+def test_a_good_answer_in_a_turn_that_raises_was_not_returned() -> None:
+    """The request was good, and nothing shows how it was over."""
+    (request,) = requests(TurnBuilder().turn().says().ends(RATE).build())
+    assert (request.outcome, request.end) == ("good", None)
+
+
+def test_an_attempt_that_a_cancel_left_open_has_not_failed() -> None:
+    """It was not closed either; one whose deadline had passed before has failed."""
+    built = TurnBuilder().turn()
+    built.ask(built.connect("ask/1"), "ask/1")
+    (request,) = requests(built.after("1s").cancels("turn").ends(CANCELLED).build())
+    assert [attempt.outcome for attempt in request.attempts] == ["open"]
+    late = TurnBuilder().turn().stalls("ask/1").after("1s").cancels("turn").ends(CANCELLED)
+    (request,) = requests(late.build())
+    assert [attempt.outcome for attempt in request.attempts] == ["failed"]
+
+
+def test_a_program_that_goes_on_after_an_answer_with_tools_has_a_next_answer() -> None:
+    """It has no stages that could begin between the two."""
+    built = TraceBuilder().start().asks_for("a").good("", finish_reason="tool_calls")
+    ended = next(item for item in built.events if item.kind == "http.exchange_ended")
+    ended.payload["tool_calls"] = [  # type: ignore[index]
+        {"id": "c1", "name": "ls", "arguments": "{}"}
+    ]
+    built.asks_for("b").good().leaves(0)
+    (answer,) = History(built.build()).answers
+    assert answer.next is not None
+    assert answer.next.start.seq > ended.seq

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
+from faultclock.model.error_model import RetryAfterRule
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.requests import Attempt
-from faultclock.oracle.retry_hints import floor_of, hints_of
+from faultclock.oracle.retry_hints import asked_wait, floor_of, hints_of
 from faultclock.oracle.signals import Signal
 
 _MS = 1_000_000
@@ -65,6 +68,12 @@ def test_what_asks_for_a_wait_is_a_floor(
         ("x-ratelimit-reset-requests", "6ms", 6 * _MS),
         ("x-ratelimit-reset-requests", "1m30s", 90 * SECOND_NS),
         ("x-ratelimit-reset-requests", "8.64s", 8_640 * _MS),
+        ("x-ratelimit-reset-requests", "1h2m3s4ms", 3_723_004 * _MS),
+        ("x-ratelimit-reset-requests", "20", 20 * SECOND_NS),
+        ("x-ratelimit-reset-requests", "999999999", 999_999_999 * SECOND_NS),
+        ("x-ratelimit-reset-requests", "1000000000", None),
+        ("x-ratelimit-reset-requests", "0", None),
+        ("x-ratelimit-reset-requests", "1ns", None),
         ("x-ratelimit-reset-requests", "1767225640", 30 * SECOND_NS),
         ("x-ratelimit-reset-requests", "2026-01-01T00:00:40Z", 30 * SECOND_NS),
         ("x-ratelimit-reset-requests", "2026-01-01T00:00:40", None),
@@ -81,6 +90,32 @@ def test_a_limit_that_is_not_used_up_has_no_reset_to_wait_for() -> None:
     """Providers send resets with every answer."""
     headers = {"x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": "20s"}
     assert hints_of(attempt(headers)) == ()
+
+
+def test_an_attempt_that_did_not_fail_or_whose_end_was_never_known_hints_at_nothing() -> None:
+    """There is no answer, or no instant to count from."""
+    hinted = attempt({"retry-after": "7"})
+    assert hints_of(replace(hinted, outcome="ok", signal=None)) == ()
+    assert hints_of(replace(hinted, knowable_ns=None, known_ns=None)) == ()
+
+
+def test_a_hint_counts_from_the_instant_at_which_the_failure_could_be_known() -> None:
+    """The head of an answer comes before its body; without such an instant its end counts."""
+    date = {"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}
+    early = replace(attempt(date), known_ns=12 * SECOND_NS)
+    assert [hint.wait_ns for hint in hints_of(early)] == [19 * SECOND_NS]
+    late = replace(early, knowable_ns=None)
+    assert [hint.wait_ns for hint in hints_of(late)] == [17 * SECOND_NS]
+
+
+def test_the_date_of_this_very_instant_is_past() -> None:
+    """A nanosecond before it, it asks for a nanosecond."""
+    headers = {"retry-after": "Thu, 01 Jan 2026 00:00:30 GMT"}
+    rule = RetryAfterRule(past_date="schedule")
+    assert asked_wait(headers, rule, 30 * SECOND_NS) is None
+    asked = asked_wait(headers, rule, 30 * SECOND_NS - 1)
+    assert asked is not None
+    assert asked.wait_ns == 1
 
 
 @given(

@@ -87,6 +87,13 @@ def test_a_turn_that_is_refused_for_no_reason_is_a_failure(model: ErrorModel) ->
     assert "nothing had failed" in finding.expected
 
 
+def test_a_phase_that_failed_is_no_reason_to_refuse_a_turn(model: ErrorModel) -> None:
+    """A phase is a part of a start or a close, and of no turn."""
+    built = TurnBuilder().turn().phase("logger", "init", ok=False)
+    (finding,) = bad(model, built.ends("Validation/InputInvalid").build(), "turns.go-on")
+    assert "nothing had failed" in finding.expected
+
+
 def test_a_turn_may_be_refused_in_a_session_that_was_closed(model: ErrorModel) -> None:
     """Then something was in its way."""
     tasks = ({"id": "bye", "do": "close"}, {"id": "ask"})

@@ -25,7 +25,7 @@ from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import SubjectInfo, Trace
 from faultclock.oracle.attempts import observe
 from faultclock.oracle.predict import Ruling, Step, plan, step_legal
-from faultclock.oracle.timing import SLACK_NS
+from faultclock.oracle.timing import SLACK_NS, VIRTUAL
 
 __all__ = ["differences"]
 
@@ -90,7 +90,7 @@ class _Comparison:
         requests = calls[0].requests if calls else ()
         if not requests:
             return ()
-        return plan(self._model, self._subject, requests[0])
+        return tuple(plan(self._model, self._subject, requests[0], {}, VIRTUAL))
 
     # ------------------------------------------------------------------ attempts
 

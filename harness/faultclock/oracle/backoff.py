@@ -26,6 +26,7 @@ from faultclock.oracle.history import History
 from faultclock.oracle.plans import plans_of
 from faultclock.oracle.predict import Step, Wait, step_legal
 from faultclock.oracle.redo import ATTEMPTS, DISPOSITION, Judged, Tried, judgements
+from faultclock.oracle.signals import Classification
 from faultclock.oracle.timing import VIRTUAL
 
 
@@ -71,26 +72,28 @@ def disposition(history: History, model: ErrorModel) -> Verdicts:
     for request, steps in plans_of(history, model):
         for step in steps:
             followed = step.next is not None or step.failover is not None or request.raised
-            if step.act == "none" and step.attempt.outcome == "ok" and followed:
+            if step.attempt.outcome == "ok" and followed:
                 yield _after_success(model, request, step)
     for request, judged, step in judged_steps(history, model, given_up):
-        if judged not in DISPOSITION or step.classification is None:
+        seen = step.classification
+        if judged not in DISPOSITION or seen is None:
             continue
-        requirements = _of_class(history, model, step)
+        requirements = _of_class(history, model, step, seen)
         if judged in ("retried", "ended"):
             yield held(*requirements)
         else:
-            yield _not_as_its_class(request, step, requirements)
+            yield _not_as_its_class(request, step, seen, requirements)
 
 
-def _of_class(history: History, model: ErrorModel, step: Step) -> tuple[str | None, ...]:
+def _of_class(
+    history: History, model: ErrorModel, step: Step, seen: Classification
+) -> tuple[str | None, ...]:
     """Return the requirements of what had to follow a failure; the first one is cited."""
-    seen = step.classification
-    own = None if seen is None else seen.requirement
+    own = seen.requirement
     extra = also(model, "disposition.terminal")
     if step.act == "retry":
         extra = also(model, "disposition.retry")
-    if seen is not None and seen.pair:
+    if seen.pair:
         own = class_requirement(model, seen.pair[0])
         extra = extra if step.act == "retry" else ()
     adapter = history.trace.header.subject.role == "provider_adapter"
@@ -122,11 +125,11 @@ def _ending(request: Request) -> tuple[int, ...]:
 
 
 def _not_as_its_class(
-    request: Request, step: Step, requirements: tuple[str | None, ...]
+    request: Request, step: Step, seen: Classification, requirements: tuple[str | None, ...]
 ) -> Violation:
-    attempt, seen = step.attempt, step.classification
+    attempt = step.attempt
     if step.next is not None:
-        named = seen if seen is not None and seen.pair else "a failure without a class"
+        named = seen if seen.pair else "a failure without a class"
         expected = f"no retry: {attempt.signal} is {named}, which ends the call"
         observed = f"attempt {attempt.number + 1} was made"
         events = step.next.events
@@ -181,16 +184,14 @@ def _waits(history: History, model: ErrorModel, *, exact: bool) -> Verdicts:
 
 
 def _unmeasured(request: Request, step: Step) -> Violation:
-    own = None if step.ruling is None else step.ruling.requirements
-    number = step.attempt.number
-    following = () if step.next is None else step.next.events
+    own, number = step.requirements, step.attempt.number
     return Violation(
         requirement=None if own is None else own.wait,
         call=request.id,
         expected=f"attempt {number} is answered or its connection closed before the next begins",
         observed=f"attempt {number} was left open, so the wait between its end and attempt"
         f" {number + 1} cannot be measured",
-        events=(*step.attempt.events, *following),
+        events=step.events,
         hint="Close the connection when a deadline passes; two requests at once are not a retry.",
         inconclusive=True,
     )
@@ -199,19 +200,18 @@ def _unmeasured(request: Request, step: Step) -> Violation:
 def _judge_wait(
     model: ErrorModel, request: Request, step: Step, wait: Wait, waited_ns: int
 ) -> Verdicts:
-    own = None if step.ruling is None else step.ruling.requirements
+    own = step.requirements
     requirement = None if own is None else (own.retry_after if wait.exact else own.wait)
     exercised = _exercised(model, step, requirement, "" if wait.exact else "backoff.wait")
     yield held(*exercised)
     if step_legal(step):
         return
-    following = () if step.next is None else step.next.events
     yield broken(
         (requirement or next(iter(also(model, "backoff.declared")), None), *exercised),
         call=request.id,
         expected=_expected(wait),
         observed=_observed(step, waited_ns, wait.retry_number),
-        events=(*step.attempt.events, *following),
+        events=step.events,
         hint=_hint(waited_ns, step, wait),
     )
 
@@ -263,10 +263,9 @@ def _hint(waited_ns: int, step: Step, wait: Wait) -> str:
 def attempts(history: History, model: ErrorModel) -> Verdicts:
     """Judge how many attempts each request had at a provider."""
     for request, judged, step in judged_steps(history, model, lambda item: item.end is not None):
-        if judged not in ATTEMPTS or step.ruling is None:
+        if judged not in ATTEMPTS:
             continue
-        stated = step.ruling.requirements
-        own = None if stated is None else stated.attempts
+        own = None if step.requirements is None else step.requirements.attempts
         exercised = _exercised(model, step, own, "backoff.attempts")
         yield held(*exercised)
         if judged != "used_up":

@@ -43,7 +43,6 @@ def _judge_retry(model: ErrorModel, event: TraceEvent, known: ErrorClass, code: 
     )
     disposition = known.dispositions.get(code, known.disposition)
     if policy is None and disposition not in _RETRIED:
-        yield held(known.requirement)
         expected = f"no retry: {what} is {disposition.replace('_', ' ')}"
         yield _violation(event, known.requirement, expected, "a retry was announced")
     elif policy is None or policy.requirements is None:
@@ -53,7 +52,6 @@ def _judge_retry(model: ErrorModel, event: TraceEvent, known: ErrorClass, code: 
     elif number is None or number < 1:
         yield otherwise("the log does not say which retry it is")
     elif number >= policy.attempts_max:
-        yield held(policy.requirements.attempts)
         expected = f"at most {policy.attempts_max} attempts at {what}"
         observed = f"retry {number} was announced, which is attempt {number + 1}"
         yield _violation(event, policy.requirements.attempts, expected, observed)

@@ -59,7 +59,7 @@ def _plans(history: History, model: ErrorModel, request: Request, redoes: int) -
     header = history.trace.header
     entries: dict[str, int | None] = {"": header.scenario.attempts_per_provider}
     entries |= {provider.id: provider.attempts_max for provider in header.scenario.fallbacks}
-    steps = plan(model, header.subject, request, entries, history.timing)
+    steps = tuple(plan(model, header.subject, request, entries, history.timing))
     place = _place_of_redo(header.scenario, steps) if redoes > 0 else None
     if place is None:
         yield request, steps

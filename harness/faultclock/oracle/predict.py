@@ -84,21 +84,15 @@ class Step:
             return None
         return self.next.start.at_ns - self.attempt.known_ns
 
+    @property
+    def requirements(self) -> PolicyRequirements | None:
+        """The requirements of the model's policy that governs the failure."""
+        return None if self.ruling is None else self.ruling.requirements
 
-def plan(
-    model: ErrorModel,
-    subject: SubjectInfo,
-    request: Request,
-    entries: Mapping[str, int | None] | None = None,
-    timing: Timing = VIRTUAL,
-) -> tuple[Step, ...]:
-    """Return one Step for each attempt of `request`, in order.
-
-    Args:
-        entries: attempts that the chain grants each provider; None: what the policy has.
-        timing: how exactly the trace has times.
-    """
-    return tuple(_steps(model, subject, request, entries or {}, timing))
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show the attempt, and the one that followed."""
+        return (*self.attempt.events, *(() if self.next is None else self.next.events))
 
 
 def step_legal(step: Step) -> bool:
@@ -119,13 +113,19 @@ def step_legal(step: Step) -> bool:
     return in_time(step.wait.interval, longest_ns, shortest_ns, timing.slack_ns)
 
 
-def _steps(
+def plan(
     model: ErrorModel,
     subject: SubjectInfo,
     request: Request,
     entries: Mapping[str, int | None],
     timing: Timing,
 ) -> Iterator[Step]:
+    """Yield one Step for each attempt of `request`, in order.
+
+    Args:
+        entries: attempts that the chain grants each provider; None: what the policy has.
+        timing: how exactly the trace has times.
+    """
     failures: Counter[tuple[str, str]] = Counter()
     honored: Counter[tuple[str, str]] = Counter()
     # A runner owns the retries, so an adapter by itself has none.

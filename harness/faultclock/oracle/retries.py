@@ -59,7 +59,7 @@ def retried_as_it_was(attempt: Attempt, following: Attempt) -> bool:
 
 
 def _host_of(attempt: Attempt) -> str | None:
-    headers = {} if attempt.asked is None else attempt.asked.headers or {}
+    headers = {} if attempt.asked is None else attempt.asked.headers
     host = headers.get("host") or attempt.start.host
     return None if host is None else host.lower().partition(":")[0]
 

@@ -127,7 +127,7 @@ def _restarts(values: tuple[int, ...], size: int) -> bool:
     """Return whether the waits come in rounds of `size` attempts: small ones, then a larger one."""
     between = values[size - 1 :: size]
     rounds = [values[start : start + size - 1] for start in range(0, len(values), size)]
-    if len(rounds) < 2 or (size == 2 and len(rounds) < 3):
+    if size == 2 and len(rounds) < 3:
         return False
     steps = range(size - 1)
     if not all(_alike(rounds[0][step], inner[step]) for inner in rounds for step in steps):
@@ -226,7 +226,7 @@ def counted_anew(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _count_of(attempt: Attempt) -> int | None:
-    headers = {} if attempt.asked is None else attempt.asked.headers or {}
+    headers = {} if attempt.asked is None else attempt.asked.headers
     text = next((headers[name] for name in _COUNTERS if name in headers), "")
     return int(text) if str(text).isascii() and str(text).isdigit() else None
 

@@ -178,7 +178,9 @@ def _is_in_the_way(history: History, model: ErrorModel, call: Call) -> bool:
     """Return whether the store, a cancel or an extension may have kept a call from its work."""
     until = len(history.trace.events) if call.end is None else call.end.seq
     failed = [item.asked for item in history.store_operations if not item.ok]
-    failed += [event for event in history.of("extension.phase") if not event.ok]
+    if call.do in ("start", "close"):
+        # A phase is a part of either, and of no turn.
+        failed += [event for event in history.of("extension.phase") if not event.ok]
     cancels = history.of("cancel.requested")
     return (
         any(event.life == call.life and event.seq < until for event in failed)

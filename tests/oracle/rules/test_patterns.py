@@ -211,3 +211,22 @@ def test_a_star_stands_for_anything_and_nothing_else_is_special() -> None:
     assert matches(EventPattern(kinds=("k",), like={"stage": "sm:draft.1:*"}), event)
     assert not matches(EventPattern(kinds=("k",), like={"stage": "sm:draft?1:*"}), event)
     assert not matches(EventPattern(kinds=("k",), like={"number": "*"}), event)
+
+
+def test_a_rule_that_uses_no_names_needs_none() -> None:
+    """Its sets of events say all of it."""
+    result = evaluate(rule("absence"), events_of(("a", "x", 0)))
+    assert [len(witness.events) for witness in result.witnesses] == [1]
+
+
+def test_what_comes_after_a_kill_belongs_to_no_life() -> None:
+    """Until the next life begins nothing is judged; from then on everything is, once more."""
+    killed = TraceEvent(1, 1, "harness", "process.crashed", {"life": 1})
+    reborn = TraceEvent(4, 4, "harness", "process.started", {"life": 2})
+    after = [TraceEvent(2, 2, "x", "a", {"call": "k"}), TraceEvent(3, 3, "x", "b", {"call": "k"})]
+    later = TraceEvent(5, 5, "x", "a", {"call": "k"})
+    assert not evaluate(rule("absence"), [killed, *after]).witnesses
+    (witness,) = evaluate(rule("absence"), [killed, *after, reborn, later]).witnesses
+    assert witness.events == (later,)
+    both = evaluate(rule("absence", scope={"lives": "all"}), [killed, *after]).witnesses
+    assert [item.events for item in both] == [(after[0],)]

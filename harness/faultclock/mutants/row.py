@@ -245,6 +245,10 @@ Operator = (
 )  # fmt: skip
 
 
+#: Kinds of operators whose name is a word of Python.
+_FIELDS = {"return": "return_", "raise": "raise_"}
+
+
 class Row(Value):
     """One wrong subject.
 
@@ -255,6 +259,7 @@ class Row(Value):
         shown_by: id of the scenario that shows it; None where the kill matrix names it.
         origin: the public bug that it has, as `owner/name#number`.
         model: id of the error model by which it fails; None: that of the file.
+        order: the kinds of its operators as they are written; the reader knows it.
     """
 
     id: str
@@ -263,6 +268,7 @@ class Row(Value):
     shown_by: str | None = None
     origin: str | None = None
     model: str | None = None
+    order: tuple[str, ...] = ()
     skip: tuple[Skip, ...] = ()
     return_: tuple[Return, ...] = Field(default=(), alias="return")
     raise_: tuple[Raise, ...] = Field(default=(), alias="raise")
@@ -280,22 +286,9 @@ class Row(Value):
     tune: tuple[Tune, ...] = ()
 
     def operators(self) -> Iterator[Operator]:
-        """Yield its operators, those on constants first."""
-        yield from self.tune
-        yield from self.skip
-        yield from self.return_
-        yield from self.raise_
-        yield from self.again
-        yield from self.delay
-        yield from self.swallow
-        yield from self.shield
-        yield from self.change
-        yield from self.drop
-        yield from self.double
-        yield from self.move
-        yield from self.set
-        yield from self.emit
-        yield from self.also
+        """Yield its operators as they are written: each stands around those before it."""
+        for name in self.order:
+            yield from getattr(self, _FIELDS.get(name, name))
 
     @model_validator(mode="after")
     def _has_an_operator(self) -> Row:

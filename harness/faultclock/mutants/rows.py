@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.load.yaml_file import Document
-from faultclock.mutants.row import Rows
+from faultclock.mutants.row import Row, Rows
 
 FOLDER = Path(__file__).parent
 
-#: What a row has beside its operators.
-_ABOUT = {"id", "does", "fails", "shown_by", "origin", "model"}
+#: The kinds of operators.
+_KINDS = {field.alias or name for name, field in Row.model_fields.items()} - {
+    *("id", "does", "fails", "shown_by", "origin", "model", "order")
+}
 #: What an operator is on that is written as a text alone.
 _ON = dict.fromkeys(("drop", "double", "move", "set", "emit"), "event")
 
@@ -31,8 +33,9 @@ def rows_of(document: Document) -> Rows:
 
 def _in_full(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with a list of mappings for each operator, however short it was written."""
-    full = dict(row)
-    for name in row.keys() - _ABOUT:
+    order = [name for name in row if name in _KINDS]
+    full = {**row, "order": order}
+    for name in order:
         given = row[name]
         if name == "tune" and isinstance(given, dict):
             full[name] = [{"constant": key, "value": value} for key, value in given.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionRequest, Reply
@@ -61,30 +60,6 @@ class _AsksAfterTheEnd(AfkAgent):
 
 
 # Steps and the LLM.
-
-
-@wrong(
-    "a-retry-is-a-failure",
-    "pi-subagents#19: an error that was recovered from marked a good run as failed",
-    fails="ordering.answer-completes-the-run",
-    shown_by="rate-limited-then-answers",
-    origin="edxeth/pi-subagents#19",
-)
-class _ARetryIsAFailure(AfkAgent):
-    """The answer is there, and so is the error of before."""
-
-    failed_once = False
-
-    def audit(
-        self, pair: Pair | None, target: str, attempt: int | None = None, **more: Any
-    ) -> None:
-        super().audit(pair, target, attempt, **more)
-        self.failed_once = True
-
-    def run_over(self, end: Ended) -> None:
-        if self.failed_once:
-            end.state = "failed"
-        super().run_over(end)
 
 
 # Subagents.
@@ -146,47 +121,6 @@ class _OneStepMore(AfkAgent):
 
 
 # Each had once been green.
-
-
-class _AddsUp(Breaker):
-    """Forgets no failure."""
-
-    def good(self) -> None:
-        failures = self.failures
-        super().good()
-        self.failures = failures
-
-
-@wrong(
-    "breaker-adds-up",
-    "Counts the failures of a provider in all, and not those in a row",
-    fails="breaker.opens",
-    shown_by="breaker-counts-in-a-row",
-)
-class _BreakerAddsUp(AfkAgent):
-    """Each provider fails five times some day."""
-
-    breaker_type = _AddsUp
-
-
-@wrong(
-    "steps-of-all-runs",
-    "Counts the steps of all runs against the limit of each",
-    fails="limits.ends",
-    shown_by="each-run-has-its-own-limits",
-)
-class _StepsOfAllRuns(AfkAgent):
-    """The counter is the agent's, and the agent lives on."""
-
-    so_far = 0
-
-    def turn_started(self, turn: Turn) -> None:
-        turn.steps = self.so_far
-        super().turn_started(turn)
-
-    def answered(self, turn: Turn, reply: Reply) -> None:
-        self.so_far = turn.steps
-        super().answered(turn, reply)
 
 
 @wrong(

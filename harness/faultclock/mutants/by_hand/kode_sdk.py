@@ -83,27 +83,6 @@ class _StaysWorking(KodeAgent):
 
 
 @wrong(
-    "dies-with-its-model",
-    "Takes no message any more after the model failed",
-    fails="failures.outcome",
-    shown_by="model-500",
-)
-class _DiesWithItsModel(KodeAgent):
-    """An error of the agent ends the agent."""
-
-    dead = False
-
-    async def work(self, turn: Turn) -> str:
-        if self.dead:
-            raise Ended("failed", ("model", "failure"), "the agent has failed before")
-        return await super().work(turn)
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        self.dead = self.dead or end.state == "failed"
-        await super().turn_over(turn, end)
-
-
-@wrong(
     "stops-after-the-tools",
     "Does not ask the model again after a batch of tools",
     fails="turns.go-on",

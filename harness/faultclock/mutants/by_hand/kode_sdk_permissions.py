@@ -21,26 +21,6 @@ wrong = ByHand("kode-sdk")
 
 
 @wrong(
-    "one-permission-for-all",
-    "Takes one permission for all calls of an answer",
-    fails="ordering.user-decides",
-    shown_by="one-of-two-allowed",
-    origin="openai/codex#11162",
-)
-class _OnePermissionForAll(KodeAgent):
-    """openai/codex#11162: to allow one of two calls is to allow both."""
-
-    allowed = False
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        if self.allowed:
-            return None
-        found = await super().refusal(call)
-        self.allowed = found is None
-        return found
-
-
-@wrong(
     "denied-is-an-error",
     "Emits tool:error for a denied call",
     fails="ordering.denied-is-no-error",

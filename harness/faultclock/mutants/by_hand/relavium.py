@@ -204,22 +204,6 @@ class _LetsSiblingsRunOn(RelaviumAgent):
 # Approvals.
 
 
-@wrong(
-    "one-yes-is-all",
-    "Takes the approval of one call for that of the whole answer (openai/codex PR#11162)",
-    fails="ordering.approval-before-execution",
-    shown_by="one-yes-is-not-two",
-    origin="openai/codex PR#11162",
-)
-class _OneYesIsAll(RelaviumAgent):
-    approved = False
-
-    async def refusal(self, call: Call) -> Outcome | None:
-        refusal = await super().refusal(call)
-        self.approved = self.approved or refusal is None
-        return None if self.approved else refusal
-
-
 # Cancels.
 
 

@@ -154,6 +154,25 @@ class _TellsPaths(FileStore):
             super().replace(path, data)
 
 
+@wrong(
+    "keeps-its-lock",
+    "Keeps its lock after a write that failed",
+    fails="store.usable",
+    origin="openai/openai-agents-python#4202",
+)
+class _KeepsItsLock(FileStore):
+    """A statement that failed left its transaction open, and the lock for the process's life."""
+
+    locked = False
+
+    def add_line(self, path: Path, line: bytes) -> None:
+        if self.locked:
+            raise TypedError("Session", "StoreUnavailable", "the session store is locked")
+        self.locked = True
+        super().add_line(path, line)
+        self.locked = False
+
+
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     try:

@@ -7,7 +7,8 @@ of `model`:
     load       text to model, with file:line:column in every error
     sim        World: virtual time, threads, network, entropy; knows nothing of LLMs
     fakes      World: the other side of every wire, with fault injection
-    subjects   the code under test: ports, binding, registry, reference, miniatures, adapters
+    subjects   the code under test: ports, binding, registry, references, adapters
+    mutants    wrong subjects: the references, each with one defect
     oracle     Judgement: pure judge(error model, trace) -> findings
     run        the story in one place: execute, isolate, suite, replay
     render     Report to HTML, JSON, JUnit

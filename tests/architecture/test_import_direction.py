@@ -25,6 +25,8 @@ ROOMS: dict[str, set[str]] = {
     "sim": {"errors", "model"},
     "fakes": {"errors", "model", "sim"},
     "subjects": {"errors", "model"},
+    # Wrong subjects: operators on the references, as rows and as code.
+    "mutants": {"errors", "model", "load", "subjects"},
     "oracle": {"errors", "model"},
     "render": {"errors", "model", "printable"},
     "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
@@ -88,6 +90,7 @@ LIBRARIES: dict[str, set[str]] = {
     "oracle": {"jsonschema"},
     "explore": {"hypothesis", "pydantic"},
     "subjects": {"h11", "jsonschema", "referencing"},
+    "mutants": {"pydantic"},
     "run": {"pydantic"},
     "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},
     "certify": {"cryptography", "pydantic", "rfc8785", "securesystemslib"},

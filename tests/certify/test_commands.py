@@ -187,9 +187,8 @@ def test_what_is_broken_gets_its_objections(original: Certificate, tmp_path: Pat
     """Exit code 1, the report on demand, and no folder."""
     adapter = tmp_path / "adapter.py"
     adapter.write_text(
-        "from dataclasses import replace\nfrom faultclock.subjects.adapter_miniatures import"
-        " ADAPTER_MINIATURES\n\nsubject = replace(\n"
-        "    ADAPTER_MINIATURES['mini-retries-at-once'].binding, id='mine')\n"
+        "from dataclasses import replace\nfrom faultclock.mutants.registry import MUTANTS\n\n"
+        "subject = replace(MUTANTS['mini-retries-at-once'].binding, id='mine')\n"
     )
     done = faultclock(
         "certify", f"{adapter}:subject", "--model", "stud-cli", "--level", "core", "--key",

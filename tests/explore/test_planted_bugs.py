@@ -17,10 +17,10 @@ from faultclock.model.finding import Verdict
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, Chance, Tape
 from faultclock.model.varied import varied
+from faultclock.mutants.by_hand import BY_HAND
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.race_miniatures import RACE_MINIATURES
 from faultclock.subjects.registry import catalog
 from tests.run.conftest import shipped_scenario
 
@@ -83,7 +83,7 @@ def planted(bound: Callable[[str], Binding]) -> Callable[[str], tuple[Judge, Sce
     """Return a function that gives what is needed to run a planted bug by its name."""
 
     def found(name: str) -> tuple[Judge, Scenario, Binding]:
-        item = RACE_MINIATURES[f"mini-race-{name}"]
+        item = BY_HAND[f"mini-race-{name}"]
         assert item.shown_by is not None
         judge = Judge(load_error_model(item.model))
         return judge, shipped_scenario(item.shown_by), bound(f"mini-race-{name}")
@@ -121,7 +121,7 @@ def test_a_planted_bug_shows_at_its_coordinates(
     judge, scenario, binding = planted(name)
     tape = Tape.of(FINDS[name].tape)
     found = failed(judge, varied(scenario, tape), binding, FINDS[name].seed, Chance(tape=tape))
-    assert found == {RACE_MINIATURES[f"mini-race-{name}"].fails}
+    assert found == {BY_HAND[f"mini-race-{name}"].fails}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,7 +131,7 @@ def test_a_small_exploration_finds_a_planted_bug(
     """With one seed; `benchmarks.planted` measures many."""
     judge, scenario, binding = planted(name)
     drawing = Drawing(scenario, FINDS[name].exploration)
-    fails = RACE_MINIATURES[f"mini-race-{name}"].fails
+    fails = BY_HAND[f"mini-race-{name}"].fails
     assert any(
         fails in failed(judge, plan.scenario, binding, plan.seed, plan.chance)
         for plan in map(drawing.planned, range(1, FINDS[name].within + 1))
@@ -146,7 +146,7 @@ def test_a_reference_survives_what_finds_a_planted_bug(
 ) -> None:
     """At its coordinates, and in the first runs of an exploration: the bug is what is found."""
     judge, scenario, _ = planted(name)
-    item = RACE_MINIATURES[f"mini-race-{name}"]
+    item = BY_HAND[f"mini-race-{name}"]
     binding = bound(REFERENCES[scenario.role, item.model])
     tape = Tape.of(FINDS[name].tape)
     chance = Chance(tape=tape)

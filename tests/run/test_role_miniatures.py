@@ -10,19 +10,20 @@ import pytest
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.scenario import Role
+from faultclock.mutants.registry import MUTANTS
 from faultclock.oracle.judge import CHECKS, judge
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.extension_miniatures import EXTENSION_MINIATURES
 from faultclock.subjects.registry import load_subject
-from faultclock.subjects.tool_miniatures import TOOL_MINIATURES
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped
 
 TOOL_CHECKS, EXTENSION_CHECKS = (
     tuple(check for check in CHECKS if check.role == role) for role in ("tool", "extension")
 )
-MINIATURES = {**TOOL_MINIATURES, **EXTENSION_MINIATURES}
+MINIATURES = {
+    id_: item for id_, item in MUTANTS.items() if item.binding.role in ("tool", "extension")
+}
 REFERENCES = [
     *("reference-tool", "reference-tool-sync"),
     *("reference-extension", "reference-extension-sync"),

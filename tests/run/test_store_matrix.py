@@ -15,6 +15,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Verdict
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
+from faultclock.mutants.registry import MUTANTS
 from faultclock.oracle.history import History
 from faultclock.oracle.judge import judge
 from faultclock.oracle.store_role import CHECKS
@@ -24,8 +25,8 @@ from faultclock.run.expand import crash_after, crash_points
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.reference_store import reference_store, reference_store_async
 from faultclock.subjects.registry import load_subject
-from faultclock.subjects.store_miniatures import STORE_MINIATURES
 
+STORES = {id_: item for id_, item in MUTANTS.items() if item.binding.role == "session_store"}
 SCENARIOS = [
     scenario for found in find_scenarios(("session-store-contract",)) for scenario in found.runnable
 ]
@@ -70,10 +71,10 @@ def test_a_crash_anywhere_leaves_what_the_reference_has_acknowledged(model: Erro
     assert points == [47] * 5
 
 
-@pytest.mark.parametrize("id_", sorted(STORE_MINIATURES))
+@pytest.mark.parametrize("id_", sorted(STORES))
 def test_a_miniature_fails_the_one_check_that_it_is_made_for(id_: str, model: ErrorModel) -> None:
     """A defect has one cause, and the report names one check for it."""
-    miniature = STORE_MINIATURES[id_]
+    miniature = STORES[id_]
     failed = set()
     for scenario in SCENARIOS:
         for trace in _traces(miniature.binding, scenario, every=4):
@@ -86,7 +87,7 @@ def test_a_miniature_fails_the_one_check_that_it_is_made_for(id_: str, model: Er
 
 def test_every_check_of_the_role_has_a_miniature() -> None:
     """A check that nothing fails may be one that cannot fail."""
-    assert {item.fails for item in STORE_MINIATURES.values()} == {check.id for check in CHECKS}
+    assert {item.fails for item in STORES.values()} == {check.id for check in CHECKS}
 
 
 def test_the_store_of_the_guide_fails_as_the_guide_says(model: ErrorModel, tmp_path: Path) -> None:

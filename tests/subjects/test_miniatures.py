@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.subjects.miniatures import MINIATURES
+from faultclock.mutants.registry import MUTANTS
 from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
 
 
@@ -37,6 +37,13 @@ CUT = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 500\r\n\r\n"
     b'data: {"choices": [{"delta": {"content": "Hel"}}]}\n\n'
 )
+
+
+MINIATURES = {
+    id_: item
+    for id_, item in MUTANTS.items()
+    if item.binding.role == "provider_adapter" and item.model == "stud-cli"
+}
 
 
 class Run:

@@ -60,6 +60,7 @@ class Whose(IntEnum):
 
 _PACKAGE = str(Path(faultclock.__file__).parent) + "/"
 _SUBJECTS = _PACKAGE + "subjects/"
+_WRONG = _PACKAGE + "mutants/by_hand/"
 #: What is in `subjects` and is no subject binds subjects, or describes what they do.
 _SHIPPED = ("reference", "clients/", "stud.", "retry_after.", "chat_exchange.", "json_exchange.")
 _STANDARD = tuple(
@@ -79,8 +80,8 @@ def whose(file: str) -> Whose:
 def _whose(file: str) -> Whose:
     if file.startswith(_PACKAGE):
         inside = file.removeprefix(_SUBJECTS)
-        shipped = inside != file and (inside.startswith(_SHIPPED) or "miniatures" in inside)
-        return Whose.OWN if shipped else Whose.OURS
+        shipped = inside != file and inside.startswith(_SHIPPED)
+        return Whose.OWN if shipped or file.startswith(_WRONG) else Whose.OURS
     if "/site-packages/" in file or "/dist-packages/" in file:
         return Whose.LIBRARY
     return Whose.STANDARD if file.startswith(_STANDARD) else Whose.OWN

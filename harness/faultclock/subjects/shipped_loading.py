@@ -9,30 +9,20 @@ from importlib.util import find_spec
 
 from faultclock.errors import SubjectError
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.miniatures import Miniature
+from faultclock.subjects.miniature import Miniature
 from faultclock.subjects.shipped import SHIPPED
 
 __all__ = ["miniatures", "missing", "shipped_binding"]
 
-#: Where miniatures are, by module. Whoever runs a subject of their own pays for none of them.
-_MINIATURES = {
-    "faultclock.subjects.adapter_miniatures": "ADAPTER_MINIATURES",
-    "faultclock.subjects.tool_miniatures": "TOOL_MINIATURES",
-    "faultclock.subjects.extension_miniatures": "EXTENSION_MINIATURES",
-    "faultclock.subjects.store_miniatures": "STORE_MINIATURES",
-    "faultclock.subjects.runtime_miniatures": "RUNTIME_MINIATURES",
-    "faultclock.subjects.agent_miniatures": "AGENT_MINIATURES",
-    "faultclock.subjects.race_miniatures": "RACE_MINIATURES",
-}
+#: Where the wrong subjects are. Whoever runs a subject of their own pays for none of them.
+_MINIATURES = "faultclock.mutants.registry"
 _MINIATURE_PREFIX = "mini-"
 
 
 @cache
 def miniatures() -> dict[str, Miniature]:
     """Return the miniatures of all roles by id; this imports every one of them."""
-    found: dict[str, Miniature] = {}
-    for module, name in _MINIATURES.items():
-        found |= getattr(importlib.import_module(module), name)
+    found: dict[str, Miniature] = importlib.import_module(_MINIATURES).MUTANTS
     return found
 
 

@@ -18,10 +18,10 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Verdict
 from faultclock.model.scenario import Scenario
 from faultclock.model.secrets import SECRET_SHAPE
+from faultclock.mutants.registry import MUTANTS
 from faultclock.oracle.judge import judge
 from faultclock.run.execute import execute
 from faultclock.sim.patches import installed
-from faultclock.subjects.agent_miniatures import AGENT_MINIATURES
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import Surroundings
 from faultclock.subjects.reference_agents.kode import reference_kode
@@ -35,7 +35,7 @@ from faultclock.subjects.reference_agents.kode_events import (
 )
 from faultclock.subjects.reference_agents.kode_memory import Memory
 
-MINIATURES = {id_: item for id_, item in AGENT_MINIATURES.items() if item.model == "kode-sdk"}
+MINIATURES = {id_: item for id_, item in MUTANTS.items() if item.model == "kode-sdk"}
 BAD = (Verdict.FAIL, Verdict.WARN)
 FINE = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 TYPES: tuple[ErrorType, ...] = get_args(ErrorType)

@@ -1,0 +1,154 @@
+"""Wrong stud-cli runtimes that only exploration finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from faultclock.mutants.by_hand.table import ByHand
+from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
+from faultclock.subjects.reference_runtime.history import Replay
+from faultclock.subjects.reference_runtime.loop import MessageLoop
+from faultclock.subjects.reference_runtime.provider import ProviderCall
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+from faultclock.subjects.reference_runtime.session import Message, Session, Turn
+from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.stud import AttemptError
+
+wrong = ByHand("stud-cli")
+
+
+# An approval that counts twice.
+
+
+@wrong.race(
+    "approval-outlives-its-question",
+    "Takes a question that was cut off for an approval of the same call",
+    fails="approvals.respected",
+    origin="microsoft/agent-framework#8079",
+)
+class _ApprovalOutlivesItsQuestion(Approvals):
+    """The approval is noted before the question, so that the same call is not asked about twice.
+
+    Whatever ends the question but a yes takes the note back; a cancel is no `Exception`, though.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.noted: set[tuple[str, str]] = set()
+
+    async def ask_user(self, call: ProposedCall) -> Verdict:
+        key = self.key(call)
+        if key in self.noted:
+            return Verdict(approved=True, source="cache")
+        self.noted.add(key)
+        try:
+            verdict = await super().ask_user(call)
+        except Exception:
+            self.noted.discard(key)
+            raise
+        if not verdict.approved:
+            self.noted.discard(key)
+        return verdict
+
+
+# A result that is lost in a backoff.
+
+
+class _KnowsWhatIsAway(Session):
+    """Knows which results were taken back from a request that has to be made again."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.away: list[Message] = []
+
+
+class _TakesBack(ProviderCall):
+    """Takes back what the provider did not take, for as long as it waits."""
+
+    turn: Turn
+
+    async def wait_after(self, failure: AttemptError) -> None:
+        session, turn = self.session, self.turn
+        assert isinstance(session, _KnowsWhatIsAway)
+        while turn.messages and turn.messages[-1]["role"] == "tool":
+            session.away.insert(0, turn.messages.pop())
+        try:
+            await super().wait_after(failure)
+        except Exception:
+            self.put_back(session, turn)
+            raise
+        self.put_back(session, turn)
+
+    def put_back(self, session: _KnowsWhatIsAway, turn: Turn) -> None:
+        turn.messages += session.away
+        session.away = []
+
+
+class _TakesBackInItsLoop(MessageLoop):
+    provider_type = _TakesBack
+
+    def compose(self) -> ProviderCall:
+        call = super().compose()
+        assert isinstance(call, _TakesBack)
+        call.turn = self.turn
+        return call
+
+
+@wrong.race(
+    "cancel-in-a-backoff-loses-results",
+    "Loses the results of tools when it is cancelled in a backoff",
+    fails="tools.paired",
+    origin="earendil-works/pi#1465",
+)
+class _CancelInABackoffLosesResults(ReferenceRuntime):
+    """Results that were not sent are taken back for a wait, and a cancel is no `Exception`.
+
+    They are not put back then, and whoever seals the turn leaves out what is known to be done.
+    """
+
+    session_type = _KnowsWhatIsAway
+    loop_type = _TakesBackInItsLoop
+
+    def settle(self, turn: Turn, *, keep: bool = True) -> None:
+        super().settle(turn, keep=keep)
+        session = self.session
+        assert isinstance(session, _KnowsWhatIsAway)
+        done = {message["tool_call_id"] for message in session.away}
+        session.messages = [
+            message for message in session.messages if message.get("tool_call_id") not in done
+        ]
+        session.away = []
+
+
+# A resume that acts again.
+
+
+@wrong.race(
+    "resume-finishes-the-batch",
+    "Executes what is left of a batch when it is resumed",
+    fails="ordering.resume-never-executes-again",
+    origin="GEMISIS/leviath#187",
+)
+class _ResumeFinishesTheBatch(ReferenceRuntime):
+    """Where some calls of an answer have their result, those without are taken for not begun.
+
+    One call alone is sealed as it should be, and so are several of which none has ended.
+    """
+
+    async def open(self) -> None:
+        left = await self._left() if self.surroundings.resume else []
+        await super().open()
+        tools = {tool.contract.name: tool for tool in self.surroundings.tools}
+        for entry in left:
+            name, id_ = str(entry["tool"]), str(entry["tool_call"])
+            self.session.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
+            self.session.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
+            await tools[name].execute(entry["arguments"], call_id=id_)
+            self.session.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
+
+    async def _left(self) -> list[Mapping[str, Any]]:
+        turns = Replay.turns(await self.persistence.read_journal())
+        if not turns or not turns[-1].results:
+            return []
+        return [entry for id_, entry in turns[-1].started.items() if id_ not in turns[-1].results]

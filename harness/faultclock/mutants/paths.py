@@ -1,0 +1,98 @@
+"""Values that a row names by a path, and the conditions that it puts on them.
+
+A path goes through attributes, keys of mappings and places of tuples: `attempt.pair.0`. What is
+not there is None. A name with `()` is a method without arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+_TESTS = ("in", "not", "has", "lacks", "below", "above", "is")
+
+
+def constant(value: Any) -> Any:
+    """Return a value of a row as a reference has it: lists are tuples, at any depth."""
+    if isinstance(value, list | tuple):
+        return tuple(constant(item) for item in value)
+    if isinstance(value, Mapping):
+        return {name: constant(item) for name, item in value.items()}
+    return value
+
+
+def value_at(value: Any, path: str) -> Any:
+    """Return what stands at a path below `value`, None where there is nothing."""
+    for name in path.split("."):
+        if name.endswith("()"):
+            value = getattr(value, name.removesuffix("()"))()
+        elif isinstance(value, Mapping):
+            value = value.get(name)
+        elif isinstance(value, tuple) and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = getattr(value, name, None)
+    return value
+
+
+def with_value(value: Any, path: str, new: Any) -> Any:
+    """Return `value` with `new` at a path below it.
+
+    Mappings, tuples and frozen dataclasses are copied; any other object is changed. Where a list
+    was, there is a list again.
+    """
+    name, _, rest = path.partition(".")
+    old = value_at(value, name)
+    inner = with_value(old, rest, new) if rest else new
+    if isinstance(old, list) and isinstance(inner, tuple):
+        inner = list(inner)
+    if isinstance(value, Mapping):
+        return {**value, name: inner}
+    if isinstance(value, tuple):
+        place = int(name)
+        return (*value[:place], inner, *value[place + 1 :])
+    if dataclasses.is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
+        assert not isinstance(value, type)
+        return dataclasses.replace(value, **{name: inner})
+    setattr(value, name, inner)
+    return value
+
+
+def left_out(value: Any, path: str) -> Any:
+    """Return `value` without what stands at a path of keys below it."""
+    name, _, rest = path.partition(".")
+    if not isinstance(value, Mapping) or name not in value:
+        return value
+    if rest:
+        return {**value, name: left_out(value[name], rest)}
+    return {key: item for key, item in value.items() if key != name}
+
+
+def holds(condition: Any, value: Any) -> bool:
+    """Return whether a value is as a row wants it: equal to a constant, or passing its tests.
+
+    Tests: `in` (one of several), `not` (anything else), `has` and `lacks` (a key or member, or a
+    part of a text in any case), `below` and `above` (a number), `is` (true or false to Python).
+    """
+    if not isinstance(condition, Mapping) or not condition.keys() <= set(_TESTS):
+        return bool(constant(condition) == value)
+    return all(_passes(test, wanted, value) for test, wanted in condition.items())
+
+
+def _passes(test: str, wanted: Any, value: Any) -> bool:
+    if test == "in":
+        return value in constant(wanted)
+    if test == "not":
+        return bool(value != constant(wanted))
+    if test in ("has", "lacks"):
+        return _contains(value, wanted) == (test == "has")
+    if test in ("below", "above"):
+        return value is not None and bool(value < wanted if test == "below" else value > wanted)
+    return bool(bool(value) == wanted)
+
+
+def _contains(value: Any, wanted: Any) -> bool:
+    if isinstance(value, str):
+        return str(wanted).casefold() in value.casefold()
+    return value is not None and bool(wanted in value)

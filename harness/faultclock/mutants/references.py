@@ -1,0 +1,315 @@
+"""The references that rows are made of, one for each file of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from faultclock.model.trace import Declares
+from faultclock.mutants.events import Editor, EventOperator, Fields
+from faultclock.mutants.reference import Part, Reference
+from faultclock.mutants.talks import CommonTalk, StudTalk
+from faultclock.subjects.bind_extension import extension
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.bind_store import session_store
+from faultclock.subjects.bind_tool import tool
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolResult
+
+# How a class becomes a subject.
+
+
+def _agent(agent: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_agents.bound import DECLARES
+
+    return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
+
+
+def _runtime(made: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_runtime.bound import DECLARES
+
+    return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
+
+
+def _adapter(declares: tuple[Declares, ...], run: Callable[..., Any], id_: str, title: str) -> Any:
+    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
+
+
+def _talking(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
+    async def run(request: ProviderRequest) -> Reply:
+        return await call(request).talk()  # type: ignore[no-any-return]
+
+    return _adapter(declares, run, id_, title)  # type: ignore[no-any-return]
+
+
+def _tool(run: Callable[..., Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_tool import CONTRACT
+
+    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
+    return tool(id=id_, title=title, **options)(run)
+
+
+def _looking(steps: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_tool import look_up
+
+    async def run(call: ToolRequest) -> ToolResult:
+        return await look_up(call, steps(call))
+
+    return _tool(run, id_, title)
+
+
+def _store(made: type[Any], id_: str, title: str) -> Binding:
+    return session_store(id=id_, title=title, inline=True)(made)
+
+
+def _extension(made: type[Any], id_: str, title: str) -> Binding:
+    from faultclock.subjects.reference_extension import CONTRACT
+
+    options = {"declares": ("errors", "events"), "inline": True, **CONTRACT}
+    return extension(id=id_, title=title, **options)(made)
+
+
+# Where events pass.
+
+
+def _emitting(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
+    """Return a class whose `emit(name, **fields)` passes through operators."""
+
+    def emit(self: Any, name: str, **fields: Any) -> None:
+        editor = vars(self).get("_editor")
+        if editor is None:
+            editor = self._editor = Editor(operators, lambda own, its: base.emit(self, own, **its))
+        editor.pass_on(name, fields)
+
+    return type(base.__name__, (base,), {"emit": emit, "__doc__": base.__doc__})
+
+
+def _with_timeline(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
+    """Return an agent whose timeline passes its events, bookmarks and all, through operators."""
+
+    def make_timeline(self: Any, epoch: int = 1) -> Any:
+        timeline = base.make_timeline(self, epoch)
+        timeline.put = Editor(operators, timeline.put).pass_on
+        return timeline
+
+    return type(base.__name__, (base,), {"make_timeline": make_timeline, "__doc__": base.__doc__})
+
+
+class _Host:
+    """A host that is given what has become of the events and records of a subject."""
+
+    def __init__(self, host: Any, operators: tuple[EventOperator, ...]) -> None:
+        self._host = host
+        self._events = Editor(operators, lambda name, fields: host.event(name, **fields))
+        self._records = Editor(operators, lambda name, fields: host.audit_event(name, **fields))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def event(self, name: str, /, **fields: Any) -> None:
+        self._events.pass_on(name, fields)
+
+    def audit_event(self, name: str, /, **fields: Any) -> None:
+        self._records.pass_on(name, fields)
+
+
+def _hosted(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
+    """Return a class whose host has operators before it."""
+
+    def init(self: Any, surroundings: Any) -> None:
+        host = _Host(surroundings.host, operators)
+        base.__init__(self, replace(surroundings, host=host))
+
+    return type(base.__name__, (base,), {"__init__": init, "__doc__": base.__doc__})
+
+
+def _emit(subject: Any, name: str, fields: Fields) -> None:
+    subject.emit(name, **fields)
+
+
+# The references.
+
+
+def _afk() -> Reference:
+    from faultclock.subjects.reference_agents.afk import AfkAgent
+    from faultclock.subjects.reference_agents.afk_breaker import Breaker
+
+    return Reference(
+        prefix="mini-afk-",
+        model="afk",
+        base=AfkAgent,
+        bind=_agent,
+        scenarios="afk/",
+        parts={"breaker": Part(made=Breaker, attribute="breaker_type")},
+        edited=_emitting,
+        emit=_emit,
+    )
+
+
+def _error_matrix() -> Reference:
+    from faultclock.subjects.reference_agents.matrix import MatrixAgent
+    from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
+
+    return Reference(
+        prefix="mini-error-matrix-",
+        model="error-matrix",
+        base=MatrixAgent,
+        bind=_agent,
+        scenarios="error-matrix/",
+        parts={"runner": Part(made=ProgramRunner, attribute="runner_type")},
+        edited=_emitting,
+        emit=_emit,
+    )
+
+
+def _kode() -> Reference:
+    from faultclock.subjects.reference_agents.kode import KodeAgent
+    from faultclock.subjects.reference_agents.kode_memory import Memory
+
+    def emit(agent: Any, name: str, fields: Fields) -> None:
+        own = dict(fields)
+        agent.timeline.emit(own.pop("channel"), name, own)
+
+    return Reference(
+        prefix="mini-kode-sdk-",
+        model="kode-sdk",
+        base=KodeAgent,
+        bind=_agent,
+        scenarios="kode-sdk/",
+        parts={"memory": Part(made=Memory, attribute="memory_type")},
+        edited=_with_timeline,
+        emit=emit,
+    )
+
+
+def _relavium() -> Reference:
+    from faultclock.subjects.reference_agents.relavium import RelaviumAgent
+    from faultclock.subjects.reference_agents.relavium_run import Run
+
+    def emit(agent: Any, name: str, fields: Fields) -> None:
+        agent.run.emit(name, **fields)
+
+    return Reference(
+        prefix="mini-relavium-",
+        model="relavium",
+        base=RelaviumAgent,
+        bind=_agent,
+        scenarios="relavium/",
+        parts={"run": Part(made=Run, attribute="run_type")},
+        edited=_emitting,
+        emitter="run",
+        emit=emit,
+    )
+
+
+def _stud_cli() -> Reference:
+    from faultclock.subjects.reference_runtime.approvals import Approvals
+    from faultclock.subjects.reference_runtime.cancellation import Scope
+    from faultclock.subjects.reference_runtime.interaction import Interactions
+    from faultclock.subjects.reference_runtime.lifecycle import Extensions
+    from faultclock.subjects.reference_runtime.loop import MessageLoop
+    from faultclock.subjects.reference_runtime.persistence import Persistence
+    from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
+    from faultclock.subjects.reference_runtime.resume import Resume
+    from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+    from faultclock.subjects.reference_runtime.session import Session
+    from faultclock.subjects.reference_runtime.stages import Workflow
+    from faultclock.subjects.reference_runtime.telling import Telling
+    from faultclock.subjects.reference_runtime.tools import ToolRunner
+
+    def emit(subject: Any, name: str, fields: Fields) -> None:
+        subject.session.host.event(name, **fields)
+
+    own = {
+        "loop": MessageLoop,
+        "telling": Telling,
+        "scope": Scope,
+        "session": Session,
+        "persistence": Persistence,
+        "interactions": Interactions,
+        "approvals": Approvals,
+        "tools": ToolRunner,
+        "extensions": Extensions,
+        "resume": Resume,
+        "workflow": Workflow,
+    }
+    return Reference(
+        prefix="mini-runtime-",
+        model="stud-cli",
+        base=ReferenceRuntime,
+        bind=_runtime,
+        parts={
+            "retries": Part(made=TransportRetries, owner="provider", attribute="retries_type"),
+            "provider": Part(made=ProviderCall, owner="loop", attribute="provider_type"),
+            **{name: Part(made=made, attribute=f"{name}_type") for name, made in own.items()},
+        },
+        edited=_hosted,
+        emit=emit,
+    )
+
+
+def _adapters() -> Reference:
+    from faultclock.subjects.chat_exchange import ChatExchange
+    from faultclock.subjects.reference import DECLARES
+
+    return Reference(
+        prefix="mini-",
+        model="stud-cli",
+        base=StudTalk,
+        bind=partial(_talking, DECLARES),
+        bind_run=partial(_adapter, DECLARES),
+        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
+    )
+
+
+def _common() -> Reference:
+    return Reference(
+        prefix="mini-common-",
+        model="common",
+        base=CommonTalk,
+        bind=partial(_talking, ()),
+        bind_run=partial(_adapter, ()),
+    )
+
+
+def _tools() -> Reference:
+    from faultclock.subjects.reference_tool import Lookup
+
+    return Reference(
+        prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_looking, bind_run=_tool
+    )
+
+
+def _stores() -> Reference:
+    from faultclock.subjects.reference_store import FileStore
+
+    return Reference(prefix="mini-store-", model="stud-cli", base=FileStore, bind=_store)
+
+
+def _extensions() -> Reference:
+    from faultclock.subjects.reference_extension import Heartbeat, Life
+
+    return Reference(
+        prefix="mini-extension-",
+        model="stud-cli",
+        base=Heartbeat,
+        bind=_extension,
+        parts={"life": Part(made=Life, attribute="life_type")},
+    )
+
+
+#: Id of a reference, which is also the name of its file of rows, to what makes it.
+REFERENCES: dict[str, Callable[[], Reference]] = {
+    "adapters": _adapters,
+    "common": _common,
+    "tools": _tools,
+    "extensions": _extensions,
+    "stores": _stores,
+    "stud-cli": _stud_cli,
+    "afk": _afk,
+    "kode-sdk": _kode,
+    "error-matrix": _error_matrix,
+    "relavium": _relavium,
+}

@@ -1,0 +1,32 @@
+"""A wrong subject: a reference with one named defect, and the one check that must find it.
+
+They prove that every check can fail. What they are made of is in the room `mutants`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from faultclock.subjects.binding import Binding
+
+__all__ = ["Miniature"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miniature:
+    """A binding and the id of the check that it is made to fail.
+
+    Attributes:
+        model: id of the error model by which it fails it.
+        shown_by: id of the scenario that shows it, where that is told here.
+        origin: the public bug that it has, as `owner/name#number`.
+        found_by: whether the scenario shows it as it is written, or only to who explores it.
+    """
+
+    binding: Binding
+    fails: str
+    model: str = "stud-cli"
+    shown_by: str | None = None
+    origin: str | None = None
+    found_by: Literal["run", "explore"] = "run"

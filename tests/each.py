@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-__all__ = ["for_each"]
-
 ValueT = TypeVar("ValueT")
 
 

@@ -18,17 +18,6 @@ from difflib import get_close_matches
 
 from faultclock.printable import one_line, visible
 
-__all__ = [
-    "EventError",
-    "HarnessError",
-    "InputError",
-    "InternalError",
-    "Problem",
-    "SourceError",
-    "SubjectError",
-    "UnknownNameError",
-]
-
 
 class HarnessError(Exception):
     """Base of every exception that Faultclock raises on purpose.

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["harmless", "harmless_after", "one_line", "visible"]
-
 #: Controls but tab and newline (C0, C1), what is never seen (soft hyphen, zero width, tags), what
 #: reverses or ends a line (bidirectional marks, U+2028, U+2029), and lone surrogates: a reader has
 #: to see that they were there.

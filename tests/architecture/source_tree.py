@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PROJECT", "Import", "Module", "functions", "modules", "suite_modules"]
-
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "harness" / "faultclock"
 

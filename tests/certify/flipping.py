@@ -22,8 +22,6 @@ from pathlib import Path
 from faultclock.certify.intact import examined
 from faultclock.certify.keys import PublicKey, load_public_key
 
-__all__ = ["Count", "flip_all"]
-
 
 @dataclass(slots=True)
 class Count:

@@ -12,18 +12,6 @@ from faultclock.model.trace import Trace, TraceEvent, trace_digest, trace_lines
 from faultclock.run.execute import seal
 from tests.certify.conftest import Certificate
 
-__all__ = [
-    "KEPT",
-    "bytes_of",
-    "json_of",
-    "lines_of",
-    "refused",
-    "resealed",
-    "sealed_by_hand",
-    "trace_of",
-    "with_trace",
-]
-
 KEPT = "rate-limits/retry-after-integer.seed-0"
 
 

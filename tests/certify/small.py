@@ -30,8 +30,6 @@ from faultclock.run.prepare import hosted
 from faultclock.run.suite import SuiteRequest, run_suite
 from tests.conformance.freeze import facts_of
 
-__all__ = ["ADAPTER", "TODAY", "frozen", "made_in", "resigned", "small_set"]
-
 TODAY = date(2026, 11, 22)
 SCENARIOS = ("provider-transient/bad-key", "rate-limits/retry-after-integer")
 #: A subject of somebody's own, in a file: the reference under another name.

@@ -22,18 +22,6 @@ from faultclock.model.harm import Harm
 from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.model.trace import SubjectInfo
 
-__all__ = [
-    "FRAME",
-    "RULES",
-    "checkup",
-    "finding",
-    "model",
-    "raised",
-    "report",
-    "run",
-    "slept_at",
-]
-
 #: The user's line in which a header is read.
 FRAME = Frame(
     file="client.py", line=14, function="ask", code='wait = float(headers["retry-after"])'

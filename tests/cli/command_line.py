@@ -6,8 +6,6 @@ from click.testing import CliRunner, Result
 
 from faultclock.cli.app import app
 
-__all__ = ["faultclock"]
-
 
 def faultclock(*words: str) -> Result:
     """Run `faultclock` with these words; output and error output are kept apart."""

@@ -7,8 +7,6 @@ import unicodedata
 
 from hypothesis import strategies as st
 
-__all__ = ["NASTY", "hostile_texts", "obeyed"]
-
 #: One of each kind: colours, a link, a title, C1, bidi, CR, a line of its own with an order.
 NASTY = (
     "a\x1b[31m\x1b]8;;http://x.test\x07\x9b1m\u202e\r\x00\u2028"

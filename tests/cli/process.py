@@ -15,8 +15,6 @@ from subprocess import CompletedProcess
 
 from tests.warm.client import warm_server
 
-__all__ = ["process"]
-
 
 def process(folder: Path, *words: str) -> CompletedProcess[str]:
     """Run `faultclock` with these words in `folder`, and return what came of it."""

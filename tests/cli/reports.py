@@ -7,8 +7,6 @@ from typing import Any
 from faultclock.model.finding import AttemptMark, CallReport, Finding, Report, RunReport, Verdict
 from faultclock.model.trace import SubjectInfo
 
-__all__ = ["finding", "run", "small_report"]
-
 
 def finding(verdict: Verdict, **changes: Any) -> Finding:
     """Return a finding of the check `backoff.wait`."""

@@ -54,8 +54,6 @@ from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog
 
-__all__ = ["facts_of", "references_of", "role_set_of", "scenarios_for", "successor"]
-
 _HEAD = """\
 # Frozen: written by `python -m tests.conformance.freeze`, never by hand.
 """

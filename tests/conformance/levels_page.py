@@ -12,8 +12,6 @@ from pathlib import Path
 from faultclock.load.requirement_set import load_requirement_set, set_ids
 from faultclock.model.conformance import RoleSet
 
-__all__ = ["BEGINS", "ENDS", "PAGE", "table"]
-
 PAGE = Path(__file__).parents[2] / "docs/conformance-levels.md"
 BEGINS, ENDS = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 _HEAD = (

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["fits", "fitting_words", "stands_in"]
-
 _ANYTHING = re.compile(r"…|\.\.\.")
 _ANY_LINES = r"(?:.*\n)*?"
 #: What `…` in a word of a command may stand for: a name, an id, a token.

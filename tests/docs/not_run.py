@@ -5,8 +5,6 @@ Nothing else is left out: `tests/docs/test_pages.py` counts.
 
 from __future__ import annotations
 
-__all__ = ["FRAGMENTS", "NOT_RUN"]
-
 _TWO_ENVIRONMENTS = "stands for two environments, of which a test has one"
 
 #: (page, the command as it stands there): why it is not run. Its options are checked all the same.

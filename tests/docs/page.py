@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 
 from tests.architecture.source_tree import PROJECT
 
-__all__ = ["PAGES", "Block", "Command", "Page", "PageError", "read_page"]
-
 #: Every page that a reader may follow: its commands are executed.
 PAGES = sorted(
     path.relative_to(PROJECT).as_posix()

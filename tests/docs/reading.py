@@ -16,8 +16,6 @@ from tests.docs.session import Ended, Session
 from tests.docs.stand_ins import problem_of, stands_for_itself
 from tests.docs.validity import CHECKED, check_snippet
 
-__all__ = ["Followed", "follow"]
-
 
 @dataclass(slots=True)
 class Followed:

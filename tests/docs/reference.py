@@ -30,8 +30,6 @@ from tests.docs.reference_events import events_page
 from tests.docs.reference_models import model_page, models_page
 from tests.docs.reference_scenario import scenario_page
 
-__all__ = ["finding_of", "main", "pages", "report_of"]
-
 
 def pages(finding: Finding = stored_finding) -> dict[str, str]:
     """Return each page by its name."""

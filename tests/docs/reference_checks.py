@@ -18,18 +18,6 @@ from tests.architecture.source_tree import PROJECT
 from tests.docs.reference_text import GENERATED, anchor, prose
 from tests.run.kills import SHOWN_BY
 
-__all__ = [
-    "BORROWED",
-    "REFERENCE",
-    "checks_page",
-    "checks_pages",
-    "example_of",
-    "examples",
-    "shown_by",
-    "stored_finding",
-    "without_lines",
-]
-
 REFERENCE = PROJECT / "docs" / "reference"
 #: A check that judges by rules of one model alone begins so.
 _OF_ONE_MODEL = ("ordering.", "audience.")

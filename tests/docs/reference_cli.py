@@ -11,8 +11,6 @@ import click
 from faultclock.cli.app import app
 from tests.docs.reference_text import GENERATED, cell, code, prose, table
 
-__all__ = ["cli_page"]
-
 
 def cli_page() -> str:
     """Return the page."""

@@ -9,8 +9,6 @@ from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.model.error_model import ErrorModel
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
-__all__ = ["model_page", "models_page"]
-
 _ADDRESS = r"https?://[^\s,;]*[^\s,;.)]"
 #: `owner/name#number`, and no part of an address.
 _BUG = r"(?<![/\w])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*#\d+"

@@ -10,8 +10,6 @@ from typing import Any
 from faultclock.load.schema import scenario_schema
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
-__all__ = ["meanings", "scenario_page"]
-
 Schema = dict[str, Any]
 
 #: What keys mean that say the same wherever they stand, and have no docstring there.

@@ -6,8 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-__all__ = ["GENERATED", "WIDTH", "anchor", "cell", "code", "listed", "prose", "table"]
-
 #: The widest line of prose.
 WIDTH = 100
 GENERATED = "<!-- Written by `python -m tests.docs.reference`; a test says when it is stale. -->"

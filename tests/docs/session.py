@@ -22,8 +22,6 @@ from tests.docs.matching import fits, fitting_words
 from tests.docs.page import PageError
 from tests.warm.client import LIMIT_S, Server
 
-__all__ = ["Ended", "Session"]
-
 #: Until a server has printed what is shown of it; after that a person is out of patience.
 _PATIENCE_S = 20.0
 #: What is forked where that is possible; for a shell there are scripts of these names.

@@ -14,8 +14,6 @@ import click
 from faultclock.cli.app import app
 from tests.architecture.source_tree import PROJECT
 
-__all__ = ["problem_of", "stands_for_itself"]
-
 _EXTRAS = re.compile(r"faultclock\[([\w,-]+)\]")
 _UPDATES = {"clone", "push", "fetch", "pull"}
 

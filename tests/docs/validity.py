@@ -21,8 +21,6 @@ from faultclock.model.scenario import DEFAULT_DIALECT
 from faultclock.subjects.registry import load_subject
 from tests.docs.page import Block, PageError
 
-__all__ = ["CHECKED", "check_snippet"]
-
 #: Schemas that check-jsonschema carries, by what a file of that kind is called or has.
 _FOREIGN = {
     "github-workflows": lambda data: "jobs" in data and (True in data or "on" in data),

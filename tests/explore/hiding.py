@@ -18,8 +18,6 @@ from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import SuiteRequest, run_suite
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run everything; return 1 where something shows."""

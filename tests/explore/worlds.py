@@ -12,8 +12,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import limited, small
 
-__all__ = ["deadly", "varying"]
-
 
 def varying(**changes: Any) -> Scenario:
     """Return a scenario of two calls that meet a limit, or do not, after some time."""

@@ -14,8 +14,6 @@ from faultclock.model.port_values import InteractionAnswer, InteractionRequest
 from faultclock.sim.context import CALL_ID
 from faultclock.sim.world import World
 
-__all__ = ["SECOND", "Desk", "request", "script"]
-
 SECOND = 1_000_000_000
 #: Later than everything that a test's person does.
 LONG_S = 1_000

@@ -19,8 +19,6 @@ from faultclock.fakes.provider import FakeProvider
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript
 
-__all__ = ["LoopbackProvider"]
-
 #: Close with a reset instead of an end of stream (socket(7), SO_LINGER with a time of 0).
 _LINGER_NONE = struct.pack("ii", 1, 0)
 

@@ -15,19 +15,6 @@ from faultclock.sim.context import CALL_ID
 from faultclock.sim.ending import Ending
 from faultclock.sim.world import World
 
-__all__ = [
-    "Life",
-    "Step",
-    "append",
-    "read",
-    "read_journal",
-    "read_slot",
-    "script",
-    "typed",
-    "write",
-    "write_slot",
-]
-
 MILLISECOND = 1_000_000
 Step = Callable[[Any], Any]
 

@@ -17,8 +17,6 @@ from faultclock.sim.kernel import Ending
 from faultclock.sim.recorder import Recorder
 from faultclock.sim.world import World
 
-__all__ = ["KEY", "MS", "ONCE", "SECOND", "Life", "fault", "once", "script"]
-
 MS = 1_000_000
 SECOND = 1_000 * MS
 ONCE = {"arguments": {"to": "ann"}, "call_id": "call_1"}

@@ -15,8 +15,6 @@ from faultclock.sim.kernel import Ending, Kernel
 from faultclock.sim.recorder import Fact
 from faultclock.sim.world import World
 
-__all__ = ["BOTH", "MS", "UsedLife"]
-
 MS = 1_000_000
 #: Ends long after everything that a test waits for.
 _SETTLE_NS = 20_000 * MS

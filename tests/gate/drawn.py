@@ -24,20 +24,6 @@ from faultclock.model.finding import (
 from faultclock.model.gate import Baseline, Deviation, included_twice
 from faultclock.model.trace import SubjectInfo
 
-__all__ = [
-    "CHECKS",
-    "KNOWN",
-    "REQUIREMENTS",
-    "SCENARIOS",
-    "TODAY",
-    "baselines",
-    "deviation",
-    "finding",
-    "report_of",
-    "reports",
-    "run",
-]
-
 TODAY = date(2027, 1, 31)
 SCENARIOS = ("f/one", "f/two", "g/three")
 VARIANTS = (None, "x=1", "x=1, crash after event 3", "crash after event 4")

@@ -20,8 +20,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["whole"]
-
 _SCENARIO = "exploration/token-is-renewed-twice"
 _SUBJECT = "mini-race-token-is-renewed-twice"
 #: It is killed so long at most after it has got further than it was.

@@ -11,8 +11,6 @@ from faultclock.model.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
 from faultclock.model.trace import SubjectInfo
 
-__all__ = ["DIGEST", "ID", "made_up", "outcomes", "settings", "subject", "unsteady"]
-
 ID = "family/one"
 DIGEST = "d1"
 

@@ -13,8 +13,6 @@ from faultclock.model.exploration import Tried
 from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionSettings
 
-__all__ = ["Row", "bugs", "flaky", "flips", "rows_of"]
-
 _WORST_FIRST = ("FAIL", "INCONCLUSIVE", "WARN", "PASS", "NOT_APPLICABLE")
 
 

@@ -28,8 +28,6 @@ from tests.hostile.kinds import KINDS, trial
 from tests.hostile.samples import Samples, made_samples
 from tests.hostile.trial import Ended, Trial, ran, tried
 
-__all__ = ["Tally"]
-
 #: Commands with which something is wrong, shown in full at most for each cause.
 _SHOWN = 2
 _EVERY_S = 30.0

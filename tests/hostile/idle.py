@@ -34,8 +34,6 @@ from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from tests.hostile.idle_subjects import IDLE
 
-__all__ = ["TABLE", "Cell", "cells", "earned", "pairs"]
-
 #: Which passes are earned, by name.
 TABLE = Path(__file__).with_name("idle_earned.yaml")
 

@@ -24,8 +24,6 @@ from faultclock.subjects.ports.host import Host
 from faultclock.subjects.reference_extension import CONTRACT as EXTENSION_CONTRACT
 from faultclock.subjects.reference_tool import CONTRACT as TOOL_CONTRACT
 
-__all__ = ["IDLE"]
-
 #: What such a program says instead of an answer.
 _SAID = "All is well."
 _READ_BYTES = 65_536

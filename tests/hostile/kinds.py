@@ -25,8 +25,6 @@ from tests.hostile.samples import Samples
 from tests.hostile.trial import Trial
 from tests.recordings.fuzz import mutated
 
-__all__ = ["KINDS", "trial"]
-
 _MODELS = ("afk", "common", "error-matrix", "kode-sdk", "relavium", "stud-cli")
 _REFERENCE = {
     "provider_adapter": "reference",

@@ -6,8 +6,6 @@ subject is imported (`LOADED`) or when it is called (`CALLED`).
 
 from __future__ import annotations
 
-__all__ = ["CALLED", "LOADED", "subject"]
-
 _SUBJECT = """
 import json
 import urllib.error

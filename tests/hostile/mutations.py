@@ -11,8 +11,6 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-__all__ = ["GENTLE", "RUBBISH", "STRUCTURES", "Change", "changed", "damaged", "dumped", "rubbish"]
-
 #: A number that only JSON can say; `dumped` takes away its quotation marks.
 _TOO_LARGE = "<1e999>"
 #: A value in the place of another one.

@@ -20,8 +20,6 @@ from tests.architecture.source_tree import PROJECT
 from tests.certify.small import ADAPTER, TODAY, made_in
 from tests.hostile.trial import Trial, tried
 
-__all__ = ["Samples", "made_samples"]
-
 #: Subject to scenarios whose traces hold, together, nearly every kind of event.
 _RUNS: dict[str, tuple[str, ...]] = {
     "reference": ("rate-limits/retry-after-absent", "provider-transient/stream-stalls"),

@@ -25,8 +25,6 @@ from typing import Any
 from faultclock.cli.app import app
 from faultclock.run.isolate import fork_process
 
-__all__ = ["Ended", "Trial", "ran", "tried"]
-
 #: Real seconds that one command may take.
 LIMIT_S = 20.0
 #: Bytes of addresses that a child may have, so that it cannot take the machine with it.

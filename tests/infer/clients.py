@@ -20,15 +20,6 @@ from faultclock.subjects.clients.mistralai_sdk import mistralai_async
 from faultclock.subjects.clients.openai_sdk import openai_async
 from faultclock.subjects.ports import ProviderRequest, Reply
 
-__all__ = [
-    "anthropic_patient",
-    "cohere_patient",
-    "genai_retrying",
-    "mistral_retrying",
-    "openai_in_tenacity",
-    "openai_patient",
-]
-
 #: Enough for 0.5 s to reach 8 s by doubling, and to stay there.
 _RETRIES = 7
 

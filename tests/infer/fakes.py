@@ -16,8 +16,6 @@ from faultclock.subjects.ports import ProviderRequest, Reply
 from faultclock.subjects.reference import ask_once
 from faultclock.subjects.stud import AttemptError
 
-__all__ = ["Hints", "Loop", "client", "wait_s"]
-
 Shape = Literal["none", "full", "equal", "proportional", "additive", "decorrelated"]
 
 

@@ -22,8 +22,6 @@ from faultclock.model.inferred import Layer, RetryProfile, Schedule
 from faultclock.run.isolate import ensure_hash_seed
 from faultclock.run.prepare import prepare
 
-__all__ = ["TRUTHS", "Compared", "Fact", "Truth", "compare"]
-
 _S, _MS = 1_000_000_000, 1_000_000
 
 

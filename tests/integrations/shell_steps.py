@@ -18,8 +18,6 @@ import yaml
 
 from tests.architecture.source_tree import PROJECT
 
-__all__ = ["ADAPTER", "Server", "Shell", "shipped", "violations"]
-
 #: One attempt and no retry, with nothing but the standard library.
 ADAPTER = """\
 import http.client

@@ -11,8 +11,6 @@ from pathlib import Path
 from tests.ledger.rows import COLUMNS, Row, digest_of
 from tests.ledger.units import Unit
 
-__all__ = ["FILE", "Digests", "digests_of", "read_digests", "total_of", "write_digests"]
-
 FILE = Path(__file__).with_name("digests.txt")
 _HEAD = """\
 # Digests of the ledger: rows, then one digest for each column. Written by `make ledger`.

@@ -17,8 +17,6 @@ from faultclock.model.trace import Trace, TraceEvent, TraceFooter, TraceHeader, 
 from tests.ledger.rows import Row
 from tests.ledger.units import SOURCES, Played, Unit
 
-__all__ = ["kept", "read_rows", "read_traces", "stored_units", "write_rows"]
-
 _ROWS, _TRACES = ".rows.gz", ".traces.gz"
 #: These files are written once and read often.
 _LEVEL = 1

@@ -27,8 +27,6 @@ from tests.ledger.units import Played, Source, Unit, model_of
 from tests.run.kills import SHOWN_BY
 from tests.soak.plan import Stock
 
-__all__ = ["played", "units"]
-
 #: The model that every subject is judged by beside its own.
 _NEUTRAL = "common"
 #: Runs of one subject that are drawn as an exploration draws them.

@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["COLUMNS", "Row", "digest_of"]
-
 #: What is compared, and what a difference in it means.
 COLUMNS = ("trace", "findings", "words")
 _DIGITS = 12

@@ -23,8 +23,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog
 from tests.live.situations import SITUATIONS
 
-__all__ = ["LONGEST_S", "Came", "Cell", "came_of", "clients", "compare", "table"]
-
 #: A cell that takes longer in virtual time is not run in real time.
 LONGEST_S = 4.0
 #: Processes of subjects at once: the machine of a build server has two cores.

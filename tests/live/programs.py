@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["ASK", "command"]
-
 #: Asks until it is answered, waits as long as Retry-After says, and prints the reply.
 ASK = """
 import json, os, sys, time, urllib.error, urllib.request

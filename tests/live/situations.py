@@ -10,8 +10,6 @@ from typing import Any
 
 from faultclock.model.scenario import Scenario
 
-__all__ = ["SITUATIONS"]
-
 _QUICK = {"think_time": "20ms", "chunk_interval": "5ms", "latency": "2ms"}
 _FIRST = {"attempts": 1}
 

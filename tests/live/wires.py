@@ -13,8 +13,6 @@ from faultclock.live.kernel import LiveKernel
 from faultclock.live.server import LiveServer
 from faultclock.model.scenario import Scenario
 
-__all__ = ["Bench", "ManualTime", "Wire", "post", "scenario"]
-
 
 class _Timer:
     """One call that is to come."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["BAD", "CUT", "GOOD", "ROOT", "map_of"]
-
 ROOT = Path(__file__).parents[2] / "fixtures" / "foreign-logs"
 
 #: Good log to how many requirements it exercises at least, none of which fails.

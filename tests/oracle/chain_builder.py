@@ -6,8 +6,6 @@ from typing import Any, Self
 
 from tests.oracle.turn_builder import TurnBuilder
 
-__all__ = ["ChainBuilder", "turn_name"]
-
 
 def turn_name(number: int) -> str:
     """Return the call of the turn `number` (1-based): the first one is that of the scenario."""

@@ -10,8 +10,6 @@ from faultclock.model.finding import Finding, WaitMark
 from faultclock.oracle.judge import judge, judge_seeds
 from tests.oracle.trace_builder import TraceBuilder
 
-__all__ = ["common", "found", "over_seeds", "verdict", "waits"]
-
 
 @cache
 def common() -> ErrorModel:

@@ -17,9 +17,6 @@ from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder
 
-__all__ = ["ALL", "FAIL", "NOTHING", "PASS", "FailureBuilder", "called", "cited", "found"]
-__all__ += ["model_of", "paired", "verdicts"]
-
 #: What a subject declares that can say everything.
 ALL = ("errors", "audit", "events", "user", "model", "operator")
 

@@ -21,8 +21,6 @@ from faultclock.model.trace import (
     trace_digest,
 )
 
-__all__ = ["events_of", "runtime_trace"]
-
 NAMES = load_error_model("stud-cli").events
 _SCENARIO = {
     "id": "tests/by-hand",

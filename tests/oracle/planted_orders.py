@@ -5,8 +5,6 @@ What breaks it is one wrong behaviour, so that nothing else is to be blamed.
 
 from __future__ import annotations
 
-__all__ = ["ORDERS"]
-
 _PRE, _POST = "StagePreFired turn=t1 id=p stage=", "StagePostFired turn=t1 id=p error=false stage="
 _TOOL = "tool=ls tool_call=c1"
 _PROPOSED = f"ToolInvocationProposed {_TOOL}"

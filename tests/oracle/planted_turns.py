@@ -9,8 +9,6 @@ from faultclock.model.trace import Trace
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder, error, value
 
-__all__ = ["TURNS"]
-
 BUSY = "ToolTransient/ResourceBusy"
 FORBIDDEN = "ToolTerminal/Forbidden"
 DENIED = "ToolTerminal/ApprovalDenied"

@@ -9,8 +9,6 @@ from faultclock.model.finding import Finding, Verdict
 from faultclock.oracle.judge import CHECKS, judge
 from tests.oracle.trace_builder import TraceBuilder
 
-__all__ = ["CHAIN", "found", "judged", "small_model"]
-
 #: A chain that goes on after what may be another provider's luck, and parks who limits it.
 CHAIN: dict[str, Any] = {
     "advances_on": ["Llm/Overload", "Llm/Rate", "Run/Open"],

@@ -12,8 +12,6 @@ from faultclock.oracle.check import Check, Outcome
 from faultclock.oracle.history import History
 from tests.oracle.trace_builder import TraceBuilder
 
-__all__ = ["ExtensionTrace", "ToolTrace", "outcome"]
-
 RETRY = {
     "attempts_max": 3,
     "backoff": "exponential",

@@ -26,8 +26,6 @@ from faultclock.model.trace import (
     trace_digest,
 )
 
-__all__ = ["REPLY", "TraceBuilder", "link", "sha256"]
-
 REPLY = "Hello from the simulated provider."
 #: What `ProviderTransient/RateLimited` and its like become in the chain of a raised error.
 TYPED = "adapter.TypedError"

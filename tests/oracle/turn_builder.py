@@ -15,8 +15,6 @@ from faultclock.model.scenario import Scenario, scenario_digest
 from faultclock.model.trace import SubjectInfo, TraceHeader
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link, sha256
 
-__all__ = ["TurnBuilder", "digest", "error", "value"]
-
 #: The tools of a scenario that says nothing else.
 TOOLS: tuple[dict[str, Any], ...] = ({"name": "ls"}, {"name": "rm", "gated": True})
 

@@ -31,17 +31,6 @@ from tests.sim.net.scripted import (
     sse_events,
 )
 
-__all__ = [
-    "CELLS",
-    "CERTIFICATE",
-    "PATIENCE_S",
-    "Cell",
-    "Outcome",
-    "call",
-    "describe",
-    "outcome_of",
-]
-
 #: Certificate and key of the loopback server, made for these tests only; it proves nothing else.
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
 

@@ -15,8 +15,6 @@ from typing import Any
 from tests.parity.cells import CERTIFICATE, PATIENCE_S, Cell, Outcome, call, outcome_of
 from tests.sim.net.scripted import FIN, RESET, STALL, Reply, RequestReader, Requests, Send, Wait
 
-__all__ = ["ConnectCounter", "run_for_real", "tls_hides_resets"]
-
 
 class ConnectCounter:
     """Counts connection attempts by port, by wrapping `connect` of the real class."""

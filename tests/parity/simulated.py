@@ -7,8 +7,6 @@ from faultclock.sim.world import World
 from tests.parity.cells import Cell, Outcome, call, describe
 from tests.sim.net.scripted import SimService
 
-__all__ = ["run_simulated"]
-
 _LIMITS = Limits(virtual_ns_max=10**12, events_max=1_000_000, events_per_instant_max=20_000)
 
 

@@ -23,8 +23,6 @@ from faultclock.load.error_model import load_error_model
 from faultclock.subjects.registry import catalog
 from tests.warm.benches import forked
 
-__all__ = ["PLUGIN", "forked_benches", "inner", "outcomes", "project"]
-
 #: How an inner session comes by the plugin, and by no other: each would import what it needs anew.
 #: That an installation has it by its entry point is shown by `test_it_can_be_switched_off…`.
 PLUGIN = ("--disable-plugin-autoload", "-p", "faultclock.pytest_plugin")

@@ -18,18 +18,6 @@ from faultclock.load.scenario import checked_scenario
 from faultclock.load.yaml_file import parse_document
 from faultclock.model.scenario import Scenario
 
-__all__ = [
-    "CHUNK_MS",
-    "KEY",
-    "PERSON",
-    "PROGRAM",
-    "THINK_MS",
-    "Served",
-    "closed_port",
-    "python",
-    "served",
-]
-
 #: Nobody's; it has the shape of a real one, and must stand in nothing that is written.
 KEY = "sk-proj-Recorded0000Recorded0000Recorded0000"
 #: What a prompt says that nobody else should read.

@@ -11,8 +11,6 @@ from faultclock.recordings.exchange import Exchange, Headers, OddityKind, Spot
 from faultclock.recordings.importing import Imported, Options, import_recording
 from faultclock.recordings.outcome import Hearing
 
-__all__ = ["CHAT", "cassette", "dialects", "exchange", "imported", "interaction", "kinds"]
-
 CHAT = "https://api.openai.com/v1/chat/completions"
 
 

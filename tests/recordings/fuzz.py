@@ -27,8 +27,6 @@ from faultclock.recordings.outcome import Hearing
 from tests.hostile.mutations import STRUCTURES, Change, changed, damaged, dumped, rubbish
 from tests.recordings.planted import CASSETTES, CONTEXTUAL, SHAPED, TEXTS
 
-__all__ = ["Tally", "dialect_or_none", "mutated", "try_one"]
-
 
 @dataclass(slots=True)
 class Tally:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from faultclock.load.resources import fixtures_root
 
-__all__ = ["CASSETTES", "CONTEXTUAL", "MARKS", "ODD", "SHAPED", "TEXTS", "leaks"]
-
 #: Our own recordings, those of the fake provider and those with something odd in each.
 CASSETTES: Path = fixtures_root() / "cassettes"
 ODD = CASSETTES / "odd"

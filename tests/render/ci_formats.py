@@ -16,8 +16,6 @@ from jsonschema.validators import validator_for
 
 from faultclock.load.schema import report_schema
 
-__all__ = ["SCHEMAS", "code_quality_errors", "junit_errors", "report_errors", "sarif_errors"]
-
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 
 

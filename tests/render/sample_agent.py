@@ -17,8 +17,6 @@ from faultclock.model.finding import (
 from faultclock.model.trace import TraceEvent
 from tests.render.sample_story import MS, S
 
-__all__ = ["agent_run"]
-
 _FACTS: tuple[tuple[int, str, str, dict[str, Any]], ...] = (
     (0, "harness", "run.started", {}),
     (0, "harness", "process.started", {"life": 1, "resume": False}),

@@ -18,8 +18,6 @@ from faultclock.model.census import (
     tally_of,
 )
 
-__all__ = ["call", "census", "client", "empty_census", "hostile_census", "run", "sample_census"]
-
 LIMITED, CUT = "rate-limits/retry-after-integer", "provider-transient/stream-cut-by-close"
 SECOND_NS = 1_000_000_000
 HOSTILE = "<img src=x onerror=alert(1)> {{7*7}} \x1b[31m \u202eabc `"

@@ -22,16 +22,6 @@ from faultclock.model.tape import Tape
 from faultclock.model.trace import SubjectInfo
 from tests.render.sample_report import HOSTILE
 
-__all__ = [
-    "NAMES",
-    "empty_exploration",
-    "exploration",
-    "hostile_exploration",
-    "passing_exploration",
-    "sample_exploration",
-    "strange_exploration",
-]
-
 MS_NS = 1_000_000
 REFRESH, TWICE = "exploration/token-refresh", "exploration/approved-twice"
 SCRIPT = """\

@@ -17,8 +17,6 @@ from faultclock.model.finding import (
 from faultclock.model.gate import Deviation, GateReport, KnownDeviation, Regression
 from tests.render import sample_report as sample
 
-__all__ = ["SOURCE", "deviation", "gated_report", "named", "ordered"]
-
 SOURCE = SourcePlace(file="adapters/my adapter.py", line=12)
 CHECKS = (
     CheckEntry(

@@ -24,18 +24,6 @@ from tests.render.sample_story import (
     with_findings,
 )
 
-__all__ = [
-    "crowd",
-    "hung",
-    "late_date",
-    "nothing_applicable",
-    "quota_retried",
-    "reference_six",
-    "reset_twice",
-    "retry_after",
-    "sdk_schedule",
-]
-
 FIRST = (4 * S, 6 * S, "5s ±20 %")
 SECOND = (8 * S, 12 * S, "10s ±20 %")
 

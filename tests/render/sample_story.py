@@ -17,21 +17,6 @@ from faultclock.model.finding import (
     overall,
 )
 
-__all__ = [
-    "LIMITED",
-    "MS",
-    "WORDS",
-    "S",
-    "Story",
-    "broken",
-    "passed",
-    "run",
-    "silent",
-    "tell",
-    "waited",
-    "with_findings",
-]
-
 MS = 1_000_000
 S = 1_000 * MS
 LIMITED = "429 rate_limit_exceeded"

@@ -6,8 +6,6 @@ that a miniature is made for has anything against it; what cannot be otherwise s
 
 from __future__ import annotations
 
-__all__ = ["BESIDES", "SHOWN_BY", "SPOILED"]
-
 #: Miniature to the scenario that shows its defect.
 SHOWN_BY = {
     # provider adapters

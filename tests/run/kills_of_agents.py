@@ -7,8 +7,6 @@ scenario that shows a miniature stands in the miniature itself.
 
 from __future__ import annotations
 
-__all__ = ["BESIDES_OF_AGENTS"]
-
 BESIDES_OF_AGENTS: dict[str, set[str]] = {
     # Relavium
     "mini-relavium-announces-and-gives-up": {"ordering.announced-at-once"},

@@ -5,8 +5,6 @@ In that scenario the wrong subject breaks the requirement, and the reference of 
 
 from __future__ import annotations
 
-__all__ = ["AGENTS", "BESIDES_OF_COMMON", "CLIENTS", "ENDINGS", "REFERENCES"]
-
 #: Requirements of provider adapters, to the subject that breaks it and the scenario that shows it.
 CLIENTS: dict[str, tuple[str, str]] = {
     "COMMON-END-01": ("mini-common-waits-for-ever", "provider-transient/stall-before-headers"),

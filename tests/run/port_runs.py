@@ -9,8 +9,6 @@ from faultclock.model.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
 
-__all__ = ["facts", "run"]
-
 
 def run(binding: Binding, seed: int = 0, **changes: Any) -> Trace:
     """Run `binding` once through a scenario of its role that is changed as asked."""

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["BUGS", "OTHERS", "RECOMMENDED", "Bug", "issues"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bug:

@@ -10,8 +10,6 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
-__all__ = ["BOTH", "CALLS", "SECOND", "first", "told", "working"]
-
 BOTH = pytest.mark.parametrize("subject", [small_runtime, blocking_runtime], ids=lambda b: b.id)
 SECOND = 1_000_000_000
 

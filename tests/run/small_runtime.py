@@ -24,8 +24,6 @@ from faultclock.subjects.ports import (
 )
 from faultclock.subjects.reference import reference, reference_sync
 
-__all__ = ["LIVES_SEEN", "blocking_runtime", "small_runtime"]
-
 #: A module global, which a real crash loses: how many runtimes this process has made.
 LIVES_SEEN: list[str] = []
 

@@ -11,8 +11,6 @@ from faultclock.run.execute import execute
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Memory", "drive", "facts", "outcomes", "scenario", "write"]
-
 
 def scenario(*tasks: Mapping[str, Any], **changes: Any) -> Scenario:
     """Return a scenario for a store that asks these tasks."""

@@ -16,8 +16,6 @@ from pathlib import Path
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["binding_of", "of_a_file", "of_addresses", "of_c_entropy", "of_process_state"]
-
 #: Looked up here, where nothing watches: a subject's C extension has it from its own import.
 _GETRANDOM = ctypes.CDLL(None).getrandom
 

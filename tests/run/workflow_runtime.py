@@ -21,8 +21,6 @@ from faultclock.subjects.ports import (
 )
 from faultclock.subjects.reference import reference, reference_sync
 
-__all__ = ["blocking_workflow_runtime", "workflow_runtime"]
-
 
 class _Both:
     """What both share."""

@@ -25,17 +25,6 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 from faultclock.subjects.reference import DECLARES, converse
 from faultclock.subjects.stud import AttemptError, Policy, StudCall, classify
 
-__all__ = [
-    "DIALECTS",
-    "AnyCall",
-    "AnyExchange",
-    "IgnoresRetryAfter",
-    "RetriesNothing",
-    "RetriesRefusals",
-    "TakesAPartForTheWhole",
-    "client",
-]
-
 #: All dialects of model providers: `http-json` is what stands behind a tool.
 DIALECTS = tuple(name for name in dialect_names() if name != "http-json")
 

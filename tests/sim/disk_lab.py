@@ -12,8 +12,6 @@ from faultclock.sim.disk_state import DiskState, Leaves
 from faultclock.sim.kernel import Ending
 from faultclock.sim.world import World
 
-__all__ = ["Lab"]
-
 
 class Lab:
     """A folder, its disk, and the worlds that use it."""

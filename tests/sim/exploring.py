@@ -14,16 +14,6 @@ from faultclock.sim.kernel import Ending, current
 from faultclock.sim.world import World
 from tests.sim.running import ROOMY
 
-__all__ = [
-    "Explored",
-    "explored",
-    "many_loops",
-    "many_tasks",
-    "many_threads",
-    "note",
-    "racing",
-]
-
 
 class Explored:
     """One world that was run: its facts, its tape and its end."""

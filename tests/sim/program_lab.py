@@ -15,8 +15,6 @@ from faultclock.sim.kernel import Ending, Kernel
 from faultclock.sim.processes import Child, Processes
 from faultclock.sim.world import World
 
-__all__ = ["REAL", "STEPS", "Lab", "Named", "real", "simulated"]
-
 MS = 1_000_000
 
 #: A program: what it writes, 10 ms apart, then how it ends. None: it never does.

@@ -9,8 +9,6 @@ from faultclock.sim.clock import SECOND_NS
 from faultclock.sim.kernel import Ending, Limits
 from faultclock.sim.world import World
 
-__all__ = ["ROOMY", "facts", "run", "value_of"]
-
 #: Limits that no well-behaved test meets.
 ROOMY = Limits(
     virtual_ns_max=1_000_000 * SECOND_NS, events_max=2_000_000, events_per_instant_max=100_000

@@ -26,8 +26,6 @@ from faultclock.run.confirm import unsteadiness
 from tests.soak.pair import Both, LostError, Pair
 from tests.soak.plan import ROUND, subjects_of
 
-__all__ = ["Tally", "soak"]
-
 _RUNS = 10_000
 #: Real seconds between two lines of progress.
 _EVERY_S = 15.0

@@ -21,8 +21,6 @@ from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.soak.plan import Drawn, Stock
 
-__all__ = ["serve"]
-
 #: Real seconds after which a run is ended: a busy machine must not look like a difference.
 _WALL_LIMIT_S = 300.0
 #: Of runs that may be made inline, each of so many is: in one of the two interpreters.

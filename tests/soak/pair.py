@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Both", "Interpreter", "LostError", "Pair"]
-
 #: Runs that an interpreter is told at once, and how many of these it may be ahead of the other.
 _CHUNK, _AHEAD = 40, 3
 #: Bytes of environment that only the second one has: what is in front of the stack moves it.

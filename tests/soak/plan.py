@@ -21,8 +21,6 @@ from faultclock.run.expand import crash_after
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import SubjectEntry, catalog
 
-__all__ = ["ROUND", "ROUNDS", "Drawn", "Stock", "subjects_of"]
-
 #: Double runs of one pair of interpreters, and after how many pairs the subjects come again.
 ROUND, ROUNDS = 1_000, 10
 #: How often a subject of each kind is drawn, of 100; one that is no shipped subject is `own`.

@@ -17,8 +17,6 @@ from faultclock.bench.client import Bench
 from faultclock.bench.process import main
 from faultclock.run.isolate import fork_process
 
-__all__ = ["forked"]
-
 
 class _Forked:
     """What a bench asks of its process."""

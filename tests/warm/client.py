@@ -17,8 +17,6 @@ from typing import Any
 
 from tests.architecture.source_tree import PROJECT
 
-__all__ = ["LIMIT_S", "Server", "warm_server"]
-
 #: Real seconds after which a command is ended: none of the tests' takes as long.
 LIMIT_S = 120.0
 

@@ -6,8 +6,6 @@ from functools import cache
 
 from faultclock.load.scenario import LoadedScenario, find_scenarios
 
-__all__ = ["all_scenarios"]
-
 
 @cache
 def all_scenarios() -> tuple[LoadedScenario, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["made_once"]
-
 
 def made_once(folder: Path, name: str, make: Callable[[], str]) -> str:
     """Return the text of this name, which another worker of this session may have made.

@@ -27,8 +27,6 @@ import faultclock.cli
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.subjects.registry import catalog
 
-__all__ = ["main"]
-
 #: What the commands import: all of them, and what takes long of the libraries below.
 _WARM = (
     *(

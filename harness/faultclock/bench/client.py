@@ -22,8 +22,6 @@ import faultclock
 from faultclock.bench.values import Ask, Refused, Settings
 from faultclock.bench.wire import receive, send
 
-__all__ = ["Bench", "BenchRefusedError", "Benches"]
-
 _HASH_SEED = "PYTHONHASHSEED"
 #: Real seconds that a bench gets to end by itself.
 _END_LIMIT_S = 5.0

@@ -42,8 +42,6 @@ from faultclock.run.report import assemble
 from faultclock.run.suite import SuiteRequest, of_role, run_suite
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Judging"]
-
 _NO_SUBJECT_HINT = (
     'write subject = "path/to/my_adapter.py:subject" into [tool.faultclock] of pyproject.toml, or'
     " give --faultclock-subject"

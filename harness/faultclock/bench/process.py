@@ -19,8 +19,6 @@ from faultclock.bench.wire import receive, send
 from faultclock.errors import HarnessError, InternalError
 from faultclock.run.lifeline import end_with
 
-__all__ = ["main"]
-
 _INTERRUPTED = 130
 
 

@@ -19,8 +19,6 @@ from faultclock.model.scenario import Scenario
 from faultclock.render.verdict_words import worst_first
 from faultclock.render.wording import count
 
-__all__ = ["baseline_told", "entries_of", "scenario_files_below", "told"]
-
 #: Seeds that are named of those that came out alike.
 _SEEDS_MAX = 8
 _BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)

@@ -10,21 +10,6 @@ if TYPE_CHECKING:
     from faultclock.model.finding import RunReport
     from faultclock.model.trace import Trace
 
-__all__ = [
-    "SCENARIO_SUFFIXES",
-    "Ask",
-    "CheckBaseline",
-    "Collect",
-    "Collected",
-    "Play",
-    "PlayedRun",
-    "Ran",
-    "Refused",
-    "Run",
-    "Settings",
-    "Standing",
-]
-
 #: What a scenario file of a person's own is called, wherever it lies.
 SCENARIO_SUFFIXES = (".scenario.yaml", ".scenario.yml")
 #: What becomes of an item.

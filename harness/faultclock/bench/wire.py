@@ -6,8 +6,6 @@ import pickle
 import socket
 from typing import Any
 
-__all__ = ["receive", "send"]
-
 #: Bytes that the length of a message takes.
 _LENGTH = 8
 #: Bytes that are asked for at once.

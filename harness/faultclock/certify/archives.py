@@ -13,8 +13,6 @@ from typing import IO
 
 from faultclock.errors import InputError
 
-__all__ = ["archive_files"]
-
 _MEMBERS_MAX = 50_000
 #: Of all members together, unpacked.
 _BYTES_MAX = 1_000_000_000

@@ -30,19 +30,6 @@ from faultclock.run.hosting import LostError, where_loaded
 from faultclock.run.variables import FIXED
 from faultclock.subjects.binding import Binding
 
-__all__ = [
-    "LoadedFile",
-    "data_read",
-    "loaded_code",
-    "loaded_code_of",
-    "of_distributions",
-    "of_package",
-    "of_path",
-    "of_shipped",
-    "ran",
-    "variables_read",
-]
-
 #: What a wheel of ours holds beside the package, and a checkout does not: its digests are in the
 #: requirement set.
 _BUNDLED = "_bundled"

@@ -36,24 +36,6 @@ from faultclock.render.badge import badge_json, badge_svg
 from faultclock.render.html_text import html_report
 from faultclock.render.json_text import json_report
 
-__all__ = [
-    "CERTIFICATE",
-    "DERIVED",
-    "KEY",
-    "SIGNATURE",
-    "SIGNED",
-    "STATEMENT",
-    "SUMS",
-    "TRACES",
-    "TRACE_BYTES_MAX",
-    "Contents",
-    "derived_files",
-    "payload_value",
-    "statement_of",
-    "sums_of",
-    "trace_name",
-]
-
 CERTIFICATE = "certificate.json"
 STATEMENT = "statement.json"
 PREDICATE = "predicate.json"

@@ -19,8 +19,6 @@ from securesystemslib.signer import Signature  # type: ignore[attr-defined]
 from faultclock.certify.keys import PublicKey, SigningKey
 from faultclock.model.certificate import PAYLOAD_TYPE
 
-__all__ = ["Signed", "canonical", "parse_envelope", "sign"]
-
 
 def canonical(value: Any) -> bytes:
     """Return JSON-able data as its one canonical spelling."""

@@ -24,8 +24,6 @@ from typing import Any, BinaryIO, Self
 from faultclock.errors import InputError
 from faultclock.model.certificate import Fault
 
-__all__ = ["Draft", "Listing", "check_place", "file_sum", "listing", "read_file"]
-
 #: Files, and bytes in all: a hardened certificate of a whole runtime has a tenth of it.
 _FILES_MAX = 200_000
 _BYTES_MAX = 8_000_000_000

@@ -12,8 +12,6 @@ from pathlib import Path
 from faultclock.certify.artifact import LoadedFile
 from faultclock.errors import InputError
 
-__all__ = ["check_declared"]
-
 _PACKAGE = "faultclock"
 
 

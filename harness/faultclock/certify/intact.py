@@ -31,8 +31,6 @@ from faultclock.certify.keys import PublicKey, parse_public_key
 from faultclock.errors import InputError
 from faultclock.model.certificate import PAYLOAD_TYPE, Fault, Statement
 
-__all__ = ["Intact", "examined"]
-
 #: Of each file that is read to see what was signed.
 _BYTES_MAX = 64_000_000
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\x00-\x1f\x7f\\]+)")

@@ -34,18 +34,6 @@ from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-
 
 from faultclock.errors import InputError
 
-__all__ = [
-    "PUBLIC_SUFFIX",
-    "KeyPaths",
-    "PublicKey",
-    "SigningKey",
-    "load_private_key",
-    "load_public_key",
-    "make_keys",
-    "parse_public_key",
-    "require_in_time",
-]
-
 #: What is added to the name of a private key.
 PUBLIC_SUFFIX = ".pub"
 #: A key file of ours has some 300 bytes.

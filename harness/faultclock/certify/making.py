@@ -53,17 +53,6 @@ from faultclock.model.trace import Trace, trace_lines
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import shipped_ids
 
-__all__ = [
-    "Made",
-    "Request",
-    "Source",
-    "certify",
-    "folder_of",
-    "package_of",
-    "source_of",
-    "write_contents",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

@@ -43,8 +43,6 @@ from faultclock.model.evidence import Evidence, Judged
 from faultclock.model.trace import Trace
 from faultclock.subjects.registry import shipped_ids
 
-__all__ = ["Rejudged", "rejudged"]
-
 _JSON_MAX = 512_000_000
 _NO_RUN = "they say what no run can say, and cannot be judged"
 

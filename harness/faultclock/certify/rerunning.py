@@ -22,8 +22,6 @@ from faultclock.model.trace import Trace
 from faultclock.run.compare import compare, other_circumstances
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Rerun", "rerun"]
-
 #: Traces that are named one by one; a subject that was changed differs in all of them.
 _TOLD = 5
 

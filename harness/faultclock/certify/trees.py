@@ -21,8 +21,6 @@ from pathlib import Path
 
 from faultclock.errors import InputError
 
-__all__ = ["digest_of_files", "file_digest", "tree_files"]
-
 _FILES_MAX = 50_000
 _BYTES_MAX = 1_000_000_000
 _CHUNK = 1 << 20

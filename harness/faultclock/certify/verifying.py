@@ -27,15 +27,6 @@ from faultclock.model.evidence import Evidence
 from faultclock.model.finding import Verdict
 from faultclock.subjects.binding import Binding
 
-__all__ = [
-    "Verified",
-    "verify",
-    "with_artifact",
-    "with_code",
-    "with_libraries",
-    "with_rerun",
-]
-
 _ONLY_RERUN = (
     "that the subject does what its traces say: only running it again shows that (--rerun)"
 )

@@ -27,8 +27,6 @@ from typing import Any, Self
 import faultclock
 from faultclock.run.hosting import INHERITED
 
-__all__ = ["Reads", "Watch", "modules_before"]
-
 _PACKAGE = "faultclock"
 _SOURCE = (".py", ".pyc")
 _OURS = os.path.dirname(os.path.realpath(faultclock.__file__)) + os.sep  # noqa: PTH120 - as text

@@ -31,8 +31,6 @@ from faultclock.run.suite import of_role
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Battery", "battery_for"]
-
 #: The families about a role that any error model can judge; of any other role, all of its
 #: scenarios are read.
 _FAMILIES: dict[Role, tuple[str, ...]] = {

@@ -14,8 +14,6 @@ from faultclock.model.checkup import CheckUp, LeftOut, TakenFor
 from faultclock.model.finding import Report
 from faultclock.model.problems import problems_in, unproved_in
 
-__all__ = ["checkup_of"]
-
 
 def checkup_of(
     runs: Runs,

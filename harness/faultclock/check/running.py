@@ -24,8 +24,6 @@ from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.run.twice import Done
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Runs", "make_runs"]
-
 #: Roles that ask a model's provider, so there are retries to infer.
 _ASKING = ("provider_adapter", "runtime")
 #: By this header a provider asks for what no rule knows of, such as a retry after a 400.

@@ -12,8 +12,6 @@ from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted, said_of
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Target", "take"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:

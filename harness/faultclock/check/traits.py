@@ -8,8 +8,6 @@ from faultclock.model.checkup import Trait
 from faultclock.model.duration import format_duration
 from faultclock.model.inferred import Layer, Reaction, RetryProfile, Schedule
 
-__all__ = ["traits_of"]
-
 #: Neighbouring statuses are written as a range from so many on.
 _RANGE_MIN = 3
 #: What a kind of failure is called in a list; kinds of one name are told once.

@@ -18,8 +18,6 @@ from faultclock.cli.exits import INTERNAL, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE
 from faultclock.cli.say import say, say_lines, screens
 from faultclock.errors import HarnessError, InternalError, UnknownNameError
 
-__all__ = ["app"]
-
 #: Characters that are shown of a name that is too long for a file.
 _NAME_SHOWN = 60
 #: What a person meets first; the other commands stand below them.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from faultclock.gate.update import Update, Words
     from faultclock.model.gate import Deviation
 
-__all__ = ["command"]
-
 _EPILOG = """\
 \b
 Examples:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from faultclock.model.census import Census
     from faultclock.subjects.registry import SubjectEntry
 
-__all__ = ["command"]
-
 _STDOUT = "-"
 _EPILOG = """\
 CLIENT is the id of a shipped client (`faultclock list subjects`), or your own adapter as

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from faultclock.load.scenario import LoadedScenario
     from faultclock.model.scenario import Scenario
 
-__all__ = ["selected"]
-
 _STREAMS = "streams"
 
 

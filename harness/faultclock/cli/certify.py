@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from faultclock.certify.making import Made, Request
     from faultclock.model.conformance import LevelName
 
-__all__ = ["command"]
-
 #: Objections that are shown; the report has all of them.
 _TOLD = 20
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from faultclock.model.error_model import ErrorModel
     from faultclock.model.finding import RunReport
 
-__all__ = ["command"]
-
 _STDOUT = "-"
 _FOUND = "  found: "
 #: Parameters that belong to a command that asks the same again, and their flags.

@@ -9,8 +9,6 @@ from faultclock.cli.exits import exit_code_of
 from faultclock.cli.outputs import Outputs
 from faultclock.model.finding import Report
 
-__all__ = ["closed"]
-
 
 def closed(
     report: Report, outputs: Outputs, *, started_s: float, quiet: bool, group_by: str = "scenario"

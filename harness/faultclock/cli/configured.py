@@ -19,8 +19,6 @@ from faultclock.cli.say import say
 if TYPE_CHECKING:
     from faultclock.model.config import Config
 
-__all__ = ["CONFIGURED", "configured", "was_typed"]
-
 #: The commands that take defaults from a configuration.
 CONFIGURED = frozenset({"check", "run", "explore", "infer", "certify"})
 

@@ -8,8 +8,6 @@ from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.say import machine, say
 from faultclock.errors import InputError
 
-__all__ = ["command"]
-
 _STDOUT = "-"
 _EPILOG = """\
 BEFORE and AFTER are what `faultclock run --json` or `faultclock merge --json` wrote; - is standard

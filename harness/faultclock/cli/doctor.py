@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from faultclock.run.doctor import Examination
     from faultclock.subjects.adopt import Adopted
 
-__all__ = ["Line", "command", "installation"]
-
 _DISTRIBUTION = "faultclock"
 #: For a checkout that is not installed, which has no metadata to read them from.
 _NEEDS = (

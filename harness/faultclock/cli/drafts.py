@@ -10,8 +10,6 @@ from pathlib import Path
 from faultclock.errors import InputError
 from faultclock.load.files import check_output_file
 
-__all__ = ["write_all"]
-
 
 def write_all(texts: Mapping[str, str], *, replace: bool, always: Collection[str] = ()) -> None:
     """Write each text as UTF-8 to its path; where one cannot be written, none is.

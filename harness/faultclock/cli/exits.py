@@ -8,18 +8,6 @@ if TYPE_CHECKING:
     from faultclock.model.checkup import CheckUp
     from faultclock.model.finding import Report
 
-__all__ = [
-    "INCONCLUSIVE",
-    "INTERNAL",
-    "INTERRUPTED",
-    "NONCONFORMING",
-    "OK",
-    "OUTPUT_CLOSED",
-    "USAGE",
-    "exit_code_of",
-    "exit_code_of_checkup",
-]
-
 OK = 0
 #: The subject does not conform, a gate is shut, something got worse, a replayed trace differs, or
 #: the doctor found a fault.

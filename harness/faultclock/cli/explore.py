@@ -24,8 +24,6 @@ from faultclock.errors import InputError
 if TYPE_CHECKING:
     from faultclock.explore.engine import ExploreRequest
 
-__all__ = ["command"]
-
 _RUNS = 200
 #: What the kinds of schedules are called here; a tape that says nothing is first in, first out.
 _SCHEDULES = {"random": "random", "pct": "pct", "fifo": "tape"}

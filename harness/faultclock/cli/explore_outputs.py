@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from faultclock.explore.followup import Followed
     from faultclock.model.exploration import Exploration
 
-__all__ = ["ExploreOutputs"]
-
 _STDOUT = "-"
 _HTML, _JSON = "exploration.html", "exploration.json"
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from faultclock.history.store import HistoryStore
     from faultclock.model.exploration import Reached, Tried
 
-__all__ = ["KeptSession", "session_of"]
-
 
 class KeptSession:
     """A session while its runs are made; closing it leaves it to be resumed, unless it is done.

@@ -26,8 +26,6 @@ from faultclock.model.finding import Verdict
 from faultclock.render.exploration_text import exploration_lines
 from faultclock.render.wording import count
 
-__all__ = ["Exploring", "Found"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:

@@ -12,8 +12,6 @@ from faultclock.render.notes_text import NOTHING_NOTED, Noted, shown_with
 from faultclock.render.verdict_words import GLOSSARY, worst_first
 from faultclock.render.wording import count
 
-__all__ = ["columns", "finding_lines", "told_in_full"]
-
 #: More findings than these belong into a report.
 _FINDINGS_MAX = 4
 

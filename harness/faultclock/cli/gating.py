@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from faultclock.model.finding import Report, RunReport
     from faultclock.model.gate import Baseline
 
-__all__ = [
-    "Gate",
-    "baseline_option",
-    "gate_of",
-    "own_scenarios_option",
-    "parse_date",
-    "this_day",
-    "today_option",
-]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 #: Where a project's own scenarios lie, unless its configuration says something else.
 _SCENARIOS = "scenarios"

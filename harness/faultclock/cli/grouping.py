@@ -16,8 +16,6 @@ from faultclock.render.notes_text import place_text
 from faultclock.render.verdict_words import GLOSSARY, worst_first
 from faultclock.render.wording import short_time
 
-__all__ = ["by_scenario", "table_by"]
-
 _REAL = " real"
 #: Verdicts that are not green.
 _TELLING = GLOSSARY[:3]

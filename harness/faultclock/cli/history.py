@@ -12,8 +12,6 @@ from faultclock.cli.say import Span, machine, say
 if TYPE_CHECKING:
     from faultclock.history.findings import History
 
-__all__ = ["command"]
-
 #: Where an exploration keeps its progress by default.
 DEFAULT_FILE = "faultclock.sqlite"
 

@@ -9,8 +9,6 @@ from typing import Any
 from faultclock.history.findings import FlakySubject, History
 from faultclock.model.token import token_of
 
-__all__ = ["history_json"]
-
 _FORMAT = 1
 
 

@@ -19,8 +19,6 @@ from faultclock.model.token import token_of
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import count, short_digest
 
-__all__ = ["Line", "lines_of"]
-
 _HEADINGS = ("no", "when (UTC)", "command", "subject", "model", "runs", "verdicts", "state")
 _STATES = {"open": "not finished", "stopped": "stopped", "done": "complete"}
 #: So that a thousand flips after a change of model do not hide all else; --json has them all.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from faultclock.recordings.importing import Imported, Options, Written
     from faultclock.recordings.outcome import Hearing
 
-__all__ = ["command", "dialect_or_none", "family_of"]
-
 _EPILOG = """\
 FILE is a cassette of vcrpy, VCR (Ruby), Betamax or go-vcr, a HAR file, a recording of nock (JSON),
 a trace of httprr, or stub mappings of WireMock. Each session in it (one program, one provider, one

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from faultclock.infer.profile import Inferred
     from faultclock.model.inferred import RetryProfile
 
-__all__ = ["command"]
-
 _STDOUT = "-"
 _TRACES = "traces"
 _EPILOG = """\

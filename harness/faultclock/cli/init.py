@@ -39,8 +39,6 @@ from faultclock.render.scaffold import (
     with_table,
 )
 
-__all__ = ["command"]
-
 _PYPROJECT = "pyproject.toml"
 #: As they are written on a command line.
 _ROLES: dict[str, Role] = {

@@ -28,8 +28,6 @@ from faultclock.render.scaffold import (
 if TYPE_CHECKING:
     from faultclock.check.target import Target
 
-__all__ = ["Wish", "asked_for", "names_a_target", "project_folder", "set_up_target"]
-
 _PYPROJECT = "pyproject.toml"
 #: Candidates that are offered.
 _OFFERED_MAX = 9

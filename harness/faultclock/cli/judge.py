@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from faultclock.model.finding import RunReport
     from faultclock.model.trace import Trace
 
-__all__ = ["command"]
-
 _EPILOG = """\
 TRACE is a trace of Faultclock, or, with --map, the event log of another system as JSON Lines. A map
 says in a YAML file which event of the log is which event of the error model, and where the log has

@@ -22,8 +22,6 @@ from faultclock.run.expand import cell_of
 if TYPE_CHECKING:
     from faultclock.run.suite import SuiteRequest
 
-__all__ = ["KeptRuns"]
-
 
 class KeptRuns:
     """Collects the runs of one suite, then writes them.

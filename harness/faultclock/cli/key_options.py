@@ -12,8 +12,6 @@ import click
 
 from faultclock.errors import InputError
 
-__all__ = ["day", "passphrase_of", "passphrase_option", "require_certify", "source_date", "today"]
-
 _NEEDED = ("rfc8785", "securesystemslib", "cryptography")
 #: https://reproducible-builds.org/specs/source-date-epoch/
 _EPOCH = "SOURCE_DATE_EPOCH"

@@ -9,8 +9,6 @@ import click
 from faultclock.cli.key_options import day, passphrase_of, passphrase_option, require_certify
 from faultclock.cli.say import say
 
-__all__ = ["command"]
-
 _EPILOG = """\
 PATH is the private key, which only you can read, and PATH.pub the public one, which you give to
 those who verify. Both are PEM files that other programs can read. A file that is there is

@@ -25,8 +25,6 @@ from faultclock.model.last_failed import FailedScenario, LastFailed
 from faultclock.model.scenario import Scenario
 from faultclock.render.wording import count
 
-__all__ = ["FailureRecord", "Narrowed"]
-
 _FOLDER, _NAME = ".faultclock_cache", "last-failed.json"
 #: As other tools do, so that the folder is in no repository and in no backup.
 _BESIDE = {

@@ -15,8 +15,6 @@ from faultclock.errors import UnknownNameError
 if TYPE_CHECKING:
     from faultclock.model.error_model import ErrorModel
 
-__all__ = ["command"]
-
 Entry = dict[str, Any]
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from faultclock.render.wording import count, listed
 
-__all__ = ["Entry", "in_full", "in_short"]
-
 Entry = dict[str, Any]
 
 _WIDTH = 80

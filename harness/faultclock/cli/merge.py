@@ -14,8 +14,6 @@ from faultclock.cli.report_options import report_options
 from faultclock.cli.say import say
 from faultclock.errors import InputError
 
-__all__ = ["command"]
-
 _EPILOG = """\
 REPORT is what `faultclock run --shard I/N --json` wrote, in any order. Together they give
 the report of the undivided run, byte for byte. Reports of whole runs are joined too, where they

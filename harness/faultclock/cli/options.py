@@ -12,21 +12,6 @@ from click.core import ParameterSource
 
 from faultclock.errors import InputError
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "inline_option",
-    "jobs_option",
-    "limits_given",
-    "memory_limit_bytes",
-    "memory_limit_option",
-    "model_option",
-    "parse_readings",
-    "parse_seconds",
-    "readings_option",
-    "require_subject",
-    "wall_limit_option",
-]
-
 #: The neutral one: the documents that are carried beside it are chosen by name.
 DEFAULT_MODEL = "common"
 

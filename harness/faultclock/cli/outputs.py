@@ -24,8 +24,6 @@ from faultclock.load.trace_file import write_trace
 from faultclock.model.finding import Report
 from faultclock.model.trace import Trace
 
-__all__ = ["Outputs"]
-
 _STDOUT = "-"
 _STDOUT_FD, _STDERR_FD = 1, 2
 #: What a variant may be called and a file should not.

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from faultclock.errors import InputError
 
-__all__ = ["add_all", "check_absent"]
-
 
 def check_absent(root: Path, paths: Iterable[str], *, instead: Mapping[str, str]) -> None:
     """Check that no file of `paths`, which are relative to `root`, is there.

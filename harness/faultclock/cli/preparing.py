@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from faultclock.run.hosting import Host
     from faultclock.subjects.adopt import Adopted
 
-__all__ = ["prepared"]
-
 
 def prepared(
     spec: str,

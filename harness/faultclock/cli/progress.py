@@ -16,8 +16,6 @@ from faultclock.cli.say import beside, screens
 from faultclock.model.finding import RunReport
 from faultclock.printable import one_line
 
-__all__ = ["Advance", "bar", "progress"]
-
 #: Drawing costs about a millisecond, a run less: so not after every run.
 _PERIOD_S = 0.08
 

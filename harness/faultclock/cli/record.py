@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from faultclock.record.running import Recorded
     from faultclock.recordings.importing import Imported
 
-__all__ = ["command"]
-
 _EPILOG = """\
 COMMAND is run as it is, with its own input, output and errors; what we say goes to standard error.
 Every Python process that it starts is recorded by vcrpy, which has to be installed there (pip

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from faultclock.model.trace import Trace
     from faultclock.run.replay import ReplayResult
 
-__all__ = ["command"]
-
 _FINDING = re.compile(r"[Ff]-[0-9a-f]{10,12}")
 
 _EPILOG = """\

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from faultclock.model.scenario import Scenario
     from faultclock.run.replay import Replayed
 
-__all__ = ["Wanted", "of_finding", "of_token", "replay_at"]
-
 #: A digest is shown by its first digits.
 _DIGITS = 12
 _NAMED = re.compile(r"F-[0-9a-f]+", re.IGNORECASE)

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["FORMATS", "SUMMARY_BYTES_MAX", "ReportFormat", "report_options"]
-
 #: GitHub shows no summary of a step that is larger than 1 MiB.
 SUMMARY_BYTES_MAX = 1024 * 1024
 

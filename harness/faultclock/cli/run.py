@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from faultclock.run.suite import SuiteRequest
     from faultclock.subjects.binding import Binding
 
-__all__ = ["command"]
-
 _EPILOG = """\
 SCENARIO is an id (rate-limits/retry-after-integer), a family (rate-limits), a quoted pattern
 ("*/retry-after-*"), a file or a folder. Without one, all shipped scenarios are run that are for

@@ -11,8 +11,6 @@ import click
 if TYPE_CHECKING:
     from faultclock.model.finding import Shard
 
-__all__ = ["GROUPINGS", "choosing_options", "shard_option", "table_options"]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 #: What a row of the table may stand for. `cli.grouping` has them, and takes longer to import.

@@ -18,8 +18,6 @@ from typing import IO, Any, cast
 
 from faultclock.printable import harmless_after, one_line
 
-__all__ = ["Span", "beside", "machine", "say", "say_lines", "screens"]
-
 #: https://en.wikipedia.org/wiki/ANSI_escape_code#Select_Graphic_Rendition_parameters
 _CODES = {
     "red": "31",

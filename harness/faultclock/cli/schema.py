@@ -6,8 +6,6 @@ import click
 
 from faultclock.cli.say import machine
 
-__all__ = ["command"]
-
 _EPILOG = """\
 \b
 Example:

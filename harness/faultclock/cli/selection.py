@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from faultclock.model.scenario import Scenario
     from faultclock.subjects.binding import Binding
 
-__all__ = [
-    "crashed_at",
-    "excluded",
-    "fitting",
-    "of_shard",
-    "of_variant",
-    "playable",
-    "without_root",
-]
-
 
 def excluded(
     found: Sequence[LoadedScenario], patterns: Sequence[str]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from faultclock.sim.recorder import Fact
     from faultclock.subjects.binding import Binding
 
-__all__ = ["command", "told"]
-
 _EPILOG = """\
 The provider of SCENARIO (an id, or a file) listens at a port of 127.0.0.1 in real time and fails
 as the scenario says. Point any program at it. Everything that happens is recorded; Ctrl-C ends it,

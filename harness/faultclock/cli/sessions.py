@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from faultclock.model.error_model import ErrorModel
     from faultclock.subjects.binding import Binding
 
-__all__ = ["session_settings"]
-
 _SOURCE = "*.py"
 _PAYLOADS = "payloads/*.yaml"
 

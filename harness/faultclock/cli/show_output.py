@@ -12,8 +12,6 @@ from faultclock.cli.say import say
 if TYPE_CHECKING:
     from faultclock.model.trace import Trace
 
-__all__ = ["show_output_option", "showing_output"]
-
 Store = Callable[["Trace"], str | None]
 
 show_output_option = click.option(

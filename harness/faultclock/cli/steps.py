@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 
 from faultclock.cli.progress import Advance, bar
 
-__all__ = ["steps"]
-
 
 @contextmanager
 def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:

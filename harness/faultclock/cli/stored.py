@@ -10,8 +10,6 @@ from faultclock.errors import InputError
 if TYPE_CHECKING:
     from faultclock.model.finding import Report
 
-__all__ = ["stored_report"]
-
 _STDIN = "-"
 
 

@@ -23,8 +23,6 @@ from faultclock.render.passed_over import passed_over_lines
 from faultclock.render.verdict_words import GLOSSARY, LOOKS, worst_first
 from faultclock.render.wording import count, short_time, time_word
 
-__all__ = ["write_summary"]
-
 _UNDECLARED = re.compile(r"binding does not declare '([a-z_]+)'")
 
 

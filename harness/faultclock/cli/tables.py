@@ -22,16 +22,6 @@ from faultclock.render.wording import clipped
 if TYPE_CHECKING:
     from rich.style import Style
 
-__all__ = [
-    "SYMBOLS",
-    "Row",
-    "Table",
-    "in_one_line",
-    "lines_within",
-    "terminal_width",
-    "write_table",
-]
-
 SYMBOLS = {
     Verdict.PASS: "✓",
     Verdict.FAIL: "✗",

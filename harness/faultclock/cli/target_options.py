@@ -8,8 +8,6 @@ from typing import Any, TypeVar, cast
 
 import click
 
-__all__ = ["as_option", "dialect_option", "speaking", "subject_dialect_option"]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 

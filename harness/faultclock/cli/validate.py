@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from faultclock.model.error_model import ErrorModel
     from faultclock.model.scenario import ProviderScript, Scenario
 
-__all__ = ["command"]
-
 _TRACE_SUFFIX = ".jsonl"
 
 _EPILOG = """\

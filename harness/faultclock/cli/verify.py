@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from faultclock.certify.verifying import Verified
     from faultclock.model.certificate import Verification
 
-__all__ = ["command"]
-
 _EPILOG = """\
 DIR is a folder that `faultclock certify` has written. Every byte of it is compared with what was
 signed, and the stored traces are judged again: no network is needed, and nothing of the subject

@@ -14,8 +14,6 @@ from faultclock.model.scenario import Scenario
 from faultclock.run.prepare import hosted
 from faultclock.run.suite import run_one
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Do what standard input says."""

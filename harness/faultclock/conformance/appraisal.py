@@ -28,8 +28,6 @@ from faultclock.model.finding import Finding, Report, RunReport, Verdict
 from faultclock.model.trace import CUT_SHORT
 from faultclock.run.confirm import REPEATABLE
 
-__all__ = ["appraise"]
-
 #: The scenario that a finding is about, and the finding.
 _Placed = tuple[str, Finding]
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from faultclock.model.evidence import Double
 from faultclock.model.scenario import Scenario
 
-__all__ = ["doubles_of"]
-
 #: Name of the run, the scenario and its seed.
 Again = tuple[str, Scenario, int]
 

@@ -9,8 +9,6 @@ from faultclock.model.conformance import Objection, RoleSet
 from faultclock.model.evidence import Evidence
 from faultclock.model.finding import Verdict
 
-__all__ = ["hardened_objections", "seen_while_hardening"]
-
 _NOT_TWICE = (
     "Real time or chance, the order of a set, or state on the disk got in: `faultclock doctor`."
 )

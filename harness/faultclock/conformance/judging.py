@@ -23,8 +23,6 @@ from faultclock.run.expand import crash_event, crash_points, variant_of
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
 from faultclock.run.suite import crossed
 
-__all__ = ["Judging", "judged", "stored"]
-
 
 def stored(name: str, trace: Trace) -> StoredTrace:
     """Return the entry of a trace that is kept under `name`."""

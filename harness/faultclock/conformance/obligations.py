@@ -16,8 +16,6 @@ from faultclock.model.error_model import ErrorModel, Level
 from faultclock.model.evidence import Evidence
 from faultclock.model.finding import Finding, Report, Verdict
 
-__all__ = ["obligation_objections", "obligations_of"]
-
 #: Levels of sentences that each level of conformance asks for.
 _ASKED: dict[LevelName, tuple[Level, ...]] = {
     "core": ("MUST",),

@@ -18,8 +18,6 @@ from faultclock.run.bind_scenario import bind_scenario, cannot_be_said
 from faultclock.run.expand import crash_after
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Selection", "role_set", "select"]
-
 _NEWER = "freeze the set of a new revision: python -m tests.conformance.freeze"
 
 

@@ -21,8 +21,6 @@ from faultclock.load.scenario_file import scenario_text
 from faultclock.model.exploration import FailureMark, Shrunk, Size
 from faultclock.model.scenario import Scenario
 
-__all__ = ["Artefacts", "Origin", "artefacts", "run_command"]
-
 _WIDTH = 94
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 #: An entry of a tape as it stands in the file, below its stream.

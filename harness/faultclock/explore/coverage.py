@@ -16,8 +16,6 @@ from faultclock.model.scenario import Role, Scenario
 from faultclock.model.trace import SubjectInfo, Trace
 from faultclock.oracle.judge import CHECKS, check_infos
 
-__all__ = ["Tally", "reached_by"]
-
 _ASKING: tuple[Role, ...] = ("provider_adapter", "runtime")
 #: Checks that are for subjects of some roles only, by id.
 _ROLES: dict[str, tuple[Role, ...]] = {

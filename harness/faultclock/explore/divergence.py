@@ -23,8 +23,6 @@ from faultclock.model.events import describe
 from faultclock.model.exploration import Divergence, DivergenceRow
 from faultclock.model.trace import Trace, TraceEvent
 
-__all__ = ["divergence"]
-
 #: Rows that are shown before the first difference, from it on at most, and behind the last that
 #: differs among those.
 BEFORE, FROM_IT_ON, AFTER = 4, 14, 3

@@ -18,8 +18,6 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, FIFO, Chance, Schedule, ScheduleKind, Tape
 from faultclock.model.varied import ChoiceAt, choices_at, varied
 
-__all__ = ["SCHEDULES", "Drawing", "Planned", "planned"]
-
 #: How ties may be broken, with how often each is drawn. No kind is best everywhere: a coin for each
 #: tie finds soonest what needs one or two right tosses, a priority that is lost now and then what
 #: needs one lane to wait long among many, and first in first out leaves the scenario's own changes

@@ -48,8 +48,6 @@ from faultclock.run.suite import of_role
 from faultclock.run.workers import Shared, Workers, as_finished
 from faultclock.subjects.binding import Binding
 
-__all__ = ["ExploreRequest", "Interrupted", "Ledger", "explore"]
-
 Outcome = tuple[Tried, Reached]
 #: (0-based place of the scenario in the request, number of the run from 1).
 _Item = tuple[int, int]

@@ -24,8 +24,6 @@ from faultclock.model.tape import Tape
 from faultclock.model.varied import FIXED, LACKS, VARY, choices_at, varied, written_at
 from faultclock.model.vary import AnyOf, Span, Variation, Vary
 
-__all__ = ["vary_everything"]
-
 #: What is below these is not the world's: texts that are sent, and what the subject is given.
 _KEPT = frozenset(
     {

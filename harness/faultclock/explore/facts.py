@@ -21,8 +21,6 @@ from typing import Any
 
 from faultclock.model.trace import TraceEvent
 
-__all__ = ["Facts", "Names", "facts_of", "first_difference"]
-
 #: Members whose values are numbered as things come up.
 _COUNTED = frozenset(
     {

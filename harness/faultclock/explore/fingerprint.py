@@ -9,8 +9,6 @@ from faultclock.model.exploration import FailureMark
 from faultclock.model.finding import Finding, Judgement, Verdict
 from faultclock.model.trace import Trace
 
-__all__ = ["fingerprint_of", "marks_of"]
-
 _DIGITS = 12
 
 

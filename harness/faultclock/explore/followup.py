@@ -31,8 +31,6 @@ from faultclock.run.prepare import hosted
 from faultclock.run.suite import run_one
 from faultclock.run.workers import Shared, Workers, as_finished
 
-__all__ = ["FollowUp", "Followed", "follow_up"]
-
 _PASSES = (Verdict.PASS, Verdict.WARN)
 
 

@@ -21,8 +21,6 @@ from faultclock.oracle.evidence import SPOILING
 from faultclock.oracle.history import History
 from faultclock.oracle.judge import Judge
 
-__all__ = ["CHECK", "SearchJudge", "judge_for", "raised_at", "verdict_of"]
-
 #: Id of the check of a search.
 CHECK = "search.exception"
 _FILE_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')

@@ -12,8 +12,6 @@ from typing import Any
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.fault import AttemptRange
 
-__all__ = ["duration_rungs", "number_rungs", "range_rungs", "seed_rungs"]
-
 #: Up to here every whole number is a rung; above, each is about a quarter more than the last.
 _DENSE = 16
 #: Seeds that are easier to remember than the one that chance drew.

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from faultclock.model.finding import Finding
 
-__all__ = ["pytest_text"]
-
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 _TEMPLATE = '''\

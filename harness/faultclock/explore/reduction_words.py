@@ -6,15 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = [
-    "choice_words",
-    "draw_words",
-    "gone_words",
-    "order_words",
-    "value_words",
-    "wait_words",
-]
-
 _SHOWN_MAX = 48
 #: Where a list of things lies, and what one of them is called.
 _NOUNS = {

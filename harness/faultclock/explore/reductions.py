@@ -35,8 +35,6 @@ from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import Tape
 
-__all__ = ["Reduction", "Reductions", "States", "reductions_of"]
-
 #: One number for each reduction: the state that it is in.
 States = tuple[int, ...]
 Place = tuple[str | int, ...]

@@ -28,8 +28,6 @@ from hypothesis import strategies as st
 from hypothesis.database import ExampleDatabase, choices_to_bytes
 from hypothesis.errors import HypothesisException
 
-__all__ = ["States", "least", "steps_down"]
-
 #: One number for each thing that can be made smaller.
 States = tuple[int, ...]
 Keeps = Callable[[States], bool]

@@ -29,8 +29,6 @@ from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
-__all__ = ["RUNS_MAX", "Smallest", "own_scenario", "shrink"]
-
 #: How many runs a search makes by default: seconds, for most subjects.
 RUNS_MAX = 1_500
 _PASSES = (Verdict.PASS, Verdict.WARN)

@@ -12,8 +12,6 @@ from faultclock.model.exploration import Size
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
 
-__all__ = ["size_of"]
-
 _RULES = frozenset({"faults", "rules", "cancels", "crashes", "edits"})
 
 

@@ -23,8 +23,6 @@ from faultclock.run.confirm import confirmed, is_made_twice
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 
-__all__ = ["coordinates_of_trace", "died", "judged", "rerun", "trial"]
-
 
 def trial(
     scenario: Scenario,

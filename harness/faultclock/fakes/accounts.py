@@ -14,8 +14,6 @@ from faultclock.fakes.buckets import Bucket
 from faultclock.fakes.dialect import RateStanding
 from faultclock.model.provider_limits import Overload, ProviderLimits, RefusalRule
 
-__all__ = ["Account", "Arrival", "LimitsState", "Refused", "Rules", "Ruling", "Told"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:

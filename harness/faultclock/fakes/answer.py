@@ -9,8 +9,6 @@ from typing import Any
 from faultclock.fakes.injector import AnswerShape
 from faultclock.model.fault import AnswerEnd, HeaderValue
 
-__all__ = ["Answer", "ErrorFacts", "Headers"]
-
 #: Response headers in the order in which they are sent; an HttpDate is rendered when it is.
 Headers = tuple[tuple[str, HeaderValue], ...]
 

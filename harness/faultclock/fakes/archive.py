@@ -17,8 +17,6 @@ from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["FakeArchive"]
-
 
 class FakeArchive(Port):
     """The archive of one life; it implements the port `Archive`.

@@ -12,8 +12,6 @@ from faultclock.errors import InputError
 from faultclock.fakes.event_stream import json_object
 from faultclock.fakes.said import SaidToolCall
 
-__all__ = ["arguments_object"]
-
 
 def arguments_object(call: SaidToolCall, dialect: str) -> dict[str, Any]:
     """Return the arguments of `call` as the object that `dialect` sends.

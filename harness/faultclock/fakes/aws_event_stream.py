@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from zlib import crc32
 
-__all__ = ["HeaderValue", "Message", "read_messages", "write_message"]
-
 #: What a header says. Times (milliseconds since 1970) are read as numbers, and UUIDs as bytes.
 HeaderValue = bool | int | str | bytes
 

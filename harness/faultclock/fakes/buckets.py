@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from faultclock.model.duration import SECOND_NS
 
-__all__ = ["UNIT", "Bucket"]
-
 #: Parts of one request or token: as many as a minute has nanoseconds.
 UNIT = 60 * SECOND_NS
 

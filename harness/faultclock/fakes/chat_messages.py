@@ -15,8 +15,6 @@ from typing import Any
 
 from faultclock.model.secrets import without_secrets
 
-__all__ = ["message_facts"]
-
 #: Characters of a tool's answer that are kept.
 _CONTENT_MAX = 2_000
 #: More messages than any scenario can make; a runtime that repeats itself for ever makes more.

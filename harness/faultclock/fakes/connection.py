@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from faultclock.fakes.place import ServerSide, Waiting
     from faultclock.fakes.provider import FakeProvider, PlannedExchange
 
-__all__ = ["ProviderConnection"]
-
 
 class ProviderConnection:
     """Serves one endpoint until either side ends it."""

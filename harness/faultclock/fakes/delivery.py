@@ -27,8 +27,6 @@ from faultclock.model.fault import (
     Truncate,
 )
 
-__all__ = ["Body", "End", "ErrorEvent", "Fire", "Start", "Step", "Tempo", "Wait", "steps_of"]
-
 #: SUBSTITUTE stands for a character that was garbled on the way. It is valid UTF-8, and JSON
 #: allows it neither inside nor outside a string (RFC 8259, section 7).
 _GARBLED = b"\x1a"

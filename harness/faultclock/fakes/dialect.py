@@ -18,8 +18,6 @@ from faultclock.model.fault import AnswerEnd, AnswerEnds
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["Asked", "Dialect", "Exchange", "Heard", "Meter", "RateStanding", "Refusal"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:

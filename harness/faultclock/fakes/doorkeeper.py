@@ -25,8 +25,6 @@ from faultclock.model.fault import Fault, HttpError, OkWithErrorBody, ResetBefor
 from faultclock.model.scenario import ProviderScript
 from faultclock.sim.streams import Streams
 
-__all__ = ["Doorkeeper", "Memory", "cost_of", "key_digest"]
-
 #: Where providers look for a key, in the order in which it is looked for.
 _KEY_HEADERS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _KEY_PARAMETER = "key"

@@ -7,15 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "ServerSentEvent",
-    "json_object",
-    "objects_in",
-    "read_events",
-    "text_in",
-    "write_event",
-]
-
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 

@@ -21,8 +21,6 @@ from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["FakeExtension", "SlotChoice"]
-
 #: How a phase ended, for the trace.
 _How = Literal["done", "failed", "hangs", "cancelled"]
 

@@ -13,8 +13,6 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.fault import HeaderValue, HttpDate
 from faultclock.model.secrets import SENT_OPENLY, without_secrets
 
-__all__ = ["SCRUBBED", "http_date", "is_sendable", "merged", "rendered", "scrubbed", "scrubbed_url"]
-
 #: What stands in the trace in place of a secret.
 SCRUBBED = "<scrubbed>"
 

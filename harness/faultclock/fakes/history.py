@@ -16,8 +16,6 @@ from typing import Any
 from faultclock.fakes.dialect import Asked, Dialect, Refusal
 from faultclock.fakes.event_stream import objects_in, text_in
 
-__all__ = ["EXAMPLES", "OBJECTIONS", "objection"]
-
 #: Members of a request that name what the provider has kept, in which a call may stand (openai
 #: 3.54, types/responses/response_create_params.py).
 _KEPT = ("conversation", "previous_response_id")

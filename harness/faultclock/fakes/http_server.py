@@ -14,8 +14,6 @@ from http import HTTPStatus
 
 import h11
 
-__all__ = ["BadRequest", "ContinueWanted", "HttpRequest", "ServerConnection"]
-
 #: Longest request line plus headers, in bytes; beyond it a request is refused with 431.
 _HEAD_BYTES_MAX = 64 * 1024
 _KNOWN_STATUSES = frozenset(HTTPStatus)

@@ -33,19 +33,6 @@ from faultclock.model.fault import (
     Truncate,
 )
 
-__all__ = [
-    "AnswerShape",
-    "Connecting",
-    "Fate",
-    "InjectorState",
-    "Requesting",
-    "Resolving",
-    "decide",
-    "mark_met",
-    "task_of",
-    "unmet",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerShape:

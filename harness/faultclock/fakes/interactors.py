@@ -39,8 +39,6 @@ from faultclock.sim.escapes import SimEscape, SimKilled
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Call, Kernel
 
-__all__ = ["DEVICE_TOKEN", "PASSWORD", "FakeInteractor", "InteractorState"]
-
 #: What the person gives unasked-for. Both are shaped like secrets, so that a search for
 #: secrets by their shape finds a subject that shows them.
 PASSWORD = "sk-password-5b1e93d07ac24f68"  # noqa: S105 - nobody's

@@ -34,8 +34,6 @@ from faultclock.model.provider_limits import (
     TokenLimit,
 )
 
-__all__ = ["ended", "new_life", "rule_on", "standing_of"]
-
 
 def rule_on(rules: Rules, state: LimitsState, arrival: Arrival) -> tuple[LimitsState, Ruling]:
     """Return the state after `arrival`, and what becomes of it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["offered_tools"]
-
 #: Where an API has its tools in groups, the members of a group that hold them.
 _GROUPS = ("functionDeclarations", "function_declarations")
 

@@ -21,8 +21,6 @@ from faultclock.model.provider_limits import Constant, Delay, LogNormal, Pareto,
 from faultclock.model.scenario import ProviderScript
 from faultclock.sim.streams import DRAW_BITS, Streams
 
-__all__ = ["Pacing", "delay_of", "tokens_in"]
-
 #: Correctly rounded in every operation, exp and ln included, on every machine.
 _EXACT = Context(prec=28)
 _NORMAL = NormalDist()

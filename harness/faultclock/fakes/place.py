@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Clockwork", "ServerSide", "Waiting"]
-
 
 class Waiting(Protocol):
     """Something that will be called later."""

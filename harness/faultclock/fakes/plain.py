@@ -14,8 +14,6 @@ from typing import Any
 
 from faultclock.model.secrets import without_secrets
 
-__all__ = ["canonical", "digest", "plain"]
-
 #: Deeper structures, longer lists and longer texts are cut: a trace is no memory dump.
 _DEPTH_MAX = 8
 _ITEMS_MAX = 1_000

@@ -12,8 +12,6 @@ from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["FakePolicy"]
-
 
 class FakePolicy(Port):
     """The policy engine of one life; it implements the port `Policy`.

@@ -12,8 +12,6 @@ from faultclock.fakes.rules import first_for
 from faultclock.model.fault import AttemptRange
 from faultclock.model.program_script import ProgramOutcome, ProgramRule, ProgramScript
 
-__all__ = ["ProgramCounts", "ProgramPlan", "counted", "decide", "fault_kind_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramCounts:

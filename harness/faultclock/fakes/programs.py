@@ -38,8 +38,6 @@ from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.processes import Child, Processes
 from faultclock.sim.world import World
 
-__all__ = ["FakePrograms", "ProgramsState"]
-
 #: Longer texts of a program are cut in a trace.
 _TEXT_MAX = 2_000
 

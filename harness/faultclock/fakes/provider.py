@@ -69,8 +69,6 @@ if TYPE_CHECKING:
     from faultclock.fakes.place import Clockwork, ServerSide
     from faultclock.sim.world import World
 
-__all__ = ["ExchangeNumbers", "FakeProvider", "PlannedExchange", "ProviderState"]
-
 
 @dataclass(slots=True)
 class ExchangeNumbers:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from faultclock.sim.streams import Streams
     from faultclock.sim.world import World
 
-__all__ = ["FakeProviders", "ProvidersState"]
-
 
 @dataclass(slots=True)
 class ProvidersState:

@@ -18,8 +18,6 @@ from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.provider_limits import RequestLimit, TokenLimit
 
-__all__ = ["filled", "truthful"]
-
 #: What names a wait; a payload that carries one of its own must not, when none is known.
 _WAIT_HEADERS = frozenset({"retry-after", "retry-after-ms", "x-amz-retry-after"})
 _WAIT = re.compile(

@@ -15,8 +15,6 @@ from typing import Any, Protocol, TypeVar
 
 from faultclock.model.fault import AttemptRange
 
-__all__ = ["NumberedRule", "Records", "RulesMet", "first_for", "seal"]
-
 
 class NumberedRule(Protocol):
     """What ToolRule, InteractorRule and StoreRule have in common."""

@@ -16,8 +16,6 @@ from faultclock.fakes.dialect import Exchange
 from faultclock.model.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["Said", "SaidToolCall", "said", "split_text", "token", "tokens_of"]
-
 #: What a model says that refuses to answer.
 _REFUSAL = "I'm sorry, but I can't help with that."
 #: Why it stopped, where it did not come to its end; a refusal and silence end like any answer.

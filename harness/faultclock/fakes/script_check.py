@@ -18,8 +18,6 @@ from faultclock.model.fault import (
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript
 
-__all__ = ["check_script", "unplayable"]
-
 #: A scenario that overrides these would break the framing, and with it the fault it plans.
 _FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})
 #: Any stream, to see whether an error can stand in one.

@@ -23,8 +23,6 @@ from faultclock.model.services_script import (
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["FakeHook", "FakeQueue", "FakeTelemetry"]
-
 _Clean = Callable[[str], str]
 
 

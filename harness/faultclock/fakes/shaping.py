@@ -13,8 +13,6 @@ from typing import Any
 from faultclock.fakes.answer import Answer, Headers
 from faultclock.fakes.said import Said
 
-__all__ = ["good"]
-
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 

@@ -25,8 +25,6 @@ from faultclock.sim.context import current_call
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["FakeStateMachine", "NextStep"]
-
 Gate = Literal["proceed", "retry", "skip"]
 Grant = Literal["approve", "deny", "defer"]
 Verdict = Literal["ok", "retry", "skip", "fail"]

@@ -44,8 +44,6 @@ from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["FakeStore", "WriteCrash", "WriteMoment"]
-
 _WRITES: tuple[StoreOperation, ...] = ("write", "append", "write_slot")
 _OF_SLOTS: tuple[StoreOperation, ...] = ("read_slot", "write_slot")
 

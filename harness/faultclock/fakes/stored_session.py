@@ -20,19 +20,6 @@ from faultclock.fakes.rules import RulesMet
 from faultclock.model.port_values import Slot
 from faultclock.model.store_script import StoreEdit, StoreOperation, StoreScript
 
-__all__ = [
-    "Cell",
-    "EditMissError",
-    "Share",
-    "StoreState",
-    "StoredSession",
-    "UnreadableError",
-    "canonical_json",
-    "edited",
-    "initial_session",
-    "slot_json",
-]
-
 #: How much of a change is durable. `part` is the first half of its text.
 Share = Literal["nothing", "part", "all"]
 #: Deeper values are refused: the writer and the readers of JSON are recursive.

@@ -18,8 +18,6 @@ from faultclock.model.fault import AttemptRange
 from faultclock.model.port_values import ToolProblem, ToolResult
 from faultclock.model.tool_script import ToolFault, ToolRule, ToolScript
 
-__all__ = ["ToolCounts", "ToolPlan", "commit", "decide", "effect_key", "reply_of"]
-
 #: What a tool of the documents says about itself, by the kind of its fault: class and code.
 _PROBLEMS: Mapping[str, tuple[str, str]] = {
     "timeout": ("ToolTransient", "ExecutionTimeout"),

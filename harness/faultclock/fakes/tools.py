@@ -22,8 +22,6 @@ from faultclock.model.typed_error import TypedError
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["FakeTool", "PendingEffect", "Signal", "ToolsState"]
-
 
 class Signal(Protocol):
     """What asks an execution to stop; see the port of a tool."""

@@ -17,8 +17,6 @@ from faultclock.model.fault import AttemptRange
 from faultclock.sim.kernel import Call, Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["UseRule", "Used", "Uses", "UsesState"]
-
 
 @dataclass(slots=True)
 class UsesState:

@@ -18,8 +18,6 @@ from faultclock.model.workflow_script import NodeRule, NodeScript, SandboxFault,
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.promise import Promise
 
-__all__ = ["FakeWorkflow", "SandboxCause", "made_nodes"]
-
 SandboxCause = Literal["syntax", "reference", "type", "memory", "stack", "result", "wall_clock"]
 
 

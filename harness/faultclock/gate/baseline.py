@@ -23,8 +23,6 @@ from faultclock.model.gate import (
     included_twice,
 )
 
-__all__ = ["check_fits", "gated", "is_news"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:

@@ -23,8 +23,6 @@ from faultclock.model.report_diff import (
     StillFailing,
 )
 
-__all__ = ["difference"]
-
 _SWEEP = "crash everywhere"
 #: Check and requirement.
 _Line = tuple[str, str | None]

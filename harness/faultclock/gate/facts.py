@@ -10,8 +10,6 @@ from faultclock.model.duration import format_duration
 from faultclock.model.finding import Report, RunReport, Verdict
 from faultclock.model.report_diff import Fact
 
-__all__ = ["Key", "check_complete", "facts_of", "fold", "settings_of"]
-
 _WORST_FIRST = (
     Verdict.FAIL,
     Verdict.INCONCLUSIVE,

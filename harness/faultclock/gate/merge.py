@@ -22,8 +22,6 @@ from faultclock.model.finding import (
     overall,
 )
 
-__all__ = ["merged"]
-
 _RunKey = tuple[str, str | None, int]
 #: What has to be the same in all parts, and what it is called.
 _SAME = {

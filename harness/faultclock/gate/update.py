@@ -15,8 +15,6 @@ from faultclock.model.cells import cell_of
 from faultclock.model.finding import Report
 from faultclock.model.gate import Baseline, Deviation, Regression
 
-__all__ = ["Removal", "Update", "Words", "updated"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:

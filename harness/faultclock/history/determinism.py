@@ -11,8 +11,6 @@ from faultclock.history.findings import DeterminismBug
 from faultclock.history.packing import unpacked
 from faultclock.history.queries import ALL, Wanted, asked, run_ref
 
-__all__ = ["determinism_bugs"]
-
 _TRACES = asked(
     """
 , counted AS (

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from faultclock.model.session import SessionSettings
 
-__all__ = ["differences", "run_differences", "state_differences"]
-
 _NO = "none"
 _DIGITS = 12
 

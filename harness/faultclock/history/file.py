@@ -21,18 +21,6 @@ from urllib.parse import quote
 from faultclock.errors import InputError
 from faultclock.history.schema import bring_up_to_date
 
-__all__ = [
-    "WAIT_S",
-    "check_content",
-    "move_aside",
-    "opened_to_read",
-    "opened_to_write",
-    "reading",
-    "sound",
-    "told",
-    "writing",
-]
-
 #: Real seconds to wait for another process that is writing. A batch takes milliseconds, so who
 #: holds the file longer is stuck, or a person with an open transaction in a database browser.
 WAIT_S = 10.0

@@ -10,18 +10,6 @@ from faultclock.model.exploration import Coordinates
 from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionCommand
 
-__all__ = [
-    "UNSTEADY",
-    "DeterminismBug",
-    "FlakySubject",
-    "Flip",
-    "FlipCause",
-    "History",
-    "RunRef",
-    "SessionLine",
-    "SessionState",
-]
-
 #: What stands for a verdict where the runs of one coordinate were not the same twice.
 UNSTEADY = "UNSTEADY"
 

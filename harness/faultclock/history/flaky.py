@@ -10,8 +10,6 @@ from faultclock.history.queries import ALL, Wanted, asked, run_ref
 from faultclock.model.exploration import Coordinates
 from faultclock.model.tape import Tape
 
-__all__ = ["flaky_subjects"]
-
 #: Different coordinates have different traces, whose headers name them; so traces are counted. A
 #: run whose coordinates gave two traces says nothing of the subject, with any verdict.
 _FLAKY = asked(

@@ -13,8 +13,6 @@ from faultclock.history.scenarios import settings_of
 from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionSettings
 
-__all__ = ["flips"]
-
 #: Worst first, as `faultclock.model.finding.overall` folds them. `run` is compared with `run`, and
 #: exploration with exploration: they do not make the same runs.
 _FLIPS = asked(

@@ -6,8 +6,6 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-__all__ = ["NameLists"]
-
 
 class NameLists:
     """The lists of names of one file, by number; what was looked up is remembered."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from faultclock.model.exploration import Tried
 
-__all__ = ["packed", "unpacked"]
-
 _FIELDS = {"tape", "failures", "unsteady"}
 
 

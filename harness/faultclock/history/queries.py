@@ -21,8 +21,6 @@ from typing import Any
 from faultclock.history.findings import RunRef
 from faultclock.model.finding import Verdict
 
-__all__ = ["ALL", "Wanted", "asked", "run_ref"]
-
 #: A digest is replaced by the first session that has it: a small number is quick to sort by.
 #: `drawn` and `step` say which run it is: 0 and 0 for what `run` makes.
 _TOLD = """

@@ -14,8 +14,6 @@ from faultclock.history.queries import ALL, Wanted, asked
 from faultclock.model.finding import Verdict
 from faultclock.model.session import SessionSettings
 
-__all__ = ["read_history"]
-
 _SESSIONS = """
 SELECT id, settings, state, started_at, ended_at,
        (SELECT count(*) FROM session_scenario WHERE session = session.id)

@@ -13,8 +13,6 @@ from faultclock.history.packing import packed, unpacked
 from faultclock.history.scenarios import ScenarioNumbers
 from faultclock.model.exploration import Reached, Tried
 
-__all__ = ["RunRows"]
-
 _INSERT = """
 INSERT INTO run (session, scenario, number, seed, schedule, verdict, ending, events, virtual_ns,
                  trace_digest, tape, fingerprints, unsteady, checks, requirements, faults, pairs)

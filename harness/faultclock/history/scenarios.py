@@ -6,8 +6,6 @@ import sqlite3
 
 from faultclock.model.session import SessionScenario, SessionSettings
 
-__all__ = ["ScenarioNumbers", "settings_of", "write_settings"]
-
 _BEGIN = """
 INSERT INTO session (command, subject, settings, settings_digest, world, judge, drawn, state,
                      started_at)

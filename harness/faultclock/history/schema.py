@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 from faultclock.errors import InputError
 
-__all__ = ["APPLICATION_ID", "STEPS", "VERSION", "bring_up_to_date"]
-
 #: "Fclk" in ASCII: marks our files among SQLite databases (`PRAGMA application_id`).
 APPLICATION_ID = 0x46636C6B
 

@@ -17,8 +17,6 @@ from faultclock.history.rows import RunRows
 from faultclock.model.exploration import Reached, Tried
 from faultclock.model.session import SessionSettings
 
-__all__ = ["Session", "time_text"]
-
 
 class Session:
     """One session of a history that is being written.

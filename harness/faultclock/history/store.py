@@ -21,8 +21,6 @@ from faultclock.history.session import Session, time_text
 from faultclock.model.exploration import Reached, Tried
 from faultclock.model.session import SessionSettings
 
-__all__ = ["HistoryStore"]
-
 #: Listed differences to an unfinished session of other settings; the rest is counted.
 _TOLD_MOST = 4
 

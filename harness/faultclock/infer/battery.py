@@ -29,8 +29,6 @@ from faultclock.infer.times import close
 from faultclock.model.inferred import Ceiling, Deadline, HeaderReading, Told
 from faultclock.model.trace import Trace
 
-__all__ = ["Findings", "Questions", "Run", "answered", "ask_everything"]
-
 #: Makes the runs of some probes; returns their traces in the same order.
 Run = Callable[[Sequence[Probe]], Sequence[Trace]]
 

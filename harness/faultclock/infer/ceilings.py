@@ -20,8 +20,6 @@ from faultclock.infer.times import close
 from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.model.inferred import Ceiling, Evidence, HeaderReading, Told
 
-__all__ = ["CEILED", "find_ceiling"]
-
 #: Usual ceilings and their neighbours, in seconds; a week is the end of the question.
 _ROW_S = (20, 30, 31, 45, 60, 61, 90, 120, 121, 180, 240, 300, 301, 600, 601, 900, 1_800, 3_600)
 _ROW_LONG_S = (3_601, 7_200, 21_600, 43_200, 86_400, 86_401, 604_800)

@@ -17,8 +17,6 @@ from faultclock.infer.times import close, rounded, said
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
 from faultclock.model.inferred import Deadline, Evidence, Told
 
-__all__ = ["DRIP", "SECOND_TIMEOUT_NS", "attempt_deadline", "drip_deadline", "find_total"]
-
 #: The other deadline that is asked for.
 SECOND_TIMEOUT_NS = 11 * SECOND_NS
 #: A good answer that takes a quarter of an hour, without a pause as long as any deadline.

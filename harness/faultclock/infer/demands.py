@@ -27,8 +27,6 @@ from faultclock.oracle.attempts import observe
 from faultclock.oracle.predict import Ruling, Step, plan, step_legal
 from faultclock.oracle.timing import SLACK_NS, VIRTUAL
 
-__all__ = ["differences"]
-
 _ROUNDING_NS = 10_000
 _SILENT = "the document does not say"
 

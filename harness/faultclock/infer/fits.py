@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from faultclock.infer.seen import Seen
 from faultclock.infer.times import EXACT_NS, close
 
-__all__ = ["Fit", "Point", "best_fit", "whole_number"]
-
 #: What clients round their waits to, at the most.
 _COARSE_NS = 1_100_000
 #: Draws that are tried for a wait: a client may draw for other things as well.

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from faultclock.infer.seen import Seen
 from faultclock.infer.times import close
 
-__all__ = ["Group", "effective_waits_ns", "first_wait_ns", "grouped"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from faultclock.infer.times import said
 from faultclock.model.inferred import Growth
 
-__all__ = ["ROUGH_RATIO", "Curve", "curve_of"]
-
 #: Relative difference of two ratios that are the same.
 _RATIO = 2e-5
 #: The same, where only ranges are known.

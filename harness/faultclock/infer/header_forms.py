@@ -14,8 +14,6 @@ from typing import Any
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.trace import WALL_EPOCH_NS
 
-__all__ = ["ALWAYS", "FORMS", "Form", "persuading"]
-
 #: What is asked for, and what the second of two headers asks for.
 _ASKED_S = 17
 _OTHER_MS = 11_250

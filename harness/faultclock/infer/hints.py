@@ -16,8 +16,6 @@ from faultclock.infer.times import EXACT_NS, close, said
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.inferred import HeaderReading
 
-__all__ = ["never_retried", "precedence_of", "reading_of", "with_law"]
-
 _INSTANTS = ("instant", "seconds since 1970")
 #: An HTTP-date has whole seconds, and the answer takes its time.
 _DATE_SLACK_NS = SECOND_NS

@@ -14,8 +14,6 @@ from faultclock.infer.laws import Law
 from faultclock.infer.times import close, rounded, said
 from faultclock.model.inferred import JitterKind, JitterSeen, Sureness, Told
 
-__all__ = ["Reading", "reading_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:

@@ -14,8 +14,6 @@ from typing import Any
 from faultclock.load.payloads import load_payloads
 from faultclock.model.payload import ErrorPayload
 
-__all__ = ["KINDS", "Kind", "error_for", "kind_of", "payloads_for", "without_hints"]
-
 #: Statuses that are asked about, and the errors that usually come with them.
 _STATUSES: Mapping[int, tuple[str, ...]] = {
     400: ("invalid_request",),

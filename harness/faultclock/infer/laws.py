@@ -16,8 +16,6 @@ from faultclock.infer.seen import Seen
 from faultclock.infer.times import EXACT_NS, close, rounded, said
 from faultclock.model.inferred import Evidence, WaitLaw
 
-__all__ = ["SEEDS", "Law", "laws_of", "published"]
-
 #: Under which a schedule is run. The first eight are plain; of the others, each pair has the
 #: lowest and the highest number of 4000 seeds as its first, second, third and fourth draw, so that
 #: a range that no draw explains reaches nearly as far as it can.

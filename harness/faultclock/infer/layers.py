@@ -20,8 +20,6 @@ from faultclock.infer.laws import Law
 from faultclock.infer.seen import Seen
 from faultclock.infer.times import close
 
-__all__ = ["Loop", "alike", "counted_rounds", "counting_headers", "loops_of", "product_of"]
-
 #: Waits from which on a period is distinguished from a coincidence.
 _WAITS_MIN = 3
 

@@ -15,8 +15,6 @@ from faultclock.infer.kinds import Kind, payloads_for
 from faultclock.model.duration import SECOND_NS, format_duration
 from faultclock.model.scenario import Role, Scenario
 
-__all__ = ["ATTEMPTS_ASKED", "TIMEOUT_NS", "Asker", "Probe", "trace_file_name"]
-
 #: A failure that never goes away is one for so many attempts; what still asks then asks for ever,
 #: as far as the battery can tell.
 ATTEMPTS_ASKED = 64

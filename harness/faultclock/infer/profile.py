@@ -38,8 +38,6 @@ from faultclock.model.inferred import (
 from faultclock.model.trace import Trace
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Inferred", "infer_profile", "profile_of"]
-
 #: What the simulated world cannot make happen.
 _NO_TLS = "TLS failures: the simulated network has no handshake that could fail"
 _KEY_HEADERS = ("idempotency", "request-id", "invocation-id", "client-token")

@@ -22,8 +22,6 @@ from faultclock.run.twice import Done, Twice
 from faultclock.run.workers import Shared, Workers, in_order
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Bench", "OnJudged", "OnRun"]
-
 #: Called after each run with what was asked.
 OnRun = Callable[[str], None]
 #: Called with each run that was judged.

@@ -16,8 +16,6 @@ from faultclock.infer.layers import Loop
 from faultclock.infer.times import rounded, said
 from faultclock.model.inferred import Evidence, Growth, Layer, Sureness, Told
 
-__all__ = ["layer_of"]
-
 #: Evidence named for one answer, at the most.
 _EVIDENCE_MAX = 6
 

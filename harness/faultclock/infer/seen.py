@@ -17,8 +17,6 @@ from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Attempt, Call, observe
 from faultclock.oracle.retry_hints import parse_retry_after
 
-__all__ = ["DRAWS_KEPT", "Seen", "SeenAttempt", "read_run"]
-
 #: Random numbers of each source that are kept: more than a client draws for its waits.
 DRAWS_KEPT = 160
 #: Bytes that `random.SystemRandom().random()` and an unseeded `random.Random()` ask the system for.

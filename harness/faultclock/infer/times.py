@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from faultclock.model.duration import MICROSECOND_NS, format_duration
 
-__all__ = ["EXACT_NS", "close", "rounded", "said"]
-
 #: Waits are sums of float seconds: up to so much two of them are the same.
 EXACT_NS = 3 * MICROSECOND_NS
 

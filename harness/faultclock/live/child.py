@@ -25,8 +25,6 @@ from faultclock.run.roles.adapter import Calls
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import load_subject
 
-__all__ = ["READY", "main"]
-
 #: What it writes first, when the subject is loaded.
 READY = b"ready"
 

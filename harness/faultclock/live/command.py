@@ -20,8 +20,6 @@ from faultclock.errors import InputError
 from faultclock.live.server import LiveServer
 from faultclock.subjects.outcome import describe_reply
 
-__all__ = ["Ended", "record_end", "run_command"]
-
 #: How long to wait for a program that is to end, in seconds, before it is asked to, since Ctrl-C
 #: at a terminal has reached it already; and then before it is killed.
 _PATIENCE_S = 0.5

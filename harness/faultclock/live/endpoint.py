@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from faultclock.live.server import LiveServer
     from faultclock.sim.net.endpoint import Sink
 
-__all__ = ["LiveEndpoint"]
-
 #: A first line that is longer is none: HTTP/1.1 asks for 8,000 octets (RFC 9112, section 3).
 _LINE_BYTES_MAX = 16 * 1024
 _CONTINUE = b"HTTP/1.1 100"

@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from faultclock.model.scenario import DEFAULT_DIALECT
 from faultclock.subjects.ports import API_KEY
 
-__all__ = ["environment"]
-
 _OPENAI = {"OPENAI_BASE_URL": "{base_url}", "OPENAI_API_KEY": "{key}"}
 #: Dialect to variables and what they hold. An API that is spoken by the OpenAI client has its own.
 _VARIABLES: Mapping[str, Mapping[str, str]] = {

@@ -15,8 +15,6 @@ from faultclock.fakes.place import Waiting
 from faultclock.model.duration import SECOND_NS
 from faultclock.sim.recorder import Fact
 
-__all__ = ["LiveKernel", "Timers"]
-
 
 class Timers(Protocol):
     """What calls something later, such as an event loop of asyncio."""

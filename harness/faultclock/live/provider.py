@@ -14,8 +14,6 @@ from faultclock.live.routes import Routes
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import Scenario
 
-__all__ = ["LiveProvider"]
-
 
 class LiveProvider(FakeProvider):
     """The provider of one scenario on a real socket.

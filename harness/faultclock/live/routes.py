@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from faultclock.model.scenario import Scenario
 
-__all__ = ["Routed", "Routes", "call_ids"]
-
 _PREFIX = "/call/"
 _REQUEST_LINE = re.compile(rb"[!-~]+ (?P<target>[!-~]+) HTTP/1\.[01]\r?\n")
 

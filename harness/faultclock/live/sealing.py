@@ -12,8 +12,6 @@ from faultclock.run.execute import seal, trace_header
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.binding import Binding
 
-__all__ = ["sealed_live"]
-
 
 def sealed_live(
     scenario: Scenario,

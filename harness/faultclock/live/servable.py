@@ -15,8 +15,6 @@ from faultclock.model.fault import ConnectRefused, ConnectTimeout, DnsFailure
 from faultclock.model.scenario import DEFAULT_DIALECT, Scenario
 from faultclock.subjects.binding import Binding
 
-__all__ = ["base_path", "check_servable", "program_binding"]
-
 _SIMULATE = "run it in the simulation: `faultclock run` plays it for Python subjects"
 
 

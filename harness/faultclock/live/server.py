@@ -20,8 +20,6 @@ from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.scenario import Scenario
 from faultclock.run.bind_scenario import payloads_of
 
-__all__ = ["HOST", "LiveServer"]
-
 #: Only programs on this machine are served.
 HOST = "127.0.0.1"
 #: Often enough to notice what keeps this process from running.

@@ -25,8 +25,6 @@ from faultclock.model.trace import Trace
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Serving", "Where", "serve"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:

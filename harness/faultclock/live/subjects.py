@@ -31,8 +31,6 @@ from faultclock.run.bind_scenario import bind_scenario
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.binding import Binding
 
-__all__ = ["live_traces", "run_live", "run_live_all"]
-
 #: How long a subject may take to be imported, in seconds.
 _IMPORT_LIMIT_S = 60.0
 #: Longest line of facts that is read; a reply of a subject stands in one.

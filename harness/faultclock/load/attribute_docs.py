@@ -11,8 +11,6 @@ import inspect
 import textwrap
 from functools import cache
 
-__all__ = ["attribute_docs"]
-
 
 def attribute_docs(cls: type) -> dict[str, str]:
     """Return the docstring of each attribute that has one, inherited ones included."""

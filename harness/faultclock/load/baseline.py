@@ -16,8 +16,6 @@ from faultclock.load.scenario import (
 from faultclock.load.yaml_file import Document, parse_document, read_document
 from faultclock.model.gate import Baseline, included_twice
 
-__all__ = ["known_scenarios", "load_baseline", "parse_baseline"]
-
 _SUFFIXES = frozenset({".yaml", ".yml"})
 
 

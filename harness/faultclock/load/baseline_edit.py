@@ -24,8 +24,6 @@ from faultclock.errors import InternalError, Problem, SourceError
 from faultclock.load.baseline import parse_baseline
 from faultclock.model.gate import Baseline, Deviation
 
-__all__ = ["edited_baseline", "new_baseline"]
-
 _LIST = "deviations"
 #: Nothing is wrapped: a line that is longer than others is easier to merge than one in pieces.
 _WIDTH = 1 << 20

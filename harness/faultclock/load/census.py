@@ -7,8 +7,6 @@ import os
 from faultclock.load.json_file import as_written, read_json
 from faultclock.model.census import Census
 
-__all__ = ["load_census"]
-
 #: A census of thirty clients has a few megabytes.
 _BYTES_MAX = 200_000_000
 

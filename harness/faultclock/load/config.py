@@ -16,8 +16,6 @@ from faultclock.load.yaml_file import Document, read_bytes
 from faultclock.load.yaml_tree import Mapping, to_data
 from faultclock.model.config import Config
 
-__all__ = ["FILE_NAME", "as_seen_from", "find_config", "load_config"]
-
 FILE_NAME = "pyproject.toml"
 _TABLE = "faultclock"
 _YAML_SUFFIXES = (".yaml", ".yml")

@@ -23,8 +23,6 @@ from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.error_model import ErrorModel, Switch
 from faultclock.model.events import DERIVED_KINDS, EVENT_KINDS
 
-__all__ = ["check_error_model", "effective_readings", "load_error_model", "model_ids"]
-
 _SUFFIXES = (".yaml", ".yml")
 _SWITCHES = TypeAdapter(tuple[Switch, ...])
 

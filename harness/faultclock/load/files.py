@@ -18,15 +18,6 @@ from typing import BinaryIO
 
 from faultclock.errors import InputError
 
-__all__ = [
-    "check_output_file",
-    "make_output_folder",
-    "opened",
-    "read_bytes",
-    "read_text_there",
-    "write_text_atomically",
-]
-
 _NO_FILE = "this is a folder or a device, not a file"
 
 

@@ -19,8 +19,6 @@ from faultclock.model.foreign_map import (
     ForeignRetry,
 )
 
-__all__ = ["Fact", "NoDelayError", "declared", "end_of"]
-
 #: A kind and what goes with it.
 Fact = tuple[str, dict[str, Any]]
 Data = Mapping[str, Any]

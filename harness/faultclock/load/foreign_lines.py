@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from faultclock.errors import Problem, SourceError
 
-__all__ = ["Line", "lines_of", "refused"]
-
 #: Digits that a number may have, and places by which its point may be moved; an instant in
 #: nanoseconds has 19.
 DIGITS_MAX = 40

@@ -22,8 +22,6 @@ from faultclock.load.yaml_file import read_bytes
 from faultclock.model.foreign_map import ForeignEvent, ForeignMap
 from faultclock.model.trace import EndingReason, Trace, TraceEvent, TraceFooter, trace_digest
 
-__all__ = ["foreign_trace", "read_foreign_log"]
-
 #: A day of a busy production log.
 _BYTES_MAX = 200_000_000
 _ENDS = ("returned", "raised")

@@ -24,16 +24,6 @@ from faultclock.model.foreign_map import ForeignEvent, ForeignMap
 from faultclock.model.ordering import event_refs
 from faultclock.model.trace import Trace
 
-__all__ = [
-    "check_foreign_map",
-    "foreign_map_ids",
-    "foreign_map_of",
-    "is_foreign_map",
-    "load_foreign_map",
-    "model_beside",
-    "unnamed_events",
-]
-
 _SUFFIXES = (".yaml", ".yml")
 _NAMED_KINDS = frozenset({"declared.event", "declared.audit_event"})
 

@@ -8,8 +8,6 @@ from faultclock.model.foreign_map import ForeignLog, ForeignMap
 from faultclock.model.scenario import Scenario, Task, scenario_digest
 from faultclock.model.trace import SubjectInfo, TraceHeader
 
-__all__ = ["foreign_header"]
-
 #: What each kind lets a binding say that it can express.
 _DECLARES = {
     "declared.audit": "audit",

@@ -14,8 +14,6 @@ from typing import Any
 from faultclock.model.events import INT_END
 from faultclock.model.secrets import without_secrets
 
-__all__ = ["ABSENT", "at", "cleaned", "duration_ns", "instant_ns", "label", "number", "value"]
-
 #: What stands at a path that leads nowhere; null is there.
 ABSENT: Any = object()
 

@@ -11,8 +11,6 @@ from pydantic import BaseModel, ValidationError
 from faultclock.errors import InputError
 from faultclock.load.yaml_file import read_bytes
 
-__all__ = ["as_written", "parse_json", "read_json"]
-
 _Written = TypeVar("_Written", bound=BaseModel)
 
 

@@ -7,8 +7,6 @@ import json
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-__all__ = ["read_object"]
-
 #: Bytes that are read at once, at least.
 _PIECE = 1 << 20
 #: Characters of one value.

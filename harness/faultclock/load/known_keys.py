@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-__all__ = ["Location", "file_key", "known_keys"]
-
 #: A validation error's `loc`: keys and indexes, and between them union tags or type names.
 Location = tuple[str | int, ...]
 

@@ -19,8 +19,6 @@ from faultclock.load.yaml_file import Document
 from faultclock.model.matrix import Matrix
 from faultclock.model.scenario import Scenario
 
-__all__ = ["Crossing", "expand", "merged", "variant_name"]
-
 #: What stands for a definition; any other text with a dollar sign is a text.
 _NAME = re.compile(r"\$[a-z][a-z0-9-]*")
 

@@ -11,8 +11,6 @@ from faultclock.load.resources import fixtures_root
 from faultclock.load.yaml_file import load_yaml
 from faultclock.model.payload import ErrorPayload, PayloadFile
 
-__all__ = ["dialect_names", "load_dialect", "load_payloads"]
-
 
 def load_payloads(dialect: str, root: Path | None = None) -> Mapping[str, ErrorPayload]:
     """Return the error payloads of `dialect` by name; see `load_dialect`."""

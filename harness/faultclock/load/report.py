@@ -23,8 +23,6 @@ from faultclock.model.exploration import Exploration
 from faultclock.model.finding import Report, RunReport, overall, verdict_of
 from faultclock.model.trace import TraceEvent
 
-__all__ = ["load_report", "read_report"]
-
 _CHANGED = "it was changed after it was written: make it again"
 _NO_JSON = "write the report with --json FILE"
 _RUNS = "runs"

@@ -19,16 +19,6 @@ from faultclock.model.conformance import RequirementSet
 from faultclock.model.error_model import ErrorModel, Requirement
 from faultclock.model.scenario import Scenario, scenario_digest
 
-__all__ = [
-    "known_revision",
-    "load_requirement_set",
-    "model_digest",
-    "requirement_digest",
-    "scenarios_digest",
-    "set_digest",
-    "set_ids",
-]
-
 _SUFFIXES = (".yaml", ".yml")
 
 

@@ -11,14 +11,6 @@ from pathlib import Path
 import faultclock
 from faultclock.errors import InputError
 
-__all__ = [
-    "error_models_root",
-    "fixtures_root",
-    "foreign_maps_root",
-    "requirement_sets_root",
-    "scenarios_root",
-]
-
 _PACKAGE = Path(faultclock.__file__).resolve().parent
 
 

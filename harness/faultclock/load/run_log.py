@@ -27,8 +27,6 @@ from faultclock.errors import InputError
 from faultclock.model.canonical import canonical_text, canonical_value
 from faultclock.model.finding import CallReport, Finding, RunReport, Verdict, WaitMark
 
-__all__ = ["HELD_MAX", "RunLog"]
-
 #: Runs that stay in memory as they are: nearly every report has fewer.
 HELD_MAX = 100
 #: Reports that were read and are not yet forgotten, and findings that many runs have.

@@ -25,16 +25,6 @@ from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
 
-__all__ = [
-    "LoadedScenario",
-    "checked_scenario",
-    "checked_variants",
-    "find_scenarios",
-    "load_scenario",
-    "scenario_files",
-    "shipped_scenarios",
-]
-
 _SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["scenario_text"]
-
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./()-]+)*")
 #: A text of words with single spaces between them: folding it loses nothing.
 _FOLDS = re.compile(r"[\x21-\x7e]+(?: [\x21-\x7e]+)+")

@@ -16,8 +16,6 @@ from faultclock.model.events import EVENT_KINDS
 from faultclock.model.scenario import RUNTIME_ONLY, Role, Scenario
 from faultclock.model.trigger import EventTrigger
 
-__all__ = ["unknown_names"]
-
 _COMMON = {"variant", "matrix", "models", "vary", "settle", "tape"}
 #: Role to the sections that mean something for it, beside those that every scenario has.
 _SECTIONS: dict[Role, set[str]] = {

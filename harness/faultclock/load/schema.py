@@ -32,20 +32,6 @@ from faultclock.model.inferred import RetryProfile
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceFooter, TraceHeader
 
-__all__ = [
-    "baseline_schema",
-    "census_schema",
-    "checkup_schema",
-    "config_schema",
-    "error_model_schema",
-    "exploration_schema",
-    "foreign_map_schema",
-    "profile_schema",
-    "report_schema",
-    "scenario_schema",
-    "trace_schema",
-]
-
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

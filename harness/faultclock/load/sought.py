@@ -11,8 +11,6 @@ from pathlib import Path
 from faultclock.errors import InputError
 from faultclock.model.sought import Sought
 
-__all__ = ["near_exception", "read_sought", "sought_of"]
-
 _HEAD = "Traceback (most recent call last)"
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})\b')
 _PLACE = re.compile(r"(?:(?P<rest>.*?)(?:^|\s+at\s+|\s+))?(?P<file>[^\s:]+\.py):(?P<line>\d+)$")

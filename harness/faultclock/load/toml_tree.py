@@ -19,8 +19,6 @@ from faultclock.errors import Problem, SourceError
 from faultclock.load.yaml_tree import Mapping, Node, Place, Scalar, Sequence
 from faultclock.load.yaml_words import DIGITS_MAX
 
-__all__ = ["parse_toml"]
-
 _FAULT_PLACE = re.compile(
     r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
 )

@@ -36,8 +36,6 @@ from faultclock.model.trace import (
     trace_lines,
 )
 
-__all__ = ["notes_path", "parse_trace", "read_trace", "write_trace"]
-
 #: The event limit of a scenario keeps traces well below this.
 _BYTES_MAX = 1_000_000_000
 _NOTES_BYTES_MAX = 50_000_000

@@ -31,8 +31,6 @@ from faultclock.model.varied import (
     written_at,
 )
 
-__all__ = ["explored_wrongly"]
-
 #: What else is asked of a scenario than that it is one, such as that its names lead somewhere.
 Further = Callable[[Document, Scenario], Iterable[Problem]]
 

@@ -20,8 +20,6 @@ from faultclock.load.known_keys import Location, known_keys
 from faultclock.load.yaml_tree import Mapping as MappingNode
 from faultclock.load.yaml_tree import Node, Place, Scalar, Sequence
 
-__all__ = ["Spot", "did_you_mean", "problems_of", "spot_at"]
-
 #: What a type error wanted, in words.
 _WANTED = {
     "bool_type": "true or false",

@@ -21,8 +21,6 @@ from faultclock.load.known_keys import Location
 from faultclock.load.wording import problems_of, spot_at
 from faultclock.load.yaml_tree import Mapping, parse_tree, to_data
 
-__all__ = ["BYTES_MAX", "Document", "load_yaml", "parse_document", "read_bytes", "read_document"]
-
 #: The largest file of ours is a tenth of this; a larger one is not meant for us.
 BYTES_MAX = 1_000_000
 

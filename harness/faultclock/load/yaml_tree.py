@@ -25,8 +25,6 @@ from yaml.events import (
 from faultclock.errors import Problem, SourceError
 from faultclock.load.yaml_words import ScalarValue, plain_value, shortened, syntax_words
 
-__all__ = ["Mapping", "Node", "Place", "Scalar", "Sequence", "parse_tree", "to_data"]
-
 #: Scenarios nest about eight deep. The bound keeps recursive readers of the tree safe.
 _DEPTH_MAX = 64
 

@@ -10,8 +10,6 @@ import re
 
 import yaml
 
-__all__ = ["DIGITS_MAX", "ScalarValue", "plain_value", "shortened", "syntax_words"]
-
 #: No number of ours has more digits, and huge ones take quadratic time to read.
 DIGITS_MAX = 40
 

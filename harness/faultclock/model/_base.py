@@ -6,8 +6,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-__all__ = ["Sha256", "SparseValue", "Value"]
-
 #: A SHA-256: 64 hexadecimal digits.
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from faultclock.model._base import Value
 
-__all__ = ["canonical_text", "canonical_value"]
-
 
 def canonical_text(value: Value) -> str:
     """Return `value` as JSON: keys sorted, no white space, ASCII with escapes, no NaN, one line."""

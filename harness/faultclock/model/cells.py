@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["cell_of"]
-
 _CRASH = re.compile(r"(^|, )crash after event \d+$")
 
 

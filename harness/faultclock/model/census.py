@@ -11,24 +11,6 @@ from typing import Literal
 from faultclock.model._base import Value
 from faultclock.model.trace import EndingReason
 
-__all__ = [
-    "CENSUS_FORMAT",
-    "Absent",
-    "Answer",
-    "AttemptSeen",
-    "BrokenAnswer",
-    "CallConduct",
-    "Census",
-    "ClientCensus",
-    "Hindrance",
-    "ScenarioConduct",
-    "ScenarioEntry",
-    "Step",
-    "Tally",
-    "WaitSeen",
-    "tally_of",
-]
-
 #: Version of the census format. It grows when a reader of the old shape would misread the new one.
 CENSUS_FORMAT = 1
 

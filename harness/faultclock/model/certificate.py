@@ -13,20 +13,6 @@ from pydantic import ConfigDict, Field, model_validator
 
 from faultclock.model._base import Sha256, SparseValue, Value
 
-__all__ = [
-    "PAYLOAD_TYPE",
-    "PREDICATE_TYPE",
-    "STATEMENT_TYPE",
-    "Artifact",
-    "ArtifactKind",
-    "Fault",
-    "Resource",
-    "Statement",
-    "Subject",
-    "TestResult",
-    "Verification",
-]
-
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "https://in-toto.io/attestation/test-result/v0.1"

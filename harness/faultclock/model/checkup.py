@@ -15,8 +15,6 @@ from faultclock.model.harm import Harm
 from faultclock.model.inferred import RetryProfile
 from faultclock.model.notes import Frame, OutputLine
 
-__all__ = ["CHECKUP_FORMAT", "CheckUp", "LeftOut", "Problem", "TakenFor", "Trait"]
-
 #: Version of the JSON. It grows when a reader of the old shape would misread the new.
 CHECKUP_FORMAT = 1
 

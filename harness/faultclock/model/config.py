@@ -12,8 +12,6 @@ from pydantic import Field, field_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import DurationNs
 
-__all__ = ["Config"]
-
 _Text = Annotated[str, Field(min_length=1)]
 
 

@@ -16,21 +16,6 @@ from faultclock.model.error_model import Level
 from faultclock.model.finding import Verdict
 from faultclock.model.scenario import Role
 
-__all__ = [
-    "LEVELS",
-    "Appraisal",
-    "Hardening",
-    "LevelName",
-    "Objection",
-    "Obligation",
-    "ObligationStatus",
-    "PastSet",
-    "RequirementSet",
-    "RoleSet",
-    "SetRequirement",
-    "SetScenario",
-]
-
 #: From the least to the most.
 LEVELS = ("core", "full", "hardened")
 LevelName = Literal["core", "full", "hardened"]

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from faultclock.model.finding import Finding, RunReport, Verdict
 
-__all__ = ["Coverage"]
-
 
 class Coverage:
     """Folds findings, in any number: of each requirement, what its findings came to."""

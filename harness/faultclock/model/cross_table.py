@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from faultclock.model.error_model import Requirement
 from faultclock.model.finding import Verdict
 
-__all__ = ["Cell", "Difference"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:

@@ -20,18 +20,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 
-__all__ = [
-    "STORE_OPERATIONS",
-    "DiskAct",
-    "DiskEdit",
-    "DiskFault",
-    "DiskRule",
-    "DiskScript",
-    "DiskTrigger",
-    "FileSystem",
-    "StoreArguments",
-]
-
 #: What changes a disk, and `read`: a file is opened to be read.
 DiskAct = Literal[
     "create", "write", "truncate", "fsync", "replace", "unlink", "mkdir", "rmdir", "link", "read"

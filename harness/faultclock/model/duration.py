@@ -11,16 +11,6 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-__all__ = [
-    "MICROSECOND_NS",
-    "MILLISECOND_NS",
-    "SECOND_NS",
-    "DurationNs",
-    "SignedDurationNs",
-    "format_duration",
-    "parse_duration",
-]
-
 MICROSECOND_NS = 1_000
 MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000

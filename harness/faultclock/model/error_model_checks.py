@@ -15,15 +15,6 @@ from faultclock.model.ordering import unknown_event
 if TYPE_CHECKING:
     from faultclock.model.error_model import ErrorModel, Requirement
 
-__all__ = [
-    "check_ids",
-    "check_orders",
-    "check_pairs",
-    "check_references",
-    "check_that_rules_are_judged",
-]
-
-
 #: What judges the figures of a policy: at a provider, at a store, or of anything else.
 _JUDGES = {
     "attempts": ("backoff.attempts", "store.attempts", "failures.redone"),

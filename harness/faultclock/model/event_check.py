@@ -14,8 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 from faultclock.errors import EventError
 from faultclock.model.events import EVENTS, payload_type
 
-__all__ = ["check_events"]
-
 
 class _Event(Protocol):
     """What is read of a TraceEvent."""

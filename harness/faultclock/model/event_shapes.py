@@ -15,38 +15,6 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from faultclock.model._base import Sha256
 
-__all__ = [
-    "INT_END",
-    "AskedTool",
-    "Call",
-    "Chain",
-    "Count",
-    "Differing",
-    "ErrorFacts",
-    "ExtensionContract",
-    "Flag",
-    "Fraction",
-    "Int",
-    "Link",
-    "MaybeSha",
-    "MaybeText",
-    "Message",
-    "Number",
-    "Object",
-    "Pair",
-    "Record",
-    "RunResult",
-    "Said",
-    "Text",
-    "ToolCall",
-    "ToolContract",
-    "ToolProblem",
-    "UseError",
-    "list_of",
-    "maybe",
-    "shape",
-]
-
 #: Exact JSON readers keep no larger integers, and no clock of a run shows a later time.
 INT_END = 1 << 63
 

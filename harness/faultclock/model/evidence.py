@@ -17,8 +17,6 @@ from faultclock.model.finding import PassedOver, Report
 from faultclock.model.scenario import Role
 from faultclock.model.trace import SubjectInfo
 
-__all__ = ["Double", "Evidence", "Explored", "Judged", "StoredTrace"]
-
 
 class StoredTrace(SparseValue):
     """One run, by the name that its trace is kept under."""

@@ -15,22 +15,6 @@ from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, ScheduleKind, Tape
 from faultclock.model.trace import EndingReason, SubjectInfo
 
-__all__ = [
-    "Coordinates",
-    "Coverage",
-    "Divergence",
-    "DivergenceRow",
-    "Exploration",
-    "ExploredScenario",
-    "FailureGroup",
-    "FailureMark",
-    "Reached",
-    "Shrunk",
-    "Size",
-    "Tried",
-    "Unsteady",
-]
-
 
 class Coordinates(SparseValue):
     """All that leads to one run again; a replay token is the text of it."""

@@ -17,25 +17,6 @@ from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import SECOND_NS, DurationNs
 from faultclock.model.turn_rules import BudgetRules, Pair
 
-__all__ = [
-    "ANY_PAIR",
-    "SETTINGS",
-    "AmplificationRule",
-    "BreakerRules",
-    "ChainRules",
-    "Consequence",
-    "FieldRule",
-    "JoinRule",
-    "KeptRule",
-    "LimitRule",
-    "Pairs",
-    "RunState",
-    "TellingRule",
-    "Where",
-    "covers",
-    "limits_of",
-]
-
 RunState = Literal["completed", "degraded", "failed", "interrupted", "cancelled"]
 #: `Class/Code` texts, or `Class/*` for every code of a class.
 Pairs = tuple[str, ...]

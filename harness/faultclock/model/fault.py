@@ -13,30 +13,6 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, SignedDurationNs
 
-__all__ = [
-    "WITHOUT_A_BODY",
-    "AnswerEnd",
-    "AnswerEnds",
-    "AttemptRange",
-    "ConnectRefused",
-    "ConnectTimeout",
-    "CorruptBody",
-    "DnsFailure",
-    "Fault",
-    "FaultPlan",
-    "FaultRule",
-    "HeaderValue",
-    "HttpDate",
-    "HttpError",
-    "OkWithErrorBody",
-    "ResetBeforeResponse",
-    "SlowDrip",
-    "Stall",
-    "StreamError",
-    "Trigger",
-    "Truncate",
-]
-
 #: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 WITHOUT_A_BODY = frozenset({204, 205, 304})
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?|(\d+)\+", re.ASCII)

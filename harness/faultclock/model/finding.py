@@ -15,27 +15,6 @@ from faultclock.model.harm import Harm
 from faultclock.model.notes import RunNotes
 from faultclock.model.trace import EndingReason, SubjectInfo, TimeBase
 
-__all__ = [
-    "AttemptMark",
-    "CallReport",
-    "CheckEntry",
-    "CrossingReport",
-    "EventMark",
-    "Finding",
-    "Judgement",
-    "OrderStep",
-    "PassedOver",
-    "Report",
-    "RequirementCoverage",
-    "RunReport",
-    "Shard",
-    "SourcePlace",
-    "Verdict",
-    "WaitMark",
-    "overall",
-    "verdict_of",
-]
-
 
 class Verdict(StrEnum):
     """What a check or a run comes to. Only PASS is green."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["is_usual_end"]
-
 _USUAL = frozenset(
     {
         *("stop", "tool_calls", "function_call", "end_turn", "tool_use", "stop_sequence"),

@@ -14,17 +14,6 @@ from pydantic import Field, StringConstraints, model_validator
 
 from faultclock.model._base import Value
 
-__all__ = [
-    "ForeignError",
-    "ForeignEvent",
-    "ForeignLog",
-    "ForeignMap",
-    "ForeignResult",
-    "ForeignRetry",
-    "Path",
-    "TimeField",
-]
-
 Fact = str | int | bool | None
 #: Dotted path into a line of the log; a number picks from a list. What stands after a `=` is no
 #: path but the text itself.

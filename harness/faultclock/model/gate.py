@@ -15,8 +15,6 @@ from pydantic import Field, ValidationInfo, field_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.cells import cell_of
 
-__all__ = ["Baseline", "Deviation", "GateReport", "KnownDeviation", "Regression", "included_twice"]
-
 
 class Deviation(SparseValue):
     """One known deviation: a check that may fail in one scenario, until a day."""

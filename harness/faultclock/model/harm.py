@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Harm"]
-
 
 class Harm(StrEnum):
     """One step of the scale. The order of the members is that of the scale, the worst first."""

@@ -12,27 +12,6 @@ from faultclock.model._base import Value
 from faultclock.model.error_model import Level
 from faultclock.model.trace import SubjectInfo
 
-__all__ = [
-    "PROFILE_FORMAT",
-    "Ceiling",
-    "Deadline",
-    "Difference",
-    "Evidence",
-    "Growth",
-    "HeaderReading",
-    "JitterKind",
-    "JitterSeen",
-    "Layer",
-    "Reaction",
-    "Repetition",
-    "RetryProfile",
-    "Schedule",
-    "Sureness",
-    "Told",
-    "TraceRef",
-    "WaitLaw",
-]
-
 #: Version of the profile format. It grows when a reader of the old shape would misread the new.
 PROFILE_FORMAT = 1
 

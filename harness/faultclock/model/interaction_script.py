@@ -10,20 +10,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 
-__all__ = [
-    "Approve",
-    "BreakDown",
-    "Deny",
-    "Dismiss",
-    "Give",
-    "InteractionKind",
-    "InteractionTrigger",
-    "InteractorAnswer",
-    "InteractorRule",
-    "InteractorScript",
-    "Never",
-]
-
 InteractionKind = Literal["Approve", "Ask", "Select", "Confirm", "Auth.DeviceCode", "Auth.Password"]
 
 

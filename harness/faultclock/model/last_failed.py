@@ -11,8 +11,6 @@ from faultclock.model._base import Value
 from faultclock.model.cells import cell_of
 from faultclock.model.finding import Report, RunReport, Verdict
 
-__all__ = ["FailedScenario", "LastFailed", "made_of"]
-
 #: Scenario id and cell of its matrix.
 _Key = tuple[str, str | None]
 _NOT_GREEN = (Verdict.FAIL, Verdict.INCONCLUSIVE)

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 
-__all__ = ["Choice", "Matrix", "Omission"]
-
 
 class Choice(Value):
     """One value of an axis."""

@@ -10,8 +10,6 @@ from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import SECOND_NS, DurationNs
 from faultclock.model.trigger import EventTrigger, Moment
 
-__all__ = ["CancelRule", "CancelScope", "CrashRule"]
-
 #: From the outermost to the innermost; a cancel goes down, never up or sideways. A `call` is what a
 #: provider adapter is asked for; the others are parts of a runtime's session.
 CancelScope = Literal["session", "turn", "stage", "tool", "call"]

@@ -14,8 +14,6 @@ from pydantic import Field
 
 from faultclock.model._base import SparseValue, Value
 
-__all__ = ["Frame", "NotesFile", "OutputLine", "RaisedError", "RunNotes", "WaitingPlace"]
-
 
 class Frame(Value):
     """One line of a traceback or of a waiting stack."""

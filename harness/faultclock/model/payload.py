@@ -12,8 +12,6 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 
-__all__ = ["ErrorPayload", "PayloadFile"]
-
 
 class ErrorPayload(Value):
     """A named error body with its usual status and headers."""

@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 from faultclock.model.interaction_script import InteractionKind
 
-__all__ = ["InteractionAnswer", "InteractionRequest", "Slot", "ToolProblem", "ToolResult"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProblem:

@@ -31,8 +31,6 @@ from faultclock.model.finding import (
 from faultclock.model.harm import Harm
 from faultclock.model.notes import Frame, RaisedError
 
-__all__ = ["hung_at", "problems_in", "problems_of", "unproved_in"]
-
 #: A requirement as the error model has it, or as a report shows it.
 Demand = Requirement | RequirementCoverage
 

@@ -13,8 +13,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 
-__all__ = ["ProgramLine", "ProgramOutcome", "ProgramRule", "ProgramScript"]
-
 
 class ProgramLine(Value):
     """Something that the program writes."""

@@ -14,21 +14,6 @@ from pydantic import Field, model_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, format_duration
 
-__all__ = [
-    "Constant",
-    "Delay",
-    "LogNormal",
-    "Overload",
-    "Pace",
-    "Pareto",
-    "ProviderLimits",
-    "Quota",
-    "RefusalRule",
-    "RequestLimit",
-    "TokenLimit",
-    "Uniform",
-]
-
 _RuleId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 _Payload = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 #: Above this a bucket fills by more than one in a nanosecond and limits nothing.

@@ -12,8 +12,6 @@ from typing import Any
 
 from faultclock.model.scenario import Scenario
 
-__all__ = ["rules_of", "without_rules"]
-
 #: Sections that are lists of rules themselves.
 _OF_A_RUN = ("cancels", "crashes")
 #: Sections that hold a list of rules, or each item of them does.

@@ -7,16 +7,6 @@ from typing import ClassVar, Literal
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.finding import Verdict
 
-__all__ = [
-    "ChangeKind",
-    "CheckChange",
-    "Fact",
-    "ReportDiff",
-    "RequirementChange",
-    "RunsChange",
-    "StillFailing",
-]
-
 ChangeKind = Literal[
     "newly failing",
     "fixed",

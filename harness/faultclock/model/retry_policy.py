@@ -19,8 +19,6 @@ from pydantic import Field, model_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import DurationNs, format_duration
 
-__all__ = ["Backoff", "Interval", "Jitter", "PolicyRequirements", "RetryPolicy"]
-
 #: 2 ** 62 ns is 146 years: past it a schedule is at its cap in any case.
 _LARGEST_NS = 2**62
 

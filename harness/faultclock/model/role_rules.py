@@ -13,8 +13,6 @@ from pydantic import Field, model_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs
 
-__all__ = ["ExtensionRules", "Phase", "PhaseRule", "ToolRules"]
-
 Phase = Literal["init", "activate", "deactivate", "dispose"]
 _PAIR = r"^[A-Za-z0-9]+/[A-Za-z0-9]+$"
 

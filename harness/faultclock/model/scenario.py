@@ -30,22 +30,6 @@ from faultclock.model.tool_script import ToolScript
 from faultclock.model.vary import Settle, Vary
 from faultclock.model.workflow_script import WorkflowScript
 
-__all__ = [
-    "DEFAULT_DIALECT",
-    "RUNTIME_ONLY",
-    "Endpoint",
-    "FallbackProvider",
-    "Limits",
-    "ProviderReply",
-    "ProviderScript",
-    "Question",
-    "Role",
-    "Scenario",
-    "Task",
-    "ToolCallReply",
-    "scenario_digest",
-]
-
 #: Sections about what only a runtime has around it.
 RUNTIME_ONLY = frozenset(
     {

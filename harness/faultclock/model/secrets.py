@@ -10,15 +10,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "NAMED_SECRETS",
-    "SECRET",
-    "SECRET_SHAPE",
-    "SENT_OPENLY",
-    "without_named_secrets",
-    "without_secrets",
-]
-
 #: What stands in a trace in place of a secret.
 SECRET = "<secret>"  # noqa: S105 - a mark, not a password
 

@@ -10,8 +10,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 
-__all__ = ["HookScript", "HookSlot", "QueueScript", "ServiceRule", "TelemetryScript"]
-
 HookSlot = Literal["pre_tool", "post_tool", "pre_model", "post_model"]
 
 

@@ -13,8 +13,6 @@ from typing import Any, Literal
 from faultclock.model._base import Value
 from faultclock.model.trace import SubjectInfo
 
-__all__ = ["SessionCommand", "SessionScenario", "SessionSettings", "digest_of"]
-
 SessionCommand = Literal["explore", "run"]
 
 

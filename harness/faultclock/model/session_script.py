@@ -12,15 +12,6 @@ from faultclock.model.duration import DurationNs
 from faultclock.model.interaction_script import InteractionKind
 from faultclock.model.retry_policy import Backoff, Jitter
 
-__all__ = [
-    "Budgets",
-    "ExtensionScript",
-    "Phase",
-    "SessionScript",
-    "StageRetry",
-    "StageScript",
-]
-
 Phase = Literal["init", "activate", "deactivate", "dispose"]
 
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from faultclock.model.duration import format_duration
 from faultclock.model.scenario import ProviderScript, Scenario
 
-__all__ = ["never_settles", "settled"]
-
 
 def settled(scenario: Scenario) -> Scenario:
     """Return `scenario` with no fault of a provider from `settle.faults_end` on.

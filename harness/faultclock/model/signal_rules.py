@@ -14,15 +14,6 @@ from pydantic import Field, field_validator, model_validator
 from faultclock.model._base import Value
 from faultclock.model.failure_rules import Where
 
-__all__ = [
-    "Disposition",
-    "ErrorClass",
-    "FailureKind",
-    "SignalKind",
-    "SignalPattern",
-    "SignalRule",
-]
-
 Disposition = Literal[
     "retry",
     "terminal",

@@ -6,8 +6,6 @@ from pydantic import Field
 
 from faultclock.model._base import Value
 
-__all__ = ["Sought"]
-
 
 class Sought(Value):
     """What an exception must be to count; an empty member matches every exception."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from faultclock.model.finding import Report, Verdict
 
-__all__ = ["standing"]
-
 
 def standing(report: Report) -> Verdict:
     """Return what stands against a report; without a gate, that is its verdict.

@@ -10,21 +10,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 
-__all__ = [
-    "LostAck",
-    "Slow",
-    "StaleRead",
-    "StoreEdit",
-    "StoreFault",
-    "StoreOperation",
-    "StoreRule",
-    "StoreScript",
-    "StoreTrigger",
-    "StoredSlot",
-    "TornWrite",
-    "Unavailable",
-]
-
 StoreOperation = Literal["read", "write", "append", "read_journal", "read_slot", "write_slot"]
 
 

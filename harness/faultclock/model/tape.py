@@ -28,17 +28,6 @@ from pydantic import Field, field_validator
 
 from faultclock.model._base import Value
 
-__all__ = [
-    "BLANK",
-    "FIFO",
-    "PLAIN",
-    "SCENARIO_STREAMS",
-    "Chance",
-    "Schedule",
-    "ScheduleKind",
-    "Tape",
-]
-
 #: What the streams that shape the scenario itself, and not the run, begin with.
 SCENARIO_STREAMS = ("vary/", "lacks/")
 

@@ -21,8 +21,6 @@ from pydantic import ValidationError
 from faultclock.model.exploration import Coordinates
 from faultclock.model.tape import Tape
 
-__all__ = ["PREFIX", "coordinates_of", "is_token", "token_of"]
-
 #: What each token of this version begins with.
 PREFIX = "fc2."
 _ANY_VERSION = re.compile(r"fc([0-9]+)\.")

@@ -14,16 +14,6 @@ from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 from faultclock.model.retry_policy import Backoff, Jitter
 
-__all__ = [
-    "ItemError",
-    "ToolFault",
-    "ToolOutcome",
-    "ToolRetry",
-    "ToolRule",
-    "ToolScript",
-    "ToolTrigger",
-]
-
 
 class ToolRetry(Value):
     """The retry policy in a tool's contract: which codes are worth another try, and how."""

@@ -25,23 +25,6 @@ from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import BLANK, Tape
 
-__all__ = [
-    "FORMAT",
-    "TIMER_GRANULARITY_MAX_NS",
-    "WALL_EPOCH_NS",
-    "Declares",
-    "EndingReason",
-    "SubjectInfo",
-    "TimeBase",
-    "Trace",
-    "TraceEvent",
-    "TraceFooter",
-    "TraceHeader",
-    "header_line",
-    "trace_digest",
-    "trace_lines",
-]
-
 #: Version of the trace format. A reader refuses a newer one.
 FORMAT = 1
 #: No host that runs agents has timers with longer steps: 15.6 ms is what Windows has by default.

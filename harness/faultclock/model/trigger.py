@@ -7,8 +7,6 @@ from pydantic import Field, model_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import DurationNs
 
-__all__ = ["EventTrigger", "Moment"]
-
 
 class EventTrigger(Value):
     """The nth event of a kind, or the event with a number."""

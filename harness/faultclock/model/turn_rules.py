@@ -14,21 +14,6 @@ from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs
 from faultclock.model.interaction_script import InteractionKind
 
-__all__ = [
-    "Budget",
-    "BudgetRules",
-    "CancellationRules",
-    "ExtensionSetRules",
-    "InteractionDeadline",
-    "InteractionRules",
-    "Pair",
-    "ResumeCondition",
-    "ResumeRow",
-    "ResumeRules",
-    "ToolCallRules",
-    "split",
-]
-
 #: Class and code of an error, written `Class/Code`.
 Pair = Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*/[A-Za-z][\w-]*$")]
 

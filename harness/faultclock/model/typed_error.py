@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["TypedError"]
-
 
 class TypedError(Exception):
     """An error that carries its class and code, as callers match on them.

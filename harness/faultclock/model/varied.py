@@ -25,20 +25,6 @@ from faultclock.model.settled import never_settles
 from faultclock.model.tape import SCENARIO_STREAMS, Tape
 from faultclock.model.vary import Span, Variation
 
-__all__ = [
-    "FIXED",
-    "LACKS",
-    "VARY",
-    "ChoiceAt",
-    "Location",
-    "NowhereError",
-    "choices_at",
-    "choices_in_words",
-    "varied",
-    "varied_data",
-    "written_at",
-]
-
 VARY, LACKS = SCENARIO_STREAMS
 
 #: What makes the scenario the one that it is, or says how it is explored: none of it may vary.

@@ -14,8 +14,6 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs, parse_duration
 
-__all__ = ["AnyOf", "Settle", "Span", "Variation", "Vary"]
-
 #: A path into a scenario, such as `provider.faults.limited.when.attempts`: members by their names,
 #: elements of a list by their `id` or `name`, or by their 0-based number.
 Path = str

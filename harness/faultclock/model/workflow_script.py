@@ -15,15 +15,6 @@ from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.fault import AttemptRange, RangeField
 from faultclock.model.retry_policy import Backoff
 
-__all__ = [
-    "HandlerFault",
-    "NodeRetry",
-    "NodeRule",
-    "NodeScript",
-    "SandboxFault",
-    "WorkflowScript",
-]
-
 
 class SandboxFault(Value):
     """The evaluation of an expression fails."""

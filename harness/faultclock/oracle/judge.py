@@ -59,18 +59,6 @@ from faultclock.oracle.history import History
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
 
-__all__ = [
-    "CHECKS",
-    "CheckInfo",
-    "Judge",
-    "SeedsJudge",
-    "check_ids",
-    "check_infos",
-    "checks_of",
-    "judge",
-    "judge_seeds",
-]
-
 #: In foreign logs they are judged by every model, whether or not a sentence of it names them.
 LOG_CHECKS = checks_in(log_checks)
 

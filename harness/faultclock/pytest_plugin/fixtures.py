@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from faultclock.pytest_plugin.provider import ScriptedProvider
     from faultclock.pytest_plugin.simulation import Simulation
 
-__all__ = ["fake_provider", "scenario", "sim", "subject"]
-
 _KNOWN = ("subject", "model", "readings", "seed", "dialect")
 
 

@@ -19,17 +19,6 @@ from faultclock.pytest_plugin.items import (
 from faultclock.pytest_plugin.settings import FILE_NAME, SETUP, Setup, table_of
 from faultclock.pytest_plugin.unfinished import check_finished
 
-__all__ = [
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_report_header",
-    "pytest_runtest_call",
-    "pytest_terminal_summary",
-    "pytest_unconfigure",
-]
-
 #: Keys of the table that make items.
 _NAMING = {"scenarios", "baseline"}
 _MARKER_HELP = (

@@ -26,14 +26,6 @@ from faultclock.bench.values import (
 from faultclock.printable import harmless, one_line
 from faultclock.pytest_plugin.settings import SETUP, Setup, table_of
 
-__all__ = [
-    "MARKER",
-    "ProjectFile",
-    "ScenarioFile",
-    "ScenarioItem",
-    "is_scenario_file",
-]
-
 #: The mark of every item of ours.
 MARKER = "faultclock"
 BASELINE = "baseline"

@@ -28,8 +28,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import MODEL, ProviderRequest
 from faultclock.subjects.registry import load_subject
 
-__all__ = ["BoundSubject", "PlayableScenario", "Played", "Scenarios", "bound_subject"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:

@@ -23,8 +23,6 @@ from faultclock.model.trace import TraceEvent
 from faultclock.sim.world import World
 from faultclock.subjects.ports import API_KEY
 
-__all__ = ["Exchange", "ScriptedProvider"]
-
 _KINDS: Mapping[str, Any] = {
     get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(get_args(Fault)[0])
 }

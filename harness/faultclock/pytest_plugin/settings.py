@@ -18,8 +18,6 @@ import pytest
 from faultclock.bench.client import Bench, Benches
 from faultclock.bench.values import Settings
 
-__all__ = ["FILE_NAME", "SETUP", "Setup", "table_of"]
-
 FILE_NAME = "pyproject.toml"
 
 

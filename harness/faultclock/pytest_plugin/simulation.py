@@ -27,8 +27,6 @@ from faultclock.sim.patches import installed
 from faultclock.sim.recorder import Recorder
 from faultclock.sim.world import World
 
-__all__ = ["Served", "Simulation", "StoppedError", "UnsimulatedError"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

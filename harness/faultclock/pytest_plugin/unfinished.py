@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-__all__ = ["at_end", "check_finished"]
-
 #: What is called when a test has passed; it raises where the test should not have.
 _CHECKS = pytest.StashKey[list[Callable[[], None]]]()
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from faultclock.errors import InputError
 
-__all__ = ["Listener"]
-
 #: What a path of a Unix socket may be long (`man 7 unix`: 108 bytes with the final zero).
 _PATH_BYTES_MAX = 107
 _PIECE_BYTES = 1 << 16

@@ -13,8 +13,6 @@ from typing import Any
 from faultclock.recordings.tape import Take
 from faultclock.recordings.wire import WireAnswer, answer_on_wire, request_on_wire
 
-__all__ = ["takes_of"]
-
 
 def takes_of(messages: Iterable[Mapping[str, Any]]) -> tuple[Take, ...]:
     """Return the exchanges; what is no message of ours is left out."""

@@ -16,8 +16,6 @@ from faultclock.record.listener import Listener
 from faultclock.record.parts import takes_of
 from faultclock.recordings.tape import Take
 
-__all__ = ["Recorded", "record"]
-
 _SITE = Path(__file__).with_name("site")
 
 

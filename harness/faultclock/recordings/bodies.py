@@ -10,8 +10,6 @@ from typing import Any
 
 from faultclock.recordings.exchange import Headers, Oddities, OddityKind, Spot, header
 
-__all__ = ["BODY_MAX", "as_json", "decompressed", "depth_within", "is_html"]
-
 #: What is kept of a body that was compressed; an answer of a provider is a hundredth of it.
 BODY_MAX = 8_000_000
 _DEPTH_MAX = 40

@@ -25,8 +25,6 @@ from faultclock.recordings.reading import (
     text_of,
 )
 
-__all__ = ["betamax", "go_vcr", "har", "old_vcrpy", "our_own", "ruby_vcr", "vcrpy"]
-
 #: What the timings of a HAR entry hold before the first byte of the answer.
 _BEFORE_ANSWER = ("blocked", "dns", "connect", "send", "wait")
 #: A duration as Go writes it: `1.234567ms`, `1m2.5s`.

@@ -11,18 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = [
-    "Exchange",
-    "Headers",
-    "Instants",
-    "Oddities",
-    "Oddity",
-    "OddityKind",
-    "Recording",
-    "Spot",
-    "header",
-]
-
 #: Name and value of each header, in the recorded order; names are in lower case.
 Headers = tuple[tuple[str, str], ...]
 

@@ -31,8 +31,6 @@ from faultclock.recordings.opened import Opened, first_of, keys_of
 from faultclock.recordings.reading import entry, made
 from faultclock.recordings.stubs import nock, wiremock
 
-__all__ = ["BYTES_OF_RECORDING_MAX", "FORMATS", "NOT_READ", "Foreign", "read_recording"]
-
 #: A HAR of a long afternoon is smaller; what is larger is not meant for a test.
 BYTES_OF_RECORDING_MAX = 64_000_000
 

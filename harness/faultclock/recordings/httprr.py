@@ -16,8 +16,6 @@ from faultclock.recordings.opened import Opened, of_list
 from faultclock.recordings.reading import Parts, entry
 from faultclock.recordings.wire import answer_on_wire, request_on_wire
 
-__all__ = ["httprr", "tree_of_httprr"]
-
 _FIRST_LINE = b"httprr trace v1"
 _LENGTHS = re.compile(rb"(\d{1,9}) (\d{1,9})\r?\n")
 #: More exchanges than a test has; each has a place in the tree.

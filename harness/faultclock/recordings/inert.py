@@ -21,8 +21,6 @@ from faultclock.errors import Problem, SourceError
 from faultclock.recordings.exchange import Oddities, OddityKind, Spot
 from faultclock.recordings.inert_json import JsonEvents, JsonSyntaxError
 
-__all__ = ["Items", "Leaf", "Node", "Table", "parse", "plain"]
-
 #: A recording nests about ten deep; its bodies are texts.
 _DEPTH_MAX = 150
 #: Nodes that a file may have with all aliases written out.

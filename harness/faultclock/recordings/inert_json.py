@@ -14,8 +14,6 @@ from typing import Literal
 
 from faultclock.recordings.exchange import Spot
 
-__all__ = ["JsonEvents", "JsonSyntaxError"]
-
 EventKind = Literal["open-list", "open-table", "close", "key", "value"]
 _Event = tuple[EventKind, Spot, str | int | float | bool | None]
 

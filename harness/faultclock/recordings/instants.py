@@ -13,8 +13,6 @@ from faultclock.recordings.exchange import Exchange, Instants
 from faultclock.recordings.inert import Items, Node, Table
 from faultclock.recordings.reading import Parts, entry, number_of, text_of
 
-__all__ = ["Ours", "by_start", "ours_in", "timed"]
-
 #: A program that is recorded for a month.
 _NS_MAX = 30 * 86_400 * 10**9
 _CHUNKS_MAX = 100_000

@@ -9,8 +9,6 @@ from faultclock.recordings.exchange import Oddities, Spot
 from faultclock.recordings.inert import Items, Node, Table
 from faultclock.recordings.reading import Parts
 
-__all__ = ["Opened", "first_of", "keys_of", "of_list"]
-
 #: Reads one exchange.
 Read = Callable[[Node, Oddities], Parts]
 

@@ -18,8 +18,6 @@ from faultclock.recordings.bodies import as_json, is_html
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.providers import asks_for_stream
 
-__all__ = ["Hearing", "Kind", "Outcome", "Understood", "outcome_of"]
-
 Kind = Literal[
     "good",
     "ends",

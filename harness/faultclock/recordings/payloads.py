@@ -16,8 +16,6 @@ from faultclock.recordings.quiet import quiet_body, without_quotes
 from faultclock.recordings.reading import date_s
 from faultclock.recordings.scrub import Scrubber
 
-__all__ = ["BODY_CHARS_MAX", "Payloads", "kept_headers", "word_of"]
-
 #: What is kept of one body; a longer one is a page, and its beginning shows which.
 BODY_CHARS_MAX = 16_000
 _SCRUBBED_CHARS_MAX = 64_000

@@ -16,17 +16,6 @@ from urllib.parse import unquote, urlsplit
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, header
 
-__all__ = [
-    "Place",
-    "answers_tools",
-    "asks_for_stream",
-    "assistants_in",
-    "is_nobodys",
-    "model_of",
-    "place_of",
-    "prompt_of",
-]
-
 #: End of a host, pattern of a path, dialect. The first line that fits counts. An empty end of a
 #: host fits any.
 _PLACES: tuple[tuple[str, str, str], ...] = (

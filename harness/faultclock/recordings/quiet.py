@@ -16,8 +16,6 @@ from typing import Any
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.scrub import Scrubber, neutral_text
 
-__all__ = ["quiet_body", "without_quotes"]
-
 #: Keys under which any text is a person's words.
 _WORDS = frozenset(
     {

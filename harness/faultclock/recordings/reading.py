@@ -25,8 +25,6 @@ from faultclock.recordings.exchange import (
 )
 from faultclock.recordings.inert import Items, Leaf, Node, Table, plain
 
-__all__ = ["Parts", "body_of", "date_s", "entry", "headers_of", "made", "number_of", "text_of"]
-
 #: Answers without a body say nothing to a client of a model (RFC 9110, 15.3.5, 15.3.6, 15.4.5).
 _WITHOUT_A_BODY = frozenset({204, 205, 304})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")

@@ -16,8 +16,6 @@ from faultclock.recordings.providers import assistants_in
 from faultclock.recordings.scrub import Scrubber, neutral_text
 from faultclock.recordings.sessions import Call
 
-__all__ = ["Replies"]
-
 _TEXT_CHARS_MAX = 4_000
 _REPLIES_MAX = 30
 _TURN_REPLIES_MAX = 200

@@ -24,8 +24,6 @@ from faultclock.recordings.sessions import Call, Session, turns_of
 from faultclock.recordings.tempo import tempo_of
 from faultclock.recordings.timing import Start, began_s, comments_on, starts_of
 
-__all__ = ["Options", "Script", "script_of"]
-
 _TEXT_CHARS_MAX = 4_000
 _ATTEMPTS_MAX = 60
 #: A fault in a stream has to lie within the fake's own answer, which has at least so many parts.

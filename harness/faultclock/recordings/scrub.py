@@ -32,8 +32,6 @@ from faultclock.recordings.secret_shapes import (
     UNSAID,
 )
 
-__all__ = ["Scrubber", "neutral_text"]
-
 #: Shorter values are replaced where they stand, and not looked for elsewhere.
 _LEARNT_CHARS_MIN = 4
 _LEARNT_CHARS_MAX = 20_000

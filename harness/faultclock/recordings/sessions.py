@@ -17,8 +17,6 @@ from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.providers import Place, answers_tools
 
-__all__ = ["CALLS_MAX", "GAP_S", "Call", "Placed", "Session", "sessions_of", "turns_of"]
-
 #: Longer than any pause that an SDK makes by itself between two attempts of a call.
 GAP_S = 600.0
 #: A scenario that asks for more at once is too long to read; the rest makes the next one.

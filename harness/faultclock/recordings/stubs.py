@@ -19,8 +19,6 @@ from faultclock.recordings.inert import Items, Leaf, Node, Table, plain
 from faultclock.recordings.opened import Opened, first_of, keys_of, of_list
 from faultclock.recordings.reading import Parts, body_of, entry, headers_of, number_of, text_of
 
-__all__ = ["nock", "wiremock"]
-
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
 _DEFAULT_PORT = re.compile(r"(?<=^https://)([^/]+):443$|(?<=^http://)([^/]+):80$")
 _URLS = ("url", "urlPath", "urlPattern", "urlPathPattern", "urlPathTemplate")

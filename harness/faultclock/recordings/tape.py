@@ -25,8 +25,6 @@ from faultclock.recordings.quiet import quiet_body
 from faultclock.recordings.scrub import Scrubber
 from faultclock.recordings.secret_shapes import CAME_OPENLY, PARAMETERS, SENT_OPENLY
 
-__all__ = ["FORMAT", "Take", "tape_text"]
-
 #: Of what we add to vcrpy's format.
 FORMAT = 1
 _NOWHERE = Spot(1, 1)

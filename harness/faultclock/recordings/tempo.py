@@ -12,8 +12,6 @@ from faultclock.model.duration import MILLISECOND_NS, format_duration
 from faultclock.recordings.exchange import Exchange
 from faultclock.recordings.sessions import Call, Session
 
-__all__ = ["pauses_of", "tempo_of"]
-
 _LATENCY_NS = MILLISECOND_NS
 
 

@@ -15,8 +15,6 @@ from faultclock.recordings.exchange import Exchange, Oddities, OddityKind
 from faultclock.recordings.sessions import Call, Session
 from faultclock.recordings.tempo import pauses_of
 
-__all__ = ["Start", "began_s", "comments_on", "starts_of"]
-
 #: Clocks of recorders are not finer, and floats would show their tail.
 _STEP_NS = 1_000_000
 _STEP_S = _STEP_NS / SECOND_NS

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import h11
 
-__all__ = ["WireAnswer", "WireRequest", "answer_on_wire", "request_on_wire"]
-
 #: Some providers send long heads: cookies, policies.
 _HEAD_BYTES_MAX = 1 << 20
 

@@ -16,8 +16,6 @@ from faultclock.render.axis import CompressedAxis
 from faultclock.render.timeline import Lane, Mark, Window, draw_windows, wait_edges
 from faultclock.render.wording import count, exact_time, listed, short_time
 
-__all__ = ["AgentTimeline", "Span", "Wall", "draw_agent", "is_agent"]
-
 WIDTH = 1_000.0
 _LEFT, _RIGHT = 96.0, WIDTH - 38.0
 _TOP = 10.0

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.render.wording import short_time
 
-__all__ = ["CompressedAxis", "DecadeAxis", "Tick"]
-
 #: Width of a stretch before scaling: even the shortest one stays visible.
 _LEAST_WIDTH = 7.0
 _WIDTH_PER_DECADE = 24.0

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from faultclock.model.finding import RunReport, WaitMark
 from faultclock.render.wording import count, exact_time, listed, short_time
 
-__all__ = ["ChartRow", "chart_rows"]
-
 WIDTH = 360.0
 _PAD = 6.0
 _MIDDLE = 16.0

@@ -12,8 +12,6 @@ from faultclock.model.conformance import Appraisal
 from faultclock.model.finding import Verdict
 from faultclock.render.page import environment
 
-__all__ = ["badge_json", "badge_svg"]
-
 _DIGITS = 8
 #: Dark enough for white letters: a ratio of 4.5 or more.
 _COLOURS = {Verdict.PASS: "#17653a", Verdict.WARN: "#7d4e00"}

@@ -14,8 +14,6 @@ from faultclock.model.finding import Finding, RunReport, Verdict
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, shown_with
 from faultclock.render.verdict_words import group_of, worst_first
 
-__all__ = ["Card", "Other", "make_cards"]
-
 _OTHERS_MAX = 4
 #: Verdicts whose findings become cards; the others are lines of the table of checks.
 _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.WARN)

@@ -29,8 +29,6 @@ from faultclock.render.json_text import canonical_json
 from faultclock.render.page import asset, environment, policy
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
-__all__ = ["CENSUS_PAGE", "census_json", "census_page", "client_pages"]
-
 #: Name of the page that the pages of the clients link back to.
 CENSUS_PAGE = "census.html"
 

@@ -13,8 +13,6 @@ from faultclock.model.census import Census, ScenarioConduct
 from faultclock.render.census_view import attempts_in_words, call_look, first_waits
 from faultclock.render.wording import count, short_time
 
-__all__ = ["Compared", "OtherGroup", "Others"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherGroup:

@@ -17,8 +17,6 @@ from faultclock.render.census_view import (
 )
 from faultclock.render.wording import count, short_time, visible
 
-__all__ = ["census_table", "not_run"]
-
 _WIDTH = 80
 _LAST_MIN = 16
 #: Cells of clients and scenarios that a terminal shows one by one; the page has all of them.

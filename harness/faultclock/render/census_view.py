@@ -15,27 +15,6 @@ from faultclock.model.census import CallConduct, Census, ClientCensus, ScenarioC
 from faultclock.model.finding import Verdict
 from faultclock.render.wording import count, short_time
 
-__all__ = [
-    "Alike",
-    "BrokenRow",
-    "Cell",
-    "Detail",
-    "FamilyRows",
-    "Row",
-    "attempts_in_words",
-    "broken_rows",
-    "call_look",
-    "details_of",
-    "families_of",
-    "file_names",
-    "first_waits",
-    "short_class",
-    "silent",
-    "steps_in_words",
-    "troubles_of",
-    "wait_range",
-]
-
 _WAITS_SHOWN = 3
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 

@@ -16,8 +16,6 @@ from faultclock.render.problem_list import make_problem_list
 from faultclock.render.silences import Silences
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
-__all__ = ["checkup_page"]
-
 
 def checkup_page(checkup: CheckUp) -> str:
     """Return `checkup` as one HTML document; equal answers give equal text."""

@@ -19,8 +19,6 @@ from faultclock.model.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
 from faultclock.render.wording import clipped, count, visible
 
-__all__ = ["COLUMNS", "IN_FULL_MAX", "Line", "checkup_lines", "problem_line"]
-
 COLUMNS = 80
 #: So many problems are shown in full; of more, the first ones, and of the rest the titles.
 IN_FULL_MAX, IN_FULL_FIRST = 5, 3

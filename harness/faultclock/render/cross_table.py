@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from faultclock.model.cross_table import Cell, Difference
 from faultclock.model.finding import Verdict
 
-__all__ = ["cross_table_page"]
-
 _INTRODUCTION = """\
 # Five subjects, five models
 

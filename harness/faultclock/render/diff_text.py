@@ -10,8 +10,6 @@ from faultclock.render.json_text import canonical_json
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import clipped, count
 
-__all__ = ["diff_json", "diff_lines"]
-
 ItemT = TypeVar("ItemT")
 #: Lines of one list; all of it is in the JSON.
 _LINES_MAX = 20

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from faultclock.model.events import ends_of
 from faultclock.model.finding import EventMark, RunReport
 
-__all__ = ["EffectRow", "effect_rows"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectRow:

@@ -10,8 +10,6 @@ from faultclock.render.json_text import canonical_json
 from faultclock.render.page import asset, environment, policy
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
-__all__ = ["exploration_html", "exploration_json"]
-
 
 def exploration_json(exploration: Exploration) -> str:
     """Return `exploration` as canonical JSON: sorted keys, ASCII, one line with its end.

@@ -35,8 +35,6 @@ from faultclock.render.passed_over import passed_over_lines
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 from faultclock.render.wording import clipped, count, exact_time, listed, short_digest, visible
 
-__all__ = ["divergence_lines", "exploration_lines"]
-
 _SYMBOLS = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.WARN: "!"}
 _INDENT = " " * 6
 _MARKS = {"first": "▶ ", "differs": "≠ ", "": "  "}

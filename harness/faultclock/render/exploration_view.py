@@ -24,30 +24,6 @@ from faultclock.model.finding import Verdict
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 from faultclock.render.wording import count, exact_time, listed
 
-__all__ = [
-    "UNSTEADY",
-    "CoveredKind",
-    "GroupView",
-    "ScenarioRow",
-    "SizeRow",
-    "agreement",
-    "coverage_kinds",
-    "explains",
-    "found_in",
-    "group_views",
-    "headline",
-    "minimum_words",
-    "nearest_words",
-    "never_words",
-    "outcome",
-    "row_mark",
-    "scenario_rows",
-    "size_rows",
-    "tie_words",
-    "unproved_words",
-    "unsteady_words",
-]
-
 #: What totals call the runs that were not the same a second time.
 UNSTEADY = "UNSTEADY"
 #: Scenarios that are named of those that are not proved.

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from faultclock.model.finding import Finding
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, place_text
 
-__all__ = ["WIDTH_MAX", "command_lines", "finding_lines", "wrapped"]
-
 #: Columns that are filled at most; a wider line is hard to read.
 WIDTH_MAX = 96
 _WIDTH_MIN = 40

@@ -11,8 +11,6 @@ from faultclock.model.gate import Deviation, GateReport, Regression
 from faultclock.model.standing import standing
 from faultclock.render.wording import count, listed
 
-__all__ = ["GateList", "GateRow", "GateView", "deviation_words", "gate_lines", "make_gate"]
-
 #: Lines of one list that a summary shows; all of them are in the reports.
 _LINES_MAX = 20
 

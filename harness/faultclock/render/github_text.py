@@ -15,8 +15,6 @@ from faultclock.render.gate import make_gate
 from faultclock.render.notices import Gravity, Notice, gravities, notices
 from faultclock.render.wording import clipped, count, visible
 
-__all__ = ["github_annotations", "github_summary"]
-
 #: Of each level; GitHub shows no more of one step.
 _ANNOTATIONS_MAX = 10
 #: GitHub cuts an annotation at 4 kB.

@@ -12,8 +12,6 @@ from faultclock.model.finding import Report
 from faultclock.render.notices import Gravity, Notice, notices
 from faultclock.render.wording import visible
 
-__all__ = ["gitlab_report"]
-
 #: GitLab's words, worst first: blocker, critical, major, minor, info.
 _SEVERITY = {
     Gravity.FAILS: "critical",

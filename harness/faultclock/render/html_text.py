@@ -19,8 +19,6 @@ from faultclock.render.run_list import make_run_list
 from faultclock.render.silences import Silences
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 
-__all__ = ["html_report"]
-
 
 def html_report(report: Report) -> str:
     """Return `report` as one HTML document; equal reports give equal text."""

@@ -23,8 +23,6 @@ from faultclock.render.page import asset, environment, policy
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 from faultclock.render.wording import count
 
-__all__ = ["profile_json", "profile_page", "profile_text"]
-
 #: Of what is demanded, the gravest first.
 _LEVELS = ("MUST", "SHOULD", "MAY", None)
 #: Waits of one schedule that the text shows; all of them are in the JSON.

@@ -16,8 +16,6 @@ from faultclock.model._base import Value
 from faultclock.model.canonical import canonical_text, canonical_value
 from faultclock.model.finding import Report
 
-__all__ = ["canonical_json", "json_digest", "json_pieces", "json_report"]
-
 
 def canonical_json(value: Value) -> str:
     """Return `value` as canonical JSON with a newline at the end."""

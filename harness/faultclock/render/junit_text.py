@@ -31,8 +31,6 @@ from faultclock.render.notes_text import place_text, said_lines, shown_with
 from faultclock.render.notices import NOTHING, Notice, known_entry, notices
 from faultclock.render.wording import time_word, visible
 
-__all__ = ["junit_pieces", "junit_report"]
-
 #: XML 1.0 knows no escape for these, so they must never reach the writer.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Characters that are copied at once.

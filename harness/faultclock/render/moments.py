@@ -13,8 +13,6 @@ from faultclock.model.events import ends_of, is_routine
 from faultclock.model.finding import RunReport, Verdict
 from faultclock.render.notes_text import output_text
 
-__all__ = ["EVENTS_MAX", "EVENTS_MAX_ASIDE", "EVENTS_MAX_PASSED", "Moment", "moments_of"]
-
 #: A run with more events shows those that a finding cites, then the earliest. One that a problem
 #: leads to is read to the end, any other seldom.
 EVENTS_MAX, EVENTS_MAX_ASIDE, EVENTS_MAX_PASSED = 60, 8, 6

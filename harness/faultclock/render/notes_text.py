@@ -13,8 +13,6 @@ from faultclock.model.finding import Finding, SourcePlace
 from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.render.wording import clipped, count, exact_time, short_time, visible
 
-__all__ = ["NOTHING_NOTED", "Noted", "output_text", "place_text", "said_lines", "shown_with"]
-
 #: Exceptions and waiting places beside one finding: of fifty alike clients the first ones.
 _RAISED_MAX, _HANGING_MAX = 2, 4
 #: Lines of output beside one finding, and lines of one exception's message.

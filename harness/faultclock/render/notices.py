@@ -18,17 +18,6 @@ from faultclock.model.finding import Finding, Report, RunReport, SourcePlace, Ve
 from faultclock.model.gate import Deviation, GateReport
 from faultclock.render.wording import count, visible
 
-__all__ = [
-    "NOTHING",
-    "Gravity",
-    "Notice",
-    "Showing",
-    "gravities",
-    "known_entry",
-    "notices",
-    "uri_of",
-]
-
 #: The rule of what is told where nothing was run, or nothing of it was judged.
 NOTHING = "report.empty"
 _DIGEST_DIGITS = 32

@@ -9,8 +9,6 @@ from faultclock.model.finding import Report, RequirementCoverage, Verdict
 from faultclock.render.verdict_words import GLOSSARY
 from faultclock.render.wording import count, time_word
 
-__all__ = ["Overview", "Reading", "make_overview"]
-
 #: Statuses of requirements, the ones that need attention first.
 _STATUSES = ("failed", "tested", "not exercised", "excluded")
 

@@ -27,8 +27,6 @@ from faultclock.render.wording import (
     visible,
 )
 
-__all__ = ["asset", "environment", "policy"]
-
 _NO_FINDING = Look(key="void", word="not judged", means="No check of this group spoke.")
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from faultclock.model.finding import PassedOver
 from faultclock.render.wording import count, listed
 
-__all__ = ["passed_over_lines"]
-
 #: More scenarios than these that have one reason are counted, and the first of them named.
 _EACH_MAX = 3
 

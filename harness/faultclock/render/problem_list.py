@@ -9,8 +9,6 @@ from faultclock.model.checkup import Problem
 from faultclock.model.finding import Report, RunReport, Verdict
 from faultclock.render.sections import Section, make_sections, situation_names
 
-__all__ = ["ProblemList", "ShownProblem", "make_problem_list"]
-
 #: So many problems are open; of more, only the first ones, as on the terminal.
 _OPEN_MAX, _OPEN_FIRST = 5, 3
 

@@ -9,8 +9,6 @@ from itertools import groupby
 from faultclock.model.finding import Verdict
 from faultclock.render.sections import Section
 
-__all__ = ["RunGroup", "RunList", "make_run_list"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGroup:

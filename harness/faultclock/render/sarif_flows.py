@@ -9,8 +9,6 @@ from faultclock.model.finding import EventMark, Finding, OrderStep, RunReport, S
 from faultclock.render.notices import Notice, Showing, uri_of
 from faultclock.render.wording import clipped, exact_time, time_word, visible
 
-__all__ = ["DESCRIPTION_MAX", "PLACES_MAX", "flows", "message", "physical"]
-
 #: Per code flow. GitHub shows 1,000 of a result's, and takes 10,000: three flows of two threads.
 PLACES_MAX = 1_000
 #: GitHub cuts descriptions there.

@@ -21,8 +21,6 @@ from faultclock.render.notices import Gravity, Notice, notices
 from faultclock.render.sarif_flows import DESCRIPTION_MAX, flows, message, physical
 from faultclock.render.wording import clipped, count, visible
 
-__all__ = ["sarif_report"]
-
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )

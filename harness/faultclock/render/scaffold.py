@@ -21,19 +21,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from faultclock.errors import InputError
 from faultclock.model.scenario import Role
 
-__all__ = [
-    "CLIENTS",
-    "FOLDER",
-    "Choice",
-    "ClientKind",
-    "ContinuousIntegration",
-    "Scaffold",
-    "has_table",
-    "scaffold",
-    "with_subject",
-    "with_table",
-]
-
 ContinuousIntegration = Literal["github", "gitlab", "none"]
 
 #: Where everything but the job and the table goes: one folder, that its owner may rename.

@@ -21,8 +21,6 @@ from faultclock.render.timeline import Timeline, draw_timeline
 from faultclock.render.verdict_words import fold, group_of, worst_first
 from faultclock.render.wording import clipped, count
 
-__all__ = ["CheckLine", "Section", "make_sections", "safe_id", "situation_names"]
-
 _HEADLINE_MAX = 150
 _PLAIN_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)
 #: In a report of more scenarios, those that passed have words in place of a drawing, unless a

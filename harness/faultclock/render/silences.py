@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from faultclock.render.sections import Section
 
-__all__ = ["Silences"]
-
 #: A reason, and the checks that gave it.
 Silence = tuple[str, tuple[str, ...]]
 

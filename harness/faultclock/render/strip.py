@@ -15,8 +15,6 @@ from faultclock.render.axis import DecadeAxis
 from faultclock.render.timeline import LANES_MAX
 from faultclock.render.wording import count, listed, short_time
 
-__all__ = ["Column", "Rows", "Strip", "draw_strip"]
-
 WIDTH = 1_000.0
 _LEFT, _RIGHT = 96.0, WIDTH - 38.0
 _COLUMNS_HEIGHT = 64.0

@@ -15,19 +15,6 @@ from faultclock.model.finding import AttemptMark, CallReport, EventMark, RunRepo
 from faultclock.render.axis import CompressedAxis
 from faultclock.render.wording import exact_time, listed, short_time
 
-__all__ = [
-    "LANES_MAX",
-    "Bar",
-    "Lane",
-    "Mark",
-    "Timeline",
-    "Wait",
-    "Window",
-    "draw_timeline",
-    "draw_windows",
-    "wait_edges",
-]
-
 #: With more calls than this a timeline is a strip of small rows.
 LANES_MAX = 3
 

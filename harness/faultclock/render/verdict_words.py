@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from faultclock.model.finding import Finding, Verdict, overall
 
-__all__ = ["GLOSSARY", "LOOKS", "Look", "fold", "group_of", "worst_first"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:

@@ -14,8 +14,6 @@ from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
-__all__ = ["abilities_of"]
-
 #: One call whose answer asks for a tool.
 _TOOL_CALL = Scenario.model_validate(
     {

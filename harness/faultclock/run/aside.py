@@ -25,8 +25,6 @@ from faultclock.errors import InternalError
 from faultclock.run.isolate import fork_process
 from faultclock.run.lifeline import end_with
 
-__all__ = ["Aside", "is_aside", "rearrange"]
-
 T = TypeVar("T")
 
 #: Sizes of small objects, in bytes: each has a free list of its own in CPython's allocator.

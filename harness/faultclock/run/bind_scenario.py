@@ -23,8 +23,6 @@ from faultclock.model.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript,
 from faultclock.model.settled import settled
 from faultclock.subjects.binding import Binding
 
-__all__ = ["bind_scenario", "cannot_be_said", "payloads_of"]
-
 
 def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
     """Return `scenario` in the dialect that `binding` speaks, where it names none itself.

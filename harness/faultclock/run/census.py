@@ -26,8 +26,6 @@ from faultclock.model.scenario import ProviderScript
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Attempt, Call, observe
 
-__all__ = ["behaviour", "with_verdict"]
-
 #: Longest message kept, in characters: a census says what came out, a report shows all of it.
 _MESSAGE_MAX = 200
 #: Causes named at most.

@@ -42,8 +42,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.outcome import scrub
 from faultclock.subjects.registry import SubjectEntry
 
-__all__ = ["FAMILIES", "CensusRequest", "fits", "is_real_client", "streams", "take_census"]
-
 #: What a census is taken of by default.
 FAMILIES = ("rate-limits", "provider-limits", "provider-transient", "streams")
 

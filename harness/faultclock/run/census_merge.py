@@ -10,8 +10,6 @@ from faultclock.errors import InputError
 from faultclock.model.census import Census, tally_of
 from faultclock.subjects.registry import shipped_ids
 
-__all__ = ["check_families", "merged"]
-
 _SAME = ("format", "faultclock", "model", "model_revision", "families", "scenarios")
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from faultclock.model.trace import Trace, header_line, trace_lines
 
-__all__ = ["RECORDED", "ReplayResult", "compare", "differences", "other_circumstances"]
-
 #: Where a header has the digest of a subject's file, which says nothing to a person.
 _SOURCE = "header.subject.source_digest"
 #: What the two traces are called where nothing else is said.

@@ -27,8 +27,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-__all__ = ["Holds", "RefusedError", "Watch", "confine", "held"]
-
 #: What the kernel does about a socket or a process: it reports the call, it ends the child by
 #: SIGSYS, or it does nothing.
 Holds = Literal["reported", "ended", "nothing"]

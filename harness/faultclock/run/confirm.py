@@ -17,8 +17,6 @@ from faultclock.oracle.evidence import SPOILING
 from faultclock.oracle.verdicts import spoilt
 from faultclock.run.compare import ReplayResult, compare, differences
 
-__all__ = ["REPEATABLE", "confirmed", "is_made_twice", "unproved", "unsteadiness"]
-
 #: The check of the evidence that only a run which was made twice is put to.
 REPEATABLE = "evidence.repeatable"
 #: Why nothing else that was found in such a run counts.

@@ -19,8 +19,6 @@ from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
-__all__ = ["cross_table"]
-
 
 def cross_table(
     bindings: Sequence[Binding],

@@ -16,8 +16,6 @@ from faultclock.run.probe import what_was_raised
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Trial", "raised_in", "runtime_trials", "trial_of_error"]
-
 #: `works` and `broken` were tried; `look` was, and a person has to say whether it is meant.
 State = Literal["works", "broken", "look", "not tried"]
 

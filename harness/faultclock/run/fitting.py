@@ -13,8 +13,6 @@ from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
-__all__ = ["unplayable", "why_left_out"]
-
 
 def why_left_out(
     scenario: Scenario, binding: Binding, abilities: Abilities

@@ -12,8 +12,6 @@ import select
 import struct
 import time
 
-__all__ = ["DamagedError", "receive", "send"]
-
 _HEAD = struct.Struct(">Q32s")
 #: The largest trace of our own scenarios is 3 MB.
 _BYTES_MAX = 1 << 30

@@ -11,8 +11,6 @@ from faultclock.sim.kernel import Ending
 from faultclock.sim.recorder import Fact
 from faultclock.subjects.outcome import describe_exception
 
-__all__ = ["Ended", "Happened", "reason_of", "so_far"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:

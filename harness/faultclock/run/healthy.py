@@ -6,8 +6,6 @@ from typing import Any
 
 from faultclock.model.scenario import Role, Scenario
 
-__all__ = ["healthy_scenario", "rehearsal"]
-
 #: What a subject of each role is asked for, when nothing goes wrong.
 _HEALTHY: dict[Role, list[dict[str, Any]]] = {
     "provider_adapter": [{"id": "plain"}, {"id": "streamed", "stream": True}],

@@ -16,8 +16,6 @@ from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 from faultclock.subjects.outcome import scrub
 
-__all__ = ["Recording", "RecordingHost", "plain"]
-
 
 def plain(value: object) -> Any:
     """Return `value` as JSON data without secrets, addresses and absolute paths in its texts."""

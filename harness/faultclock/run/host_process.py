@@ -27,8 +27,6 @@ from faultclock.run.frames import receive, send
 from faultclock.run.isolate import fork_process, keep_from_children
 from faultclock.run.lifeline import end_with
 
-__all__ = ["BESIDE", "END", "MESSAGE", "OPEN", "serve"]
-
 #: What is asked of this process: one byte, and the number of a session.
 MESSAGE = struct.Struct(">cQ")
 #: Begin a session; `BESIDE` arranges its memory in another way. `END` kills one that hangs.

@@ -51,16 +51,6 @@ from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
 from faultclock.subjects.binding import Binding
 
-__all__ = [
-    "INHERITED",
-    "Host",
-    "HostedBinding",
-    "HostedSubject",
-    "LostError",
-    "make_run",
-    "where_loaded",
-]
-
 T = TypeVar("T")
 
 #: Real seconds that a subject may take to be loaded.

@@ -33,18 +33,6 @@ from faultclock.run.confinement import RefusedError, Watch, confine
 from faultclock.run.frames import DamagedError, receive, send
 from faultclock.run.lifeline import end_with
 
-__all__ = [
-    "Died",
-    "Hung",
-    "ensure_hash_seed",
-    "fork_process",
-    "keep_from_children",
-    "leave",
-    "limit_children",
-    "run_contained",
-    "run_isolated",
-]
-
 T = TypeVar("T")
 
 #: The signal that makes a child write its stacks; a handler in C answers it even in a tight loop.

@@ -7,8 +7,6 @@ from faultclock.model.finding import CheckEntry
 from faultclock.oracle.judge import check_infos
 from faultclock.subjects.registry import catalog
 
-__all__ = ["check_entries"]
-
 #: The strictest first: a check has the level of the strictest sentence that it judges.
 _LEVELS: tuple[Level, ...] = ("MUST", "SHOULD", "MAY")
 

@@ -13,8 +13,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["end_with"]
-
 #: From <linux/prctl.h>: the signal that a process gets when its parent ends.
 _PR_SET_PDEATHSIG = 1
 

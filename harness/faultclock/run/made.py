@@ -12,8 +12,6 @@ from faultclock.run.happened import Ended, Happened
 from faultclock.run.notes_made import made_notes
 from faultclock.run.notes_output import KeptLines
 
-__all__ = ["NO_MEMORY", "Made", "RunRequest", "lost", "made_of"]
-
 _NS = 1_000_000_000
 #: Why a run was ended that took too much memory.
 NO_MEMORY = "it needed more memory than a run may take: --memory-limit says how much"

@@ -19,8 +19,6 @@ from faultclock.run.staying import staying
 from faultclock.run.untouched import Untouched
 from faultclock.subjects.binding import Binding
 
-__all__ = ["make"]
-
 #: What observes a subject in a run. Few enough to be looked at after each run.
 _OBSERVERS = Untouched(
     "faultclock.fakes.delivery",

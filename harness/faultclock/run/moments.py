@@ -13,8 +13,6 @@ from typing import Any
 from faultclock.model.trigger import EventTrigger
 from faultclock.sim.recorder import Fact
 
-__all__ = ["Watch", "matches"]
-
 _MISSING = object()
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from faultclock.model.finding import PassedOver, RunReport
 from faultclock.model.scenario import Scenario
 
-__all__ = ["not_run_after"]
-
 
 def not_run_after(
     planned: Sequence[tuple[Scenario, Sequence[int]]], place: int, last: RunReport, *, sweep: bool

@@ -27,8 +27,6 @@ from faultclock.sim.context import current_call
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.waits import waiting_stacks
 
-__all__ = ["Notes", "RawNotes", "RawWait", "current_notes", "hung_notes", "note_raised", "noting"]
-
 #: Waits looked at in a run: a subject that only waits must not fill the memory.
 _WAITS_MAX = 20_000
 #: Waits and exceptions kept of a run; of the waits those that lasted longest.

@@ -20,17 +20,6 @@ import faultclock
 from faultclock.sim.handles import SimHandle
 from faultclock.sim.kernel import Kernel
 
-__all__ = [
-    "RaisedBy",
-    "RawFrame",
-    "Whose",
-    "raised_by",
-    "stack_of",
-    "stack_of_lines",
-    "traced",
-    "whose",
-]
-
 #: File as the code names it, 1-based line, function, and whether it is the user's own.
 RawFrame = tuple[str, int, str, bool]
 RaisedBy = Literal["raise", "operation", "unknown"]

@@ -18,8 +18,6 @@ from faultclock.run.notes_frames import RawFrame
 from faultclock.run.notes_output import KeptLines, RawLine
 from faultclock.subjects.outcome import scrub
 
-__all__ = ["made_notes"]
-
 #: The longest source line that is shown, in characters.
 _CODE_MAX = 200
 _PACKAGES = ("/site-packages/", "/dist-packages/")

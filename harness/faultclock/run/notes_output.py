@@ -22,8 +22,6 @@ from typing import Any, BinaryIO, Literal, TextIO
 
 from faultclock.sim.escapes import SimEscape, SimKilled
 
-__all__ = ["KeptLines", "RawLine", "Spill", "Stream", "capturing"]
-
 Stream = Literal["log", "warning", "stdout", "stderr"]
 
 #: Virtual time, stream, text, call, level, logger, file as it is known here, line.

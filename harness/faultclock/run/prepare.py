@@ -29,8 +29,6 @@ from faultclock.subjects.abilities import ALL_ABILITIES, false_claims
 from faultclock.subjects.adopt import Adopted, adopt
 from faultclock.subjects.binding import Binding
 
-__all__ = ["hosted", "hosted_target", "prepare", "prepare_target", "warm"]
-
 _OPENAI = "faultclock.subjects.clients.openai_sdk"
 #: API to the library that asks it, and a client of ours with that library.
 _WARMERS = {

@@ -25,8 +25,6 @@ from faultclock.run.hosting import make_run
 from faultclock.run.made import NO_MEMORY, RunRequest
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Asked", "Probed", "Streams", "Trouble", "dialect_of", "probe", "what_was_raised"]
-
 Streams = Literal["never", "always", "as asked"]
 #: What keeps a verdict from meaning anything.
 Trouble = Literal[

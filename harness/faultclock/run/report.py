@@ -33,8 +33,6 @@ from faultclock.run.kill_matrix import check_entries
 from faultclock.run.report_places import shown_notes, source_of
 from faultclock.run.timeline import timeline
 
-__all__ = ["assemble", "over_seeds", "replay_command", "run_report"]
-
 #: What is shown in full, and can be asked for by its id.
 _TELLING = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
 _ID_DIGITS = 10

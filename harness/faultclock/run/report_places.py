@@ -13,8 +13,6 @@ from faultclock.model.finding import Finding, Judgement, SourcePlace
 from faultclock.model.notes import Frame, RunNotes, WaitingPlace
 from faultclock.model.trace import Trace
 
-__all__ = ["own_place", "shown_notes", "source_of"]
-
 #: Lines of output in a report: the first ones say how it began, the last ones what led here.
 _FIRST_MAX, _LAST_MAX = 10, 50
 #: Waits in a report, the longest ones; those that never ended are all there.

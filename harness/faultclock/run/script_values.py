@@ -20,8 +20,6 @@ from faultclock.subjects.ports import (
     ToolRetryRule,
 )
 
-__all__ = ["contract_of", "limits_of", "node_of", "stage_of", "target_of"]
-
 
 def contract_of(script: ToolScript) -> ToolContract:
     """Return what a scripted tool declares of itself."""

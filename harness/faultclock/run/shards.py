@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.scenario import Scenario, scenario_digest
 
-__all__ = ["dealt", "run_count", "selection_digest"]
-
 #: Runs that a sweep makes of one: their number is not known before.
 _SWEPT = 40
 

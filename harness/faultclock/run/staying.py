@@ -13,8 +13,6 @@ from typing import NoReturn
 
 from faultclock.sim.escapes import refuse
 
-__all__ = ["staying"]
-
 
 @contextmanager
 def staying() -> Iterator[None]:

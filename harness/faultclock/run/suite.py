@@ -45,8 +45,6 @@ from faultclock.run.twice import Done, Twice
 from faultclock.run.workers import Shared, Workers, in_order
 from faultclock.subjects.binding import Binding
 
-__all__ = ["SuiteRequest", "crossed", "lost_run", "of_role", "run_one", "run_suite", "run_total"]
-
 #: Runs that a worker is given at once.
 _CHUNK = 4
 #: What is known of a run whose worker did not live to tell.

@@ -37,8 +37,6 @@ from faultclock.subjects.ports import (
     Surroundings,
 )
 
-__all__ = ["Fakes", "FakesState", "session_of"]
-
 _Style = Literal["async", "sync"]
 
 

@@ -22,8 +22,6 @@ from faultclock.sim.world import World
 from faultclock.subjects.outcome import scrub
 from faultclock.subjects.ports import Node, SandboxError, Workflow
 
-__all__ = ["Services", "ServicesState"]
-
 
 @dataclass(slots=True)
 class ServicesState:

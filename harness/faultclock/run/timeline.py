@@ -6,8 +6,6 @@ from faultclock.model.events import describe
 from faultclock.model.finding import EventMark
 from faultclock.model.trace import Trace
 
-__all__ = ["timeline"]
-
 #: Marks per run in a report; the rest is in the trace. 50 clients make about 3,000 events.
 MARKS_MAX = 400
 

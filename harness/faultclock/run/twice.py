@@ -18,8 +18,6 @@ from faultclock.oracle.verdicts import spoilt
 from faultclock.run.aside import Aside
 from faultclock.run.confirm import REPEATABLE, confirmed, is_made_twice, unproved
 
-__all__ = ["Done", "Twice", "TwiceGroup"]
-
 C = TypeVar("C")
 
 

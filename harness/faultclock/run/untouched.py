@@ -16,8 +16,6 @@ from typing import Any
 
 import faultclock
 
-__all__ = ["Untouched"]
-
 _OURS = f"{faultclock.__name__}."
 
 #: Where a function stands, its name there, itself, and its code.

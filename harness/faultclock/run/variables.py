@@ -17,8 +17,6 @@ from types import MappingProxyType
 
 from faultclock.subjects.ports import API_KEY
 
-__all__ = ["FIXED", "TAKEN", "settle", "silence", "taken_away"]
-
 #: What every run finds: keys that open nothing, and no file of the machine.
 FIXED: Mapping[str, str] = MappingProxyType(
     {

@@ -28,8 +28,6 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from faultclock.errors import InputError, InternalError
 from faultclock.run.lifeline import end_with
 
-__all__ = ["Chunk", "Serial", "Shared", "Workers", "as_finished", "in_order"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S")

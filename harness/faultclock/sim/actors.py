@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel import Kernel
     from faultclock.sim.loop import SimLoop
 
-__all__ = ["SIMULATED", "TIMED_OUT", "Actor", "Deadline", "TimedOut", "Wake", "current", "forget"]
-
 
 class TimedOut:
     """The type of TIMED_OUT."""

@@ -11,8 +11,6 @@ from faultclock.model.tape import BLANK, FIFO, SCENARIO_STREAMS, Schedule, Tape
 from faultclock.sim.order import Order
 from faultclock.sim.streams import Streams
 
-__all__ = ["Choices"]
-
 #: What the streams of the order begin with.
 _SCHEDULE = "schedule/"
 

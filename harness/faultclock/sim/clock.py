@@ -6,14 +6,6 @@ own interfaces want one: the event loop, `time.sleep`, locks. This module makes 
 
 from __future__ import annotations
 
-__all__ = [
-    "FOREVER_NS",
-    "MONOTONIC_BASE_NS",
-    "SECOND_NS",
-    "monotonic_seconds",
-    "seconds_to_ns",
-]
-
 SECOND_NS = 1_000_000_000
 
 #: What `time.monotonic()`, `time.perf_counter()` and `loop.time()` say at virtual time 0. Not 0,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-__all__ = ["CALL_ID", "current_call"]
-
 #: `task/copy`, such as "ask/1"; None outside a call.
 CALL_ID: ContextVar[str | None] = ContextVar("faultclock_call_id", default=None)
 

@@ -28,8 +28,6 @@ from faultclock.sim.escapes import SimKilled
 from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["PART", "Disk", "Handle", "PlannedCrash", "current_disk"]
-
 #: Where a kernel keeps its disk.
 PART = "disk"
 

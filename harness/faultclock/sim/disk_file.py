@@ -15,8 +15,6 @@ from typing import Any
 from faultclock.sim.disk import Disk, Handle
 from faultclock.sim.disk_state import FileBody, folder_of
 
-__all__ = ["DiskFile", "flags_of", "open_descriptor", "open_file", "refused_flag"]
-
 #: Bytes that a buffered file collects before it writes. Real buffers follow the block size of the
 #: file system, and the number of writes would differ between machines.
 BUFFER_BYTES = 8_192

@@ -22,8 +22,6 @@ from typing import Literal
 
 from faultclock.model.disk_script import FileSystem
 
-__all__ = ["DiskState", "FileBody", "Leaves", "folder_of"]
-
 #: How much of what was not synced survives a crash: none of it; all name changes and half of the
 #: bytes in each file; or everything, as when only the process dies.
 Leaves = Literal["nothing", "part", "all"]

@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 from faultclock.sim.clock import SECOND_NS
 
-__all__ = ["Ending", "EndingReason", "Limits"]
-
 EndingReason = Literal[
     "completed",
     "deadlock",

@@ -19,19 +19,6 @@ import simpy
 from simpy.core import EmptySchedule
 from simpy.events import NORMAL, URGENT, EventPriority
 
-__all__ = [
-    "NORMAL_PRIORITY",
-    "URGENT_PRIORITY",
-    "Call",
-    "Entry",
-    "Ready",
-    "SimEnvironment",
-    "SimEvent",
-    "SimProcess",
-    "UrgentMark",
-    "run_callbacks",
-]
-
 NORMAL_PRIORITY: Final = NORMAL
 URGENT_PRIORITY: Final = URGENT
 

@@ -13,8 +13,6 @@ from typing import NoReturn
 
 from faultclock.sim.actors import current
 
-__all__ = ["SimEscape", "SimKilled", "call_site", "refuse", "site_of"]
-
 
 class SimEscape(BaseException):
     """The subject reached for something real that the world cannot simulate."""

@@ -21,8 +21,6 @@ from faultclock.sim.escapes import SimKilled
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.locks import HybridLock, HybridSimpleQueue
 
-__all__ = ["make_critical", "make_future_hash", "make_shutdown", "make_submit"]
-
 Function = Callable[..., Any]
 
 _KERNEL = "_faultclock_kernel"

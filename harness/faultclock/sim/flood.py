@@ -9,8 +9,6 @@ from __future__ import annotations
 from faultclock.sim.ending import Ending
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["make_room"]
-
 
 def make_room(kernel: Kernel) -> None:
     """Return at once, or end the run where as many facts are recorded as events are allowed.

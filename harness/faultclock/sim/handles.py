@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from faultclock.sim.lanes import Lane
     from faultclock.sim.loop import SimLoop
 
-__all__ = ["SimFuture", "SimHandle", "SimTask", "SimTimerHandle", "new_handle"]
-
 _allocate = object.__new__
 
 

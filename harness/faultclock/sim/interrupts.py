@@ -15,8 +15,6 @@ from typing import NoReturn
 from faultclock.sim.ending import Ending
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["interruptible"]
-
 
 @contextmanager
 def interruptible(kernel: Kernel) -> Iterator[None]:

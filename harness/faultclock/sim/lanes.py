@@ -26,8 +26,6 @@ from faultclock.sim.actors import Deadline, Wake
 from faultclock.sim.env import Call, Entry
 from faultclock.sim.handles import SimHandle, SimTimerHandle
 
-__all__ = ["Lane", "Lanes", "plain_name"]
-
 #: Addresses, and numbers that are as long as one: what `repr`, `id` and `hash` put into names.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}|[0-9]{12,}")
 #: What a name may be made of. The tilde is left out: it begins a number or a digest of ours.

@@ -11,8 +11,6 @@ from typing import Any
 from faultclock.sim.env import Ready, SimEnvironment
 from faultclock.sim.recorder import Recorder
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """The record keeping of one kernel.

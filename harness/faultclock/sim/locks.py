@@ -18,8 +18,6 @@ from typing import Any
 from faultclock.sim.actors import SIMULATED, TIMED_OUT, Wake, current
 from faultclock.sim.clock import seconds_to_ns
 
-__all__ = ["HybridLock", "HybridRLock", "HybridSimpleQueue"]
-
 
 def _deadline_ns(blocking: bool, timeout: float, now_ns: int) -> int | None:
     """Return when to give up, None for never, with the arguments checked as a real lock does."""

@@ -29,8 +29,6 @@ from faultclock.sim.net.transports import NetworkLoopMixin
 from faultclock.sim.process_transports import ProcessLoopMixin
 from faultclock.sim.waits import SHOWN_NS, call_of, pending_tasks, task_stack
 
-__all__ = ["SimLoop", "new_event_loop"]
-
 Callback = Callable[..., object]
 
 _frame = sys._getframe

@@ -28,8 +28,6 @@ from faultclock.model.tape import Schedule, Tape
 from faultclock.sim.env import Entry
 from faultclock.sim.lanes import Lane, Lanes
 
-__all__ = ["Order"]
-
 #: So often a head of low priority is passed over before it goes first: what polls until another
 #: has done something would else keep that from ever doing it, and no real scheduler does.
 _PATIENCE = 1_000

@@ -15,8 +15,6 @@ from faultclock.sim.escapes import refuse
 from faultclock.sim.locks import HybridLock
 from faultclock.sim.processes import InputPipe, OutputPipe
 
-__all__ = ["PipeReader", "RawInput", "RawOutput", "reading_end", "writing_end"]
-
 
 class _RawEnd(io.RawIOBase):
     """What both ends have in common: there is no descriptor behind them."""

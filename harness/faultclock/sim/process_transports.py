@@ -20,8 +20,6 @@ from faultclock.sim.escapes import refuse
 from faultclock.sim.process_files import RawInput, RawOutput
 from faultclock.sim.processes import current_processes
 
-__all__ = ["ProcessLoopMixin"]
-
 _Loop = asyncio.AbstractEventLoop
 
 #: How much one read takes, as the standard library's pipe transport does.

@@ -20,16 +20,6 @@ from faultclock.sim.actors import TIMED_OUT, Wake, current
 from faultclock.sim.escapes import refuse
 from faultclock.sim.kernel import Kernel
 
-__all__ = [
-    "Child",
-    "InputPipe",
-    "OutputPipe",
-    "Processes",
-    "ProgramHost",
-    "ProgramRun",
-    "current_processes",
-]
-
 #: Where a kernel keeps its processes.
 PART = "processes"
 

@@ -17,8 +17,6 @@ from faultclock.errors import InternalError
 from faultclock.sim.context import current_call
 from faultclock.sim.kernel import Kernel, Wake
 
-__all__ = ["Promise"]
-
 
 class Promise:
     """The outcome of one operation, to come.

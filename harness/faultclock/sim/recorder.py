@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Fact", "Recorder", "WatchedRecorder"]
-
 #: (sequence number from 1, virtual time in ns, actor, kind, payload).
 Fact = tuple[int, int, str, str, dict[str, Any]]
 

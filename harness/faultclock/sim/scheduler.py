@@ -11,8 +11,6 @@ from typing import Any
 from faultclock.sim.env import Call, SimProcess
 from faultclock.sim.ledger import Ledger
 
-__all__ = ["Scheduler"]
-
 
 class Scheduler(Ledger):
     """The scheduling of one kernel."""

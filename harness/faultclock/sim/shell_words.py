@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import shlex
 
-__all__ = ["ShellNeededError", "shell_words"]
-
 #: What a shell acts on outside of quotes; in double quotes it acts on those below.
 _ACTIVE = frozenset("|&;<>()$`\n*?[]{}~#!")
 _ACTIVE_QUOTED = frozenset("$`!")

@@ -21,8 +21,6 @@ from __future__ import annotations
 import hashlib
 from typing import Protocol
 
-__all__ = ["DRAW_BITS", "Chooser", "Streams", "drawn"]
-
 #: A draw is a whole number of so many bits.
 DRAW_BITS = 64
 

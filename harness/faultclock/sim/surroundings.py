@@ -26,8 +26,6 @@ from typing import Any
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.patches import WallClock
 
-__all__ = ["borrowed", "random_state_digest"]
-
 #: Attributes of a module or class that a run changes: (owner, name, how to make a fresh value).
 _COUNTERS: tuple[tuple[Any, str, Any], ...] = (
     (threading, "_counter", lambda: count(1).__next__),

@@ -20,8 +20,6 @@ from faultclock.sim.context import CALL_ID, current_call
 from faultclock.sim.escapes import SimEscape, SimKilled, refuse
 from faultclock.sim.kernel import Kernel
 
-__all__ = ["make_hash", "make_init", "make_is_alive", "make_join", "make_start"]
-
 Function = Callable[..., Any]
 
 #: Where a Thread keeps its actor once it was started in a world.

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel import Kernel
     from faultclock.sim.loop import SimLoop
 
-__all__ = [
-    "SHOWN_NS",
-    "Watcher",
-    "call_of",
-    "describe_waits",
-    "outwards",
-    "pending_tasks",
-    "task_stack",
-    "waiting_stacks",
-]
-
 #: A shorter wait is shown to no watcher: 1 ms of virtual time.
 SHOWN_NS = 1_000_000
 

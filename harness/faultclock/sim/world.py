@@ -22,8 +22,6 @@ from faultclock.sim.recorder import Recorder
 from faultclock.sim.surroundings import borrowed, random_state_digest
 from faultclock.sim.waits import pending_tasks
 
-__all__ = ["World"]
-
 #: A subject: blocking code, or a coroutine function.
 Subject = Callable[[], Any]
 

@@ -18,16 +18,6 @@ from typing import Any, Literal
 
 from faultclock.errors import SubjectError
 
-__all__ = [
-    "ABILITY_WORDS",
-    "ALL_ABILITIES",
-    "OPTIONS_OF_ROLE",
-    "Abilities",
-    "declared",
-    "false_claims",
-    "with_word",
-]
-
 Streams = Literal["never", "as asked", "always"]
 
 #: What `streams=` takes, and what it means.

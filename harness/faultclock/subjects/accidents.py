@@ -14,8 +14,6 @@ import sysconfig
 from pathlib import Path
 from types import FrameType, TracebackType
 
-__all__ = ["is_accident"]
-
 #: Types that operations of Python raise. An exact match: a subclass was made by somebody, and says
 #: more; but for those of the standard library's own decoders.
 _TYPES = frozenset(

@@ -32,8 +32,6 @@ from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
 from faultclock.subjects.source import functions_in
 
-__all__ = ["Adopted", "adopt", "said_of"]
-
 _MARK = "@"
 _CLIENT = "client"
 #: Functions of a file that a message names, at most.

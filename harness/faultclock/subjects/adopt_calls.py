@@ -17,8 +17,6 @@ from faultclock.subjects.adopt_signature import Wanted
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["async_call", "sync_call"]
-
 
 def async_call(function: Callable[..., Any], wanted: Wanted) -> Callable[..., Awaitable[Any]]:
     """Return a coroutine function of a request that calls `function` and reads its answer."""

@@ -17,8 +17,6 @@ from faultclock.model.scenario import DEFAULT_DIALECT
 from faultclock.subjects.asking import asked, asked_async
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["KNOWN_CLASSES", "Client", "client_of"]
-
 Ask = Callable[[ProviderRequest, Any], Any]
 
 _ASKING = "faultclock.subjects.asking"

@@ -16,8 +16,6 @@ from typing import Any, Literal, get_args
 from faultclock.errors import SubjectError
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["FORMS", "Form", "Wanted", "wanted_by"]
-
 Form = Literal["prompt", "messages", "nothing", "request"]
 FORMS: tuple[Form, ...] = get_args(Form)
 

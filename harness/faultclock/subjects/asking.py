@@ -12,16 +12,6 @@ from typing import Any
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = [
-    "agent",
-    "agent_sync",
-    "arguments",
-    "asked",
-    "asked_async",
-    "chat_model",
-    "chat_model_sync",
-]
-
 
 async def asked_async(request: ProviderRequest, client: Any) -> Any:
     """Ask a client that is like OpenAI's, async one."""

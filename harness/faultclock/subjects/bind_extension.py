@@ -28,8 +28,6 @@ from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ExtensionContract
 from faultclock.subjects.schemas import check_schema, checked_fixtures
 
-__all__ = ["KINDS", "extension"]
-
 KINDS = (
     *("Provider", "Tool", "Hook", "UI", "Logger", "StateMachine", "Command", "SessionStore"),
     "ContextProvider",

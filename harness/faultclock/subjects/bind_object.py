@@ -10,8 +10,6 @@ from faultclock.errors import SubjectError
 from faultclock.model.scenario import Role
 from faultclock.subjects.binding import Binding, bind
 
-__all__ = ["bind_object"]
-
 
 def bind_object(
     function: Callable[..., Any],

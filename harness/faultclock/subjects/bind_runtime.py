@@ -21,8 +21,6 @@ from faultclock.model.retry_policy import RetryPolicy
 from faultclock.subjects.bind_object import bind_object
 from faultclock.subjects.binding import Binding, Options
 
-__all__ = ["runtime"]
-
 
 @overload
 def runtime(function: Callable[..., Any], /) -> Binding: ...

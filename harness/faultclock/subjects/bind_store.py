@@ -22,8 +22,6 @@ from typing import Any, Literal, Unpack, overload
 from faultclock.subjects.bind_object import bind_object
 from faultclock.subjects.binding import Binding, Options
 
-__all__ = ["session_store"]
-
 
 @overload
 def session_store(function: Callable[..., Any], /) -> Binding: ...

@@ -23,8 +23,6 @@ from faultclock.subjects.binding import Binding, Options, bind
 from faultclock.subjects.ports import ToolContract, ToolRetryRule
 from faultclock.subjects.schemas import check_schema, checked_fixtures
 
-__all__ = ["tool"]
-
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BACKOFFS = ("fixed", "linear", "exponential")
 

@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     # A person's file imports this module, and needs none of what reports are made of.
     from faultclock.model.finding import SourcePlace
 
-__all__ = [
-    "Binding",
-    "Options",
-    "bind",
-    "default_id",
-    "is_async",
-    "provider_adapter",
-    "unwrapped",
-]
-
 #: What a binding can express; checks that need more do not apply to it.
 
 #: The options that a person may give to the decorator of any role.

@@ -20,8 +20,6 @@ from faultclock.errors import SubjectError
 from faultclock.subjects.adopt_clients import KNOWN_CLASSES
 from faultclock.subjects.adopt_signature import wanted_by
 
-__all__ = ["Candidate", "candidates"]
-
 #: What code imports that asks a model, or anything over HTTP.
 _ASKING = frozenset(
     [

@@ -21,8 +21,6 @@ import h11
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 from faultclock.subjects.stud import AttemptError
 
-__all__ = ["ChatExchange"]
-
 _FIELDS = frozenset({"data", "event", "id", "retry"})
 
 

@@ -17,8 +17,6 @@ from urllib.parse import urlsplit
 
 import h11
 
-__all__ = ["JsonExchange", "ServiceError", "ask", "ask_blocking"]
-
 _READ_BYTES = 65_536
 #: How often blocking code looks whether it is to stop, in seconds.
 _LOOK_S = 0.25

@@ -27,9 +27,6 @@ from faultclock.subjects.source import imported_modules, place_in
 if TYPE_CHECKING:
     from faultclock.model.finding import SourcePlace
 
-__all__ = ["Located", "imported", "locate"]
-
-
 #: What runs when a file says `os.environ["NAME"]`.
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 

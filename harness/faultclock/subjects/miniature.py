@@ -10,8 +10,6 @@ from typing import Literal
 
 from faultclock.subjects.binding import Binding
 
-__all__ = ["Miniature"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miniature:

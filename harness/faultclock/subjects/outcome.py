@@ -20,8 +20,6 @@ from faultclock.model.secrets import SECRET, without_named_secrets, without_secr
 from faultclock.subjects.accidents import is_accident
 from faultclock.subjects.ports import Reply, RunResult
 
-__all__ = ["Classify", "describe_exception", "describe_reply", "scrub"]
-
 #: How a binding names class and code of exceptions that do not carry them.
 Classify = (
     Callable[[BaseException], tuple[str, str] | None]

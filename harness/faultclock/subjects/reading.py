@@ -14,8 +14,6 @@ from typing import Any
 
 from faultclock.subjects.ports import Reply, ToolCall
 
-__all__ = ["NO_REASON", "StreamedReply", "piece_of", "reply_of"]
-
 #: Stands for the reason of an end that never came.
 NO_REASON = "missing"
 

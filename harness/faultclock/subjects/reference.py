@@ -23,16 +23,6 @@ from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 from faultclock.subjects.stud import AttemptError, StudCall
 
-__all__ = [
-    "DECLARES",
-    "ask_once",
-    "ask_once_blocking",
-    "converse",
-    "converse_blocking",
-    "reference",
-    "reference_sync",
-]
-
 #: What the reference says about itself on the way: all that its checks need.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "user", "model")
 _READ_BYTES = 65_536

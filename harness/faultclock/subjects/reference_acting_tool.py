@@ -17,8 +17,6 @@ from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.json_exchange import ServiceError, ask
 from faultclock.subjects.ports import ToolProblem, ToolRequest, ToolResult, TypedError
 
-__all__ = ["CONTRACT", "Order", "place_order", "reference_acting_tool"]
-
 #: The one attempt may take this long, which leaves time to say so.
 ATTEMPT_S = 20.0
 CONTRACT: dict[str, Any] = {

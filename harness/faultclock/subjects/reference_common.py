@@ -21,14 +21,6 @@ from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 from faultclock.subjects.reference import ask_once, converse, converse_blocking
 from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
-__all__ = [
-    "POLICY",
-    "CommonCall",
-    "reference_common",
-    "reference_common_passing_on",
-    "reference_common_sync",
-]
-
 _PATIENCE_S = 120.0
 #: Longer numbers of milliseconds are no wait.
 _DIGITS_MAX = 12

@@ -17,8 +17,6 @@ from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.json_exchange import ServiceError, ask, ask_blocking
 from faultclock.subjects.ports import ExtensionHost, Slot, SlotDecision, TypedError
 
-__all__ = ["CONTRACT", "Heartbeat", "Life", "reference_extension", "reference_extension_sync"]
-
 #: How long a single request may take, in seconds.
 _ASK_S = 5.0
 CONTRACT: dict[str, Any] = {

@@ -16,8 +16,6 @@ from faultclock.subjects.ports import ProviderRequest, Reply
 from faultclock.subjects.reference import DECLARES, converse
 from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
-__all__ = ["reference_own_policy"]
-
 _RATE_LIMITED = ("ProviderTransient", "RateLimited")
 _OWN = Policy(name="own", attempts_max=6, first_wait_s=3.0)
 

@@ -24,8 +24,6 @@ from urllib.parse import quote, unquote
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.ports import Slot, StoreSurroundings, TypedError
 
-__all__ = ["AsyncFileStore", "FileStore", "reference_store", "reference_store_async"]
-
 _MANIFEST = "manifest.json"
 
 

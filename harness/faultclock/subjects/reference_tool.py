@@ -28,8 +28,6 @@ from faultclock.subjects.ports import (
     TypedError,
 )
 
-__all__ = ["CONTRACT", "Lookup", "look_up", "reference_tool", "reference_tool_sync"]
-
 #: A single attempt may take this long: short enough that all three fit into the execution.
 ATTEMPT_S = 5.0
 _ITEM = {

@@ -19,8 +19,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, missing
 
-__all__ = ["SubjectEntry", "catalog", "load_subject", "shipped_ids"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectEntry:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-__all__ = ["http_date_ns", "retry_after_s"]
-
 _SECONDS = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})"

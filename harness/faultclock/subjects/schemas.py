@@ -17,8 +17,6 @@ from referencing.exceptions import Unresolvable
 
 from faultclock.errors import SubjectError
 
-__all__ = ["check_schema", "checked_fixtures", "misfit", "misfitting"]
-
 #: Longest text kept of what a validator says: it quotes the value.
 _TEXT_MAX = 300
 #: Version of `marshal` in which equal values are equal bytes, whoever else refers to them.

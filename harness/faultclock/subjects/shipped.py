@@ -5,8 +5,6 @@ from __future__ import annotations
 from faultclock.subjects.clients.catalog import CLIENTS
 from faultclock.subjects.shipped_entry import Shipped
 
-__all__ = ["SHIPPED"]
-
 #: Titles are repeated from the bindings: a list must not import every runtime.
 _REFERENCES = {
     "reference-common": Shipped(

@@ -7,8 +7,6 @@ from typing import Literal
 
 from faultclock.model.scenario import Role
 
-__all__ = ["Shipped"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shipped:

@@ -12,8 +12,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.miniature import Miniature
 from faultclock.subjects.shipped import SHIPPED
 
-__all__ = ["miniatures", "missing", "shipped_binding"]
-
 #: Where the wrong subjects are. Whoever runs a subject of their own pays for none of them.
 _MINIATURES = "faultclock.mutants.registry"
 _MINIATURE_PREFIX = "mini-"

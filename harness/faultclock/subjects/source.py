@@ -12,8 +12,6 @@ from pathlib import Path
 
 from faultclock.model.finding import SourcePlace
 
-__all__ = ["functions_in", "imported_modules", "line_of", "place_in"]
-
 #: Folders of environments, which many keep in their working folder.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 

@@ -26,16 +26,6 @@ from typing import Any, Literal, NoReturn
 from faultclock.subjects.ports import ProviderRequest, TypedError
 from faultclock.subjects.retry_after import retry_after_s
 
-__all__ = [
-    "JITTER",
-    "POLICIES",
-    "AttemptError",
-    "Policy",
-    "StudCall",
-    "UnmappedProviderError",
-    "classify",
-]
-
 FailureKind = Literal[
     "http_error", "error_body", "stream_error", "network", "deadline", "cut", "malformed"
 ]

@@ -8,7 +8,5 @@ from __future__ import annotations
 
 import ssl
 
-__all__ = ["CONTEXT"]
-
 #: What any careful client uses: certificates and host names are verified.
 CONTEXT = ssl.create_default_context()

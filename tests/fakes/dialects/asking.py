@@ -13,18 +13,6 @@ from faultclock.fakes.http_server import HttpRequest
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = [
-    "EXCHANGE",
-    "LIMITED",
-    "TOOLS",
-    "answered",
-    "broken_off",
-    "events_of",
-    "facts_of",
-    "headers_of",
-    "request",
-]
-
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 #: 60 requests a minute of which none is left, and 9 of 1000 tokens; a refusal for 2.5 s.
 LIMITED = Exchange(

@@ -11,8 +11,6 @@ from botocore.eventstream import EventStreamBuffer
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-__all__ = ["message_problems", "output_problems", "service_model", "stream_of"]
-
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,

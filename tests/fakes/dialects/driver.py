@@ -21,8 +21,6 @@ from typing import Any, Literal, Protocol
 from faultclock.fakes.answer import Answer
 from faultclock.model.payload import ErrorPayload
 
-__all__ = ["Ask", "Expected", "Place", "Reply", "Sdk", "Way", "lost_members", "unknown_members"]
-
 Way = Literal["async", "sync"]
 #: Where an error meets the SDK: as an answer with its status, inside a stream that began well
 #: (after its first chunk), or as the whole body of an answer of status 200.

@@ -22,8 +22,6 @@ from faultclock.fakes.event_stream import read_events
 from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
-__all__ = ["CLASSES", "KEY", "MESSAGES", "OpenAIChatSdk", "class_of", "in_stream"]
-
 KEY = "sk-not-a-key"
 MESSAGES: Any = [{"role": "user", "content": "Say hello."}]
 TOOL = {

@@ -14,8 +14,6 @@ from faultclock.fakes.event_stream import read_events
 from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
-__all__ = ["SDKS", "TOOL", "AnthropicSdk"]
-
 TOOL = {
     "name": "weather",
     "description": "The weather of a city.",

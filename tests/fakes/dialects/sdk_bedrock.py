@@ -14,8 +14,6 @@ from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.bedrock_model import message_problems, output_problems, stream_of
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way
 
-__all__ = ["SDKS", "BedrockSdk"]
-
 _TOOL = {
     "toolSpec": {
         "name": "weather",

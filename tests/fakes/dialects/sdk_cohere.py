@@ -20,8 +20,6 @@ from faultclock.fakes.event_stream import read_events
 from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
-__all__ = ["SDKS"]
-
 _KEY = "co-not-a-key"
 _MESSAGES: Any = [{"role": "user", "content": "Say hello."}]
 _WEATHER: Any = {

@@ -17,8 +17,6 @@ from faultclock.fakes.answer import Answer
 from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
-__all__ = ["SDKS"]
-
 _KEY = "AIza-not-a-key"
 _PROMPT = "Say hello."
 _WEATHER = types.Tool(

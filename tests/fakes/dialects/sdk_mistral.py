@@ -15,8 +15,6 @@ from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, lost_members
 from tests.fakes.dialects.openai_clients import KEY, MESSAGES, TOOL
 
-__all__ = ["SDKS"]
-
 _README = "mistralai 3.7, README.md, Error Handling"
 
 

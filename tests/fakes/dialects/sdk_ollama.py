@@ -12,8 +12,6 @@ from faultclock.fakes.answer import Answer
 from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
-__all__ = ["SDKS"]
-
 _MESSAGES = [{"role": "user", "content": "Say hello."}]
 _WEATHER = {
     "type": "function",

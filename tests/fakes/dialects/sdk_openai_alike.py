@@ -18,8 +18,6 @@ from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place
 from tests.fakes.dialects.openai_clients import KEY, OpenAIChatSdk
 
-__all__ = ["SDKS"]
-
 
 class _AzureClients(OpenAIChatSdk):
     """The client that the SDK has for Azure: a deployment in the path, and an API version."""

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from tests.fakes.dialects.openai_clients import OpenAIChatSdk
 
-__all__ = ["SDKS"]
-
 SDKS = (OpenAIChatSdk("openai-chat"),)

@@ -14,8 +14,6 @@ from faultclock.model.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, unknown_members
 from tests.fakes.dialects.openai_clients import TOOL, OpenAIChatSdk, in_stream
 
-__all__ = ["SDKS"]
-
 _EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 
 

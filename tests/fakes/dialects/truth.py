@@ -35,18 +35,6 @@ from faultclock.sim.patches import installed
 from faultclock.sim.world import World
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Sdk, Way
 
-__all__ = [
-    "REPLY",
-    "TOOLS",
-    "Case",
-    "Seen",
-    "cases_of",
-    "complaint",
-    "lines_of_table",
-    "sdks",
-    "seen_by",
-]
-
 REPLY = "Grüße from the simulated provider, in several words."
 TOOLS = (
     ToolCallReply(name="weather", arguments='{"city": "Bern", "unit": "celsius"}'),

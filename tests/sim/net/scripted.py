@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel import Kernel
     from faultclock.sim.net.network import Endpoint
 
-__all__ = [
-    "FIN",
-    "RESET",
-    "STALL",
-    "Reply",
-    "Requests",
-    "Send",
-    "SimService",
-    "Step",
-    "Wait",
-    "chat_completion",
-    "chunked_head",
-    "chunks",
-    "json_reply",
-    "raw_reply",
-    "sse_events",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Wait:

@@ -17,8 +17,6 @@ from faultclock.sim.net.fates import (
 from faultclock.sim.world import World
 from tests.sim.net.scripted import Reply, SimService
 
-__all__ = ["MILLISECOND", "SECOND", "FixedPolicy", "Run", "simulate"]
-
 MILLISECOND = 1_000_000
 SECOND = 1_000_000_000
 

@@ -12,8 +12,6 @@ from faultclock.model.trace import Trace, TraceEvent
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 
-__all__ = ["Done", "error", "play", "recorded"]
-
 _prepared = cache(prepare)
 #: What a client can know of a failure by, and what it does next.
 _KNOWN = frozenset({"net.delivered", "net.eof", "net.reset", "net.connect_failed"})

@@ -16,8 +16,6 @@ from faultclock.subjects.reference_runtime.cancellation import Scope
 from faultclock.subjects.reference_runtime.session import Session
 from faultclock.subjects.reference_runtime.telling import Telling
 
-__all__ = ["FakeHost", "FakeInteractor", "FakeStore", "made_session"]
-
 
 class FakeHost:
     """Notes what it is told."""

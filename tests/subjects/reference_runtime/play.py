@@ -13,8 +13,6 @@ from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.reference_runtime.bound import reference_runtime
 
-__all__ = ["Played", "calling", "manifest", "play", "saying", "scenario"]
-
 TURN = {"id": "a", "do": "turn", "prompt": "Please do it."}
 PAY = {"name": "pay", "gated": True, "value": {"paid": True}}
 LOOK = {"name": "look", "value": {"seen": True}}

@@ -34,8 +34,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "AnthropicMessages"]
-
 _PATH_END = "/v1/messages"
 _ARGUMENT_PIECE_CHARS = 12
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -23,8 +23,6 @@ from faultclock.fakes.event_stream import text_in
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.fakes.said import Said, token
 
-__all__ = ["DIALECT", "AzureOpenAI"]
-
 _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)/chat/completions")
 _V1_PATH = "/openai/v1/chat/completions"
 _CATEGORIES = ("hate", "self_harm", "sexual", "violence")

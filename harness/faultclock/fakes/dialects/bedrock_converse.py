@@ -31,8 +31,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "BedrockConverse"]
-
 _PATH = re.compile(r"/model/(?P<model>[^/]+)/(?P<operation>converse|converse-stream)")
 _SIGNATURE = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/,\s]+/\d{8}/[a-z0-9-]+/bedrock/aws4_request,\s*"

@@ -35,8 +35,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "Cohere"]
-
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
 _ARGUMENT_PIECE_CHARS = 12

@@ -17,8 +17,6 @@ from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat, prompt_tokens
 from faultclock.fakes.said import Said, SaidToolCall, token
 from faultclock.model.fault import AnswerEnd
 
-__all__ = ["DIALECT", "DeepSeek"]
-
 
 class DeepSeek(OpenAIChat):
     """The dialect `deepseek`. It has no state."""

@@ -32,8 +32,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "GeminiGenerateContent", "protobuf_duration"]
-
 _PATH = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):((?:streamG|g)enerateContent)$")
 #: Where a message says itself when to come back.
 _RETRY_IN = re.compile(r" Please retry in [^ ]*s\.$")

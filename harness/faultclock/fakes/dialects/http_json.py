@@ -25,8 +25,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript
 
-__all__ = ["DIALECT", "HttpJson"]
-
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
 _PATH, _QUERY, _BODY = "path", "query", "body"

@@ -24,8 +24,6 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.fault import AnswerEnd
 from faultclock.model.payload import ErrorPayload
 
-__all__ = ["DIALECT", "Mistral"]
-
 _REQUESTS_LIMIT, _TOKENS_LIMIT = 360, 500_000
 #: All that a stream says of an error: that there was one.
 _UNTOLD: ErrorFacts = MappingProxyType({"code": None, "type": None, "message": None})

@@ -32,8 +32,6 @@ from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "NOW", "OpenAIChat", "go_duration", "prompt_tokens"]
-
 _ARGUMENT_PIECE_CHARS = 12
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _REQUESTS_LIMIT, _TOKENS_LIMIT = 10_000, 2_000_000

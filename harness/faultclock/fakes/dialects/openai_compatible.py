@@ -22,8 +22,6 @@ from faultclock.fakes.said import SaidToolCall, token
 from faultclock.model.fault import AnswerEnd
 from faultclock.model.payload import ErrorPayload
 
-__all__ = ["DIALECT", "OpenAICompatible"]
-
 #: xAI's words for a wrong key, which it sends with a 400 and no code that says so: quoted in
 #: github.com/continuedev/continue/issues/10778, and with its blanks encoded in
 #: github.com/i-am-bee/beeai-framework/issues/447; read 2026-11-23.

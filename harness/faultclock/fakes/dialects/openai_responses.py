@@ -24,8 +24,6 @@ from faultclock.model.fault import AnswerEnd
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.scenario import ProviderScript, ToolCallReply
 
-__all__ = ["DIALECT", "OpenAIResponses"]
-
 _ARGUMENT_PIECE_CHARS = 12
 #: With these codes a response fails; others come in an event that is an error
 #: (openai 3.54, types/responses/response_error.py).

@@ -23,8 +23,6 @@ from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.fault import AnswerEnd
 from faultclock.model.payload import ErrorPayload
 
-__all__ = ["DIALECT", "OpenRouter"]
-
 _PROVIDER = "OpenAI"
 #: openrouter.ai/docs/api-reference/errors, "When no content is generated", and its list of codes.
 _UPSTREAM = {"code": 502, "message": "Upstream error from OpenAI: the connection was lost."}

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["install"]
-
 _current: ContextVar[Any] = ContextVar("faultclock_exchange", default=None)
 
 

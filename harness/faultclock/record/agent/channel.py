@@ -15,8 +15,6 @@ from collections.abc import Iterable, Mapping
 from time import monotonic_ns, time_ns
 from typing import Any
 
-__all__ = ["Channel", "Exchange"]
-
 # Names are taken from the C modules, at the start of the process: whatever the program does later
 # to `socket`, `threading` or `time` (monkey-patching, frozen time) does not reach the recording.
 

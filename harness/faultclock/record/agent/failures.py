@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import socket
 
-__all__ = ["LEFT", "kind_of"]
-
 #: The program went away by itself; the provider did nothing wrong.
 LEFT = "left"
 _CHAIN_MAX = 30

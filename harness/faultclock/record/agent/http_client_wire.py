@@ -18,8 +18,6 @@ from http.client import HTTPConnection, HTTPResponse
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["install"]
-
 _PORTS = {"http": 80, "https": 443}
 
 

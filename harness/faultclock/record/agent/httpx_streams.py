@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-__all__ = ["install"]
-
 _HANDLERS = ("_vcr_handle_request", "_vcr_handle_async_request")
 #: Transports that stay within the process: there is no provider behind them.
 _INSIDE = ("MockTransport", "ASGITransport", "WSGITransport")

@@ -18,8 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["begin"]
-
 #: What vcrpy can record, what that stands on, and modules that import those in their first lines:
 #: vcrpy imports all of them, and would find the one half loaded that has just begun.
 _LIBRARIES = frozenset(

@@ -18,8 +18,6 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-__all__: list[str] = []
-
 
 def _begin(address: str) -> None:
     """Bring in the agent; whatever is wrong with it must not stop the program."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from faultclock.sim.kernel import Kernel
     from faultclock.sim.net.network import Network
 
-__all__ = ["Address", "Endpoint", "Sink", "link"]
-
 #: What `getpeername` answers: (host, port), or (host, port, flow, scope) for IPv6.
 Address = tuple[str, int] | tuple[str, int, int, int]
 

@@ -9,19 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = [
-    "CONNECT_GIVE_UP_NS",
-    "Accept",
-    "Blackhole",
-    "ConnectFate",
-    "ConnectPolicy",
-    "Refuse",
-    "Resolve",
-    "ResolveFails",
-    "ResolveFate",
-    "Unreachable",
-]
-
 #: Linux gives up on an unanswered connect after 6 retransmissions of its first packet
 #: (`tcp_syn_retries`, ip-sysctl documentation): 1+2+4+8+16+32+64 seconds.
 CONNECT_GIVE_UP_NS = 127_000_000_000

@@ -7,8 +7,6 @@ from typing import Any
 
 from faultclock.sim.net.network import is_literal
 
-__all__ = ["AddressInfo", "Query", "query"]
-
 AddressInfo = tuple[
     socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]
 ]

@@ -24,8 +24,6 @@ from faultclock.sim.net.ssl_sockets import SimSSLSocket
 from faultclock.sim.net.tls import PlainSSLObject
 from faultclock.sim.patches.registry import Patch, dispatching, named_like, refusing
 
-__all__ = ["PATCHES"]
-
 Function = Callable[..., Any]
 Maker = Callable[[Any], Any]
 

@@ -18,8 +18,6 @@ from faultclock.sim.net.network import current_network
 from faultclock.sim.net.sockets import SimSocket
 from faultclock.sim.net.watchers import park_until, timeout_to_ns
 
-__all__ = ["SimEpoll", "SimPoll", "sim_select"]
-
 _ALWAYS_REPORTED = select.POLLERR | select.POLLHUP
 _READ_EVENTS = select.POLLIN | select.POLLHUP | select.POLLERR
 _WRITE_EVENTS = select.POLLOUT | select.POLLERR

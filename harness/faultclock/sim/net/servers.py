@@ -11,8 +11,6 @@ from ssl import SSLContext
 from faultclock.sim.net.sockets import SimSocket
 from faultclock.sim.net.stream_transport import SimTransport
 
-__all__ = ["SimServer"]
-
 
 class SimServer(asyncio.AbstractServer):
     """Accepts connections on its sockets and makes a protocol for each.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["SimSocket"]
-
 _TIMED_OUT_TEXT = "timed out"
 _NO_ADDRESS = ("0.0.0.0", 0)  # noqa: S104  # what an unbound socket answers
 

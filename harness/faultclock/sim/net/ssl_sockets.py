@@ -18,8 +18,6 @@ from faultclock.sim.net.tls import (
     host_text,
 )
 
-__all__ = ["SimSSLSocket"]
-
 
 class SimSSLSocket(SimSocket, ssl.SSLSocket):  # type: ignore[misc]
     """Takes over a SimSocket and passes bytes through it unchanged."""

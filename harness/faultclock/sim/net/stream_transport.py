@@ -17,8 +17,6 @@ from faultclock.sim.net.endpoint import Endpoint
 from faultclock.sim.net.sockets import SimSocket
 from faultclock.sim.net.tls import CIPHER, PlainSSLObject
 
-__all__ = ["SimTransport"]
-
 #: How much one read takes, as the standard library's selector transport does.
 _READ_LIMIT = 256 * 1024
 

@@ -16,16 +16,6 @@ import ipaddress
 import ssl
 from typing import Any
 
-__all__ = [
-    "ALPN_PROTOCOL",
-    "CIPHER",
-    "VERSION",
-    "Buffer",
-    "PlainSSLObject",
-    "certificate_for",
-    "host_text",
-]
-
 VERSION = "TLSv1.3"
 CIPHER = ("TLS_AES_256_GCM_SHA384", VERSION, 256)
 

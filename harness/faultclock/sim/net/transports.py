@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-__all__ = ["NetworkLoopMixin"]
-
 ProtocolFactory = Callable[[], asyncio.BaseProtocol]
 Context = ssl_module.SSLContext | bool | None
 

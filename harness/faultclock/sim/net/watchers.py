@@ -14,8 +14,6 @@ from faultclock.sim.kernel import TIMED_OUT, Kernel, Wake
 if TYPE_CHECKING:
     from faultclock.sim.net.sockets import SimSocket
 
-__all__ = ["NANOSECONDS_PER_SECOND", "Watchers", "park_until", "timeout_to_ns"]
-
 NANOSECONDS_PER_SECOND = 1_000_000_000
 
 

@@ -23,8 +23,6 @@ from faultclock.sim.loop import new_event_loop
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
 from faultclock.sim.threads import make_hash, make_init, make_is_alive, make_join, make_start
 
-__all__ = ["PATCHES"]
-
 
 def _always(replacement: Any) -> Any:
     """Make a replacement that does not look at the original: it is hybrid itself."""

@@ -15,8 +15,6 @@ from faultclock.sim.actors import current
 from faultclock.sim.patches.entropy import draw, simulated_uuid1
 from faultclock.sim.patches.registry import Patch, named_like
 
-__all__ = ["MODULES", "patches_of"]
-
 
 def _uuid4() -> int:
     here = current()

@@ -22,8 +22,6 @@ from faultclock.sim.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.patches.registry import Patch, named_like
 
-__all__ = ["PATCHES", "READS_FREE", "READ_COST_NS", "note_read"]
-
 #: Reads of any clock by one thread at one instant before they cost anything.
 READS_FREE = 10_000
 #: What each further read costs: about what it takes on a real machine.

@@ -23,8 +23,6 @@ from faultclock.sim.flood import make_room
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
 
-__all__ = ["PATCHES", "draw", "simulated_uuid1"]
-
 #: Node of every simulated uuid1: locally administered, as for a machine without a card.
 _NODE = 0x0200_0000_0001
 #: From 1582-10-15, where uuid's time starts, to 1970, in units of 100 ns (RFC 9562, 5.1).

@@ -23,8 +23,6 @@ from faultclock.sim.disk_state import folder_of
 from faultclock.sim.escapes import refuse
 from faultclock.sim.patches.registry import Patch, named_like
 
-__all__ = ["EVENTS", "PATCHES", "escape_of"]
-
 #: Audit events of functions that somebody bound before they were replaced, as `tempfile` does.
 _NAME_EVENTS = frozenset({"os.remove", "os.rename", "os.mkdir", "os.rmdir"})
 #: Audit events in which a file may be changed without any of the replaced functions.

@@ -15,8 +15,6 @@ from typing import Any
 from faultclock.sim.actors import current
 from faultclock.sim.patches.registry import Patch, named_like
 
-__all__ = ["MODULES", "SetInOrder", "patches_of"]
-
 
 class SetInOrder(dict[Any, None]):
     """As much of a set as its owner uses, in the order in which things were put in."""

@@ -13,8 +13,6 @@ from typing import Any
 
 from faultclock.sim.patches.registry import Patch
 
-__all__ = ["Installation"]
-
 #: Our own modules keep the originals that they need. The import system must not change.
 _SKIPPED = ("faultclock.", "_frozen_importlib", "importlib._bootstrap")
 

@@ -12,8 +12,6 @@ from typing import Any
 from faultclock.sim.disk import current_disk
 from faultclock.sim.patches.registry import Patch, named_like
 
-__all__ = ["PATCHES"]
-
 
 def _make_listdir(original: Callable[..., Any]) -> Callable[..., Any]:
     """Names below the folder come in their own order: the real one differs between machines."""

@@ -12,8 +12,6 @@ from typing import Any
 
 from faultclock.sim.patches.registry import Patch, dispatching
 
-__all__ = ["PATCHES", "PROCESSORS"]
-
 #: Processors of the simulated machine.
 PROCESSORS = 8
 

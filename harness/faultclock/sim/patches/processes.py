@@ -29,8 +29,6 @@ from faultclock.sim.process_files import reading_end, writing_end
 from faultclock.sim.processes import Child, InputPipe, OutputPipe, Processes, current_processes
 from faultclock.sim.shell_words import ShellNeededError, shell_words
 
-__all__ = ["PATCHES"]
-
 Function = Callable[..., Any]
 
 _STATE = "_faultclock_program"

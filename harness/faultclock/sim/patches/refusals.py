@@ -25,8 +25,6 @@ from faultclock.sim.escapes import refuse
 from faultclock.sim.patches import files
 from faultclock.sim.patches.registry import Patch, named_like, refusing
 
-__all__ = ["PATCHES", "arm", "disarm", "importing"]
-
 #: Audit events that mean a program. https://docs.python.org/3/library/audit_events.html
 _PROGRAM_EVENTS = frozenset(
     {

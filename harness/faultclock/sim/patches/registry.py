@@ -12,8 +12,6 @@ from typing import Any
 from faultclock.sim.actors import current
 from faultclock.sim.escapes import refuse
 
-__all__ = ["Patch", "dispatching", "named_like", "refusing"]
-
 Function = Callable[..., Any]
 
 

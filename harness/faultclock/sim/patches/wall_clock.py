@@ -21,8 +21,6 @@ from faultclock.sim.actors import SIMULATED
 from faultclock.sim.kernel import Kernel
 from faultclock.sim.patches.clocks import note_read
 
-__all__ = ["WallClock"]
-
 _real_time_ns = time_machine.escape_hatch.time.time_ns
 
 

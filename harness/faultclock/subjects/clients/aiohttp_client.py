@@ -22,8 +22,6 @@ from faultclock.subjects.clients.plain_chat import (
 )
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
-__all__ = ["aiohttp_client"]
-
 
 def _session(request: ProviderRequest) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(

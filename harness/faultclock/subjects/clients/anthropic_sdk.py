@@ -21,8 +21,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import reply_of
 
-__all__ = ["anthropic_async", "anthropic_sync"]
-
 _DISTRIBUTIONS = ("anthropic", "httpx2")
 _TOKENS_MAX = 1024
 

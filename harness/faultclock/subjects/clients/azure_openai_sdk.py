@@ -14,8 +14,6 @@ from faultclock.subjects.asking import asked, asked_async
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["azure_openai", "azure_openai_sync"]
-
 _DISTRIBUTIONS = ("openai", "httpx2")
 _API_VERSION = "2023-07-01-preview"
 

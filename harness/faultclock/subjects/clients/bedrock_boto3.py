@@ -26,8 +26,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 from faultclock.subjects.reading import reply_of
 
-__all__ = ["bedrock"]
-
 #: The files in which a machine keeps its own keys and settings: none of them is read.
 _NO_FILES = dict.fromkeys(("config_file", "credentials_file"), (None, None, None, None))
 

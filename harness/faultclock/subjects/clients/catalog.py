@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from faultclock.subjects.shipped_entry import Shipped
 
-__all__ = ["CLIENTS"]
-
 #: What a client does in the real world and not here; its module says why.
 _UPLOADS_TRACES = (
     "It uploads a trace of each run to the provider's own host, where it would be taken for an"

@@ -19,8 +19,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["asked", "asked_async", "cohere_async", "cohere_sync"]
-
 _DISTRIBUTIONS = ("cohere", "httpx")
 
 

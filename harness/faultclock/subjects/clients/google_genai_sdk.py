@@ -21,8 +21,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["google_genai", "google_genai_sync"]
-
 _DIALECT = "gemini-generate-content"
 _ROLES = {"assistant": "model"}
 

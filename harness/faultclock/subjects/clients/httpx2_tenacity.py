@@ -24,8 +24,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.clients.plain_httpx2 import asked, asked_async, async_client, sync_client
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
-__all__ = ["httpx2_tenacity", "httpx2_tenacity_sync"]
-
 _DISTRIBUTIONS = ("httpx2", "tenacity")
 
 

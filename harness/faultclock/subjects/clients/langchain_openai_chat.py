@@ -14,8 +14,6 @@ from faultclock.subjects.asking import chat_model, chat_model_sync
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["langchain_openai", "langchain_openai_sync"]
-
 _DISTRIBUTIONS = ("httpx2", "langchain-core", "langchain-openai", "openai")
 
 

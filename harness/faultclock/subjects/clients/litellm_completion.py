@@ -20,8 +20,6 @@ from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.ports.provider import MODEL
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["litellm_async", "litellm_sync"]
-
 _DISTRIBUTIONS = ("aiohttp", "httpx", "litellm", "openai")
 
 litellm.suppress_debug_info = True

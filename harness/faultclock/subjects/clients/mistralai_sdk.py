@@ -19,8 +19,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["asked", "mistralai_async", "mistralai_sync"]
-
 _DISTRIBUTIONS = ("mistralai", "httpx2")
 
 

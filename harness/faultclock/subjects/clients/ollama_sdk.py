@@ -19,8 +19,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["ollama_async", "ollama_sync"]
-
 _DISTRIBUTIONS = ("ollama", "httpx")
 
 

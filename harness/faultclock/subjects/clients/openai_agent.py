@@ -14,8 +14,6 @@ import openai
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.ports import Surroundings
 
-__all__ = ["openai_agent"]
-
 
 class Agent:
     """One conversation in memory."""

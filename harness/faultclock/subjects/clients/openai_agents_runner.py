@@ -18,8 +18,6 @@ from openai.types.responses import ResponseTextDeltaEvent
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest, Reply
 
-__all__ = ["openai_agents", "openai_agents_sync"]
-
 _DISTRIBUTIONS = ("httpx", "openai", "openai-agents")
 _UNTRACED = RunConfig(tracing_disabled=True)
 

@@ -15,8 +15,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest
 from faultclock.subjects.reading import StreamedReply, reply_of
 
-__all__ = ["openai_async", "openai_responses", "openai_sync"]
-
 _DISTRIBUTIONS = ("openai", "httpx2")
 
 

@@ -35,8 +35,6 @@ from faultclock.subjects.stud import (
     classify,
 )
 
-__all__ = ["failure_of", "openai_stud"]
-
 
 def _client(request: ProviderRequest) -> openai.AsyncOpenAI:
     # The SDK's timeouts are per read; the deadline of an attempt is set around it instead.

@@ -13,8 +13,6 @@ from typing import Any
 
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 
-__all__ = ["StreamedText", "body_of", "headers_of", "reply_of", "url_of"]
-
 _DATA = "data: "
 _DONE = "[DONE]"
 

@@ -13,8 +13,6 @@ from faultclock.subjects.clients.plain_chat import (
 )
 from faultclock.subjects.ports import ProviderRequest, Reply
 
-__all__ = ["asked", "asked_async", "async_client", "sync_client"]
-
 
 def async_client(request: ProviderRequest) -> httpx2.AsyncClient:
     """Return a client with the deadline of `request`, and all else by default."""

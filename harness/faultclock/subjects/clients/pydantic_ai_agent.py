@@ -17,8 +17,6 @@ from faultclock.subjects import asking
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 
-__all__ = ["pydantic_ai", "pydantic_ai_sync"]
-
 _DISTRIBUTIONS = ("httpx2", "openai", "pydantic-ai-slim")
 
 

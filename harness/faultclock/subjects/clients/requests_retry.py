@@ -33,8 +33,6 @@ from faultclock.subjects.clients.plain_chat import (
 )
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
-__all__ = ["requests_retry"]
-
 
 def _session() -> requests.Session:
     session = requests.Session()

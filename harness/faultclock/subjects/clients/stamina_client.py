@@ -23,8 +23,6 @@ from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.clients.plain_httpx2 import asked, asked_async, async_client, sync_client
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
 
-__all__ = ["stamina_async", "stamina_sync"]
-
 _DISTRIBUTIONS = ("httpx2", "stamina", "tenacity")
 
 

@@ -15,8 +15,6 @@ from faultclock.model.port_values import Slot
 from faultclock.subjects.ports.host import Host
 from faultclock.subjects.ports.tool import CancelSignal
 
-__all__ = ["Extension", "ExtensionContract", "ExtensionHost", "SlotDecision"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotDecision:

@@ -16,16 +16,6 @@ from typing import Any
 
 from faultclock.subjects.ports.host import Host
 
-__all__ = [
-    "API_KEY",
-    "BASE_URL",
-    "MODEL",
-    "OPENAI_ALIKE",
-    "ProviderRequest",
-    "Reply",
-    "ToolCall",
-]
-
 #: Shaped like a real key, so that whatever finds secrets by their shape finds this one too.
 API_KEY = "sk-simulated-4f9d2c7ab1e85036d7c9"
 BASE_URL = "https://api.openai.com/v1"

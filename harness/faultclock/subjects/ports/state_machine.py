@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-__all__ = ["Next", "Stage", "StateMachine"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-__all__ = ["Node", "NodeRetryRule", "SandboxError", "Workflow"]
-
 NodeKind = Literal["agent", "tool", "expression", "handler", "program", "command"]
 Cause = Literal["syntax", "reference", "type", "memory", "stack", "result", "wall_clock"]
 

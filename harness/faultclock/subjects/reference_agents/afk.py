@@ -40,8 +40,6 @@ from faultclock.subjects.reference_agents.core import (
 )
 from faultclock.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["AfkAgent", "Batch", "reference_afk"]
-
 
 @dataclass(slots=True)
 class Batch:

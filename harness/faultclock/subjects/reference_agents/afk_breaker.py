@@ -11,8 +11,6 @@ next one.
 
 from __future__ import annotations
 
-__all__ = ["Breaker"]
-
 
 class Breaker:
     """The breaker of one provider. Times are in seconds of any clock that only goes forward.

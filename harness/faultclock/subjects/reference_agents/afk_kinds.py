@@ -12,26 +12,6 @@ from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.turn import Pair
 from faultclock.subjects.stud import AttemptError
 
-__all__ = [
-    "AUTH",
-    "CIRCUIT_OPEN",
-    "DENIAL",
-    "INVALID_REQUEST",
-    "JOIN_VIOLATION",
-    "LIMITS",
-    "MEMORY",
-    "QUEUE_PUSH",
-    "RATE_LIMIT",
-    "SERVER_ERROR",
-    "TELEMETRY",
-    "TIMEOUT",
-    "VALIDATION",
-    "WORDS",
-    "of_attempt",
-    "of_call",
-    "words_for",
-]
-
 RATE_LIMIT: Final = ("Retryable", "RateLimit")
 SERVER_ERROR: Final = ("Retryable", "ServerError")
 TIMEOUT: Final = ("Retryable", "Timeout")

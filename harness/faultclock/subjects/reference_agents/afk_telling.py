@@ -18,8 +18,6 @@ from faultclock.subjects.reference_agents.person import Decision
 if TYPE_CHECKING:
     from faultclock.subjects.reference_agents.afk import Batch
 
-__all__ = ["AfkTelling"]
-
 _TERMINAL = {
     "completed": "run_completed",
     "degraded": "run_completed",

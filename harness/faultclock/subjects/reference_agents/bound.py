@@ -9,8 +9,6 @@ from faultclock.model.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding
 
-__all__ = ["DECLARES", "reference"]
-
 #: What an agent declares beside what it does: everything that the models want to hear of.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
 

@@ -15,8 +15,6 @@ from typing import Any, Literal
 from faultclock.subjects.ports import CancelSignal, Reply, Tool, ToolProblem, ToolResult
 from faultclock.subjects.reference_runtime.tool_call import misfit
 
-__all__ = ["Call", "Kind", "Outcome", "execute_once", "proposed", "together"]
-
 Kind = Literal[
     "ok",
     "partial",

@@ -23,8 +23,6 @@ from faultclock.subjects.reference_agents.kode_memory import Memory
 from faultclock.subjects.reference_agents.kode_telling import KodeTelling
 from faultclock.subjects.reference_agents.wire import AttemptFailed, tool_message
 
-__all__ = ["KodeAgent", "reference_kode"]
-
 _FAILURE: Pair = ("model", "failure")
 _STORAGE: Pair = ("system", "storage")
 _INTERRUPTED: Pair = ("system", "interrupted")

@@ -14,16 +14,6 @@ from typing import Any, Literal
 from faultclock.model.secrets import without_secrets
 from faultclock.subjects.ports import Host
 
-__all__ = [
-    "CallRecord",
-    "CallState",
-    "ErrorType",
-    "Timeline",
-    "advice",
-    "cleaned",
-    "denied_content",
-]
-
 ErrorType = Literal["validation", "runtime", "logical", "aborted", "exception"]
 CallState = Literal[
     "PENDING",

@@ -15,8 +15,6 @@ from faultclock.subjects.ports import Surroundings, TypedError
 from faultclock.subjects.reference_agents.turn import Message
 from faultclock.subjects.reference_agents.wire import tool_message
 
-__all__ = ["Left", "Memory"]
-
 
 @dataclass(slots=True, kw_only=True)
 class Left:

@@ -24,8 +24,6 @@ from faultclock.subjects.reference_agents.kode_events import (
 )
 from faultclock.subjects.reference_agents.person import Decision
 
-__all__ = ["KodeTelling"]
-
 _DENIED = ("denied_by_policy", "denied_by_user", "approval_timed_out")
 #: What a call is that was not good, where it is an error at all.
 _TYPES: dict[str, ErrorType] = {

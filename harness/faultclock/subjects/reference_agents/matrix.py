@@ -38,8 +38,6 @@ from faultclock.subjects.reference_agents.matrix_reading import (
 from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of
 from faultclock.subjects.reference_runtime.tool_call import misfit
 
-__all__ = ["MatrixAgent", "StageFailed", "reference_matrix"]
-
 _SCHEMA = {"reviewer": REVIEW_SCHEMA, "tester": TESTER_SCHEMA}
 _STATES = {"coder": "build", "reviewer": "review", "tester": "test"}
 _REGENERATE = "Answer again, with nothing but one JSON object that fits the schema."

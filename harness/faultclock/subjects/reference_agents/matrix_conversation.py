@@ -28,8 +28,6 @@ from faultclock.subjects.reference_agents.matrix_wire import wire_pair
 from faultclock.subjects.reference_agents.matrix_words import Failure, Notice, notice_of
 from faultclock.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["MatrixConversation"]
-
 CANCELED = ("run", "canceled")
 
 

@@ -20,8 +20,6 @@ from typing import Any
 from faultclock.subjects.ports import Node
 from faultclock.subjects.reference_agents.matrix_reading import ProgramRun, is_denial
 
-__all__ = ["ProgramRunner"]
-
 Emit = Callable[..., None]
 
 

@@ -18,8 +18,6 @@ from typing import Any
 from faultclock.subjects.reference_agents.turn import Pair
 from faultclock.subjects.reference_runtime.tool_call import misfit
 
-__all__ = ["ProgramRun", "Trouble", "answer_of", "complaints", "is_denial", "trouble_of"]
-
 NOT_FOUND = ("provider", "provider_not_found")
 TIMEOUT = ("provider", "provider_timeout")
 DENIED = ("provider", "provider_permission_denied")

@@ -10,8 +10,6 @@ from faultclock.subjects.reference_agents.matrix_reading import AUTH, NETWORK, R
 from faultclock.subjects.reference_agents.turn import Pair
 from faultclock.subjects.stud import AttemptError
 
-__all__ = ["wire_pair"]
-
 _AUTH_CODES = frozenset({"invalid_api_key", "invalid_token"})
 _LIMIT_CODES = frozenset(
     {

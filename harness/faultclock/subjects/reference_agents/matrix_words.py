@@ -11,16 +11,6 @@ from dataclasses import dataclass
 
 from faultclock.subjects.reference_agents.turn import Pair
 
-__all__ = [
-    "CONTINUE",
-    "GRANT",
-    "RETRY_STAGE",
-    "SWITCH_PROVIDER",
-    "Failure",
-    "Notice",
-    "notice_of",
-]
-
 RETRY_STAGE = "重试当前阶段"
 SWITCH_PROVIDER = "切换 Provider 重试"
 CONTINUE = "继续讨论"

@@ -12,8 +12,6 @@ from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.person import Decision
 from faultclock.subjects.reference_agents.turn import FailedAttempt, Next, Turn
 
-__all__ = ["Moments"]
-
 
 class Moments:
     """What an agent may say on its way."""

@@ -8,8 +8,6 @@ from typing import Literal
 from faultclock.subjects.ports import InteractionAnswer, InteractionRequest, Surroundings
 from faultclock.subjects.reference_agents.calls import Call
 
-__all__ = ["Decision", "approval_of", "approval_request", "first_answer"]
-
 Decision = Literal["approved", "denied", "timeout", "dismissed"]
 
 

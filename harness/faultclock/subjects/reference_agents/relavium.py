@@ -41,8 +41,6 @@ from faultclock.subjects.reference_agents.relavium_errors import (
 from faultclock.subjects.reference_agents.relavium_gates import RelaviumGates
 from faultclock.subjects.reference_agents.wire import AttemptFailed
 
-__all__ = ["RelaviumAgent", "reference_relavium"]
-
 _CODE_OF_OUTCOME = {
     "denied_by_policy": "tool_denied",
     "denied_by_user": "tool_denied",

@@ -23,16 +23,6 @@ from faultclock.subjects.ports import NodeRetryRule
 from faultclock.subjects.reference_agents.turn import Ended
 from faultclock.subjects.stud import AttemptError
 
-__all__ = [
-    "CODE_OF_KIND",
-    "RETRYABLE_KINDS",
-    "RunError",
-    "entry_wait_s",
-    "kind_of",
-    "node_wait_s",
-    "told",
-]
-
 RETRYABLE_KINDS = frozenset({"rate_limit", "overloaded", "timeout", "transport"})
 CODE_OF_KIND = {
     "rate_limit": "provider_rate_limit",

@@ -18,8 +18,6 @@ from faultclock.subjects.reference_agents.person import first_answer
 from faultclock.subjects.reference_agents.relavium_errors import RunError
 from faultclock.subjects.reference_agents.relavium_telling import RelaviumTelling
 
-__all__ = ["Gate", "RelaviumGates", "ask_person"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:

@@ -7,8 +7,6 @@ from typing import Any
 
 from faultclock.subjects.ports import Host, Node
 
-__all__ = ["Run"]
-
 
 class Run:
     """One run.

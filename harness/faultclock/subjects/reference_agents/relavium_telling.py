@@ -18,8 +18,6 @@ from faultclock.subjects.reference_agents.person import Decision
 from faultclock.subjects.reference_agents.relavium_errors import RunError, told
 from faultclock.subjects.reference_agents.relavium_run import Run
 
-__all__ = ["RelaviumTelling"]
-
 
 class RelaviumTelling(Agent):
     """The moments of a run, as the stream and the log have them.

@@ -14,8 +14,6 @@ from faultclock.subjects.ports import HookSlot, Surroundings
 from faultclock.subjects.reference_agents.moments import Moments
 from faultclock.subjects.reference_agents.turn import Pair
 
-__all__ = ["Services"]
-
 
 class Services(Moments):
     """The services of an agent, each with its own way to fail.

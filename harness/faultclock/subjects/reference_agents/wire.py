@@ -14,15 +14,6 @@ from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, ProviderTarget, Reply, Surroundings, Tool
 from faultclock.subjects.stud import AttemptError
 
-__all__ = [
-    "AttemptFailed",
-    "ask_once",
-    "assistant_message",
-    "definitions",
-    "request_to",
-    "tool_message",
-]
-
 _READ_BYTES = 65_536
 
 

@@ -22,8 +22,6 @@ from faultclock.subjects.reference_runtime.interaction import Interactions
 from faultclock.subjects.reference_runtime.session import Halted, Session
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 
-__all__ = ["Approvals", "Dismissed", "Verdict"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

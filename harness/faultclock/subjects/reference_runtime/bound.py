@@ -6,8 +6,6 @@ from faultclock.model.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 
-__all__ = ["DECLARES", "reference_runtime"]
-
 #: What it says about itself on the way: all that its checks need.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model")
 

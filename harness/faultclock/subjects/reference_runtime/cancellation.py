@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 from faultclock.model.mishap import CancelScope
 from faultclock.subjects.ports import TypedError
 
-__all__ = ["Scope", "is_cancellation", "within"]
-
 T = TypeVar("T")
 
 #: The document has three codes; a stage is cancelled as the turn that it stands for.

@@ -15,8 +15,6 @@ from typing import Any
 from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_runtime.session import Message
 
-__all__ = ["Replay", "SealedCall", "assistant", "sealed", "tool_message", "user"]
-
 _UNKNOWN = (
     "The call was cut off while it ran: its outcome is unknown. It may have had its effect; check"
     " before you call it again."

@@ -24,8 +24,6 @@ from faultclock.subjects.ports import (
 )
 from faultclock.subjects.reference_runtime.session import Halted, Session
 
-__all__ = ["Exchange", "Interactions"]
-
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:

@@ -18,8 +18,6 @@ from faultclock.subjects.reference_runtime.cancellation import within
 from faultclock.subjects.reference_runtime.session import Session
 from faultclock.subjects.reference_runtime.telling import pair_of
 
-__all__ = ["Extensions", "load_order"]
-
 #: How long a phase may take, in seconds; the document names no figure.
 _PHASE_S = 30.0
 

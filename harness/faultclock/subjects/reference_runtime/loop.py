@@ -25,8 +25,6 @@ from faultclock.subjects.reference_runtime.session import Message, Session, Turn
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall, misfit, read_arguments
 from faultclock.subjects.reference_runtime.tools import ToolRunner
 
-__all__ = ["LoopEnd", "MessageLoop"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopEnd:

@@ -15,8 +15,6 @@ from faultclock.subjects.ports import Slot, TypedError
 from faultclock.subjects.reference_runtime.retries import wait_s
 from faultclock.subjects.reference_runtime.session import Message, Session
 
-__all__ = ["Persistence"]
-
 _UNAVAILABLE = ("Session", "StoreUnavailable")
 
 

@@ -17,8 +17,6 @@ from faultclock.subjects.reference_runtime.session import Message, Session
 from faultclock.subjects.reference_runtime.tool_call import whole_calls
 from faultclock.subjects.stud import AttemptError, StudCall
 
-__all__ = ["ProviderCall", "TransportRetries", "TurnExchange"]
-
 _READ_BYTES = 65_536
 
 

@@ -23,8 +23,6 @@ from faultclock.subjects.reference_runtime.persistence import Persistence
 from faultclock.subjects.reference_runtime.session import Message, Session
 from faultclock.subjects.reference_runtime.telling import typed
 
-__all__ = ["Resume"]
-
 _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "sessionId": str,
     "storeId": str,

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["wait_s"]
-
 
 def wait_s(
     backoff: str | None,

@@ -40,8 +40,6 @@ from faultclock.subjects.reference_runtime.stages import Workflow
 from faultclock.subjects.reference_runtime.telling import Telling
 from faultclock.subjects.reference_runtime.tools import ToolRunner
 
-__all__ = ["ReferenceRuntime"]
-
 #: How long a turn that runs may go on when the session is to be closed, in seconds.
 _DRAIN_S = 30.0
 

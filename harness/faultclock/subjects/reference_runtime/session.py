@@ -16,8 +16,6 @@ from faultclock.subjects.ports import Host, Slot, Surroundings, TypedError
 from faultclock.subjects.reference_runtime.cancellation import Scope
 from faultclock.subjects.reference_runtime.telling import Telling
 
-__all__ = ["Halted", "Message", "Session", "Turn"]
-
 #: A chat message, as it goes to the provider and into the manifest.
 Message = dict[str, Any]
 

@@ -24,8 +24,6 @@ from faultclock.subjects.reference_runtime.retries import wait_s
 from faultclock.subjects.reference_runtime.session import Halted, Session, Turn
 from faultclock.subjects.reference_runtime.telling import pair_of
 
-__all__ = ["StageAttempt", "Workflow"]
-
 Outcome = Literal["ok", "retry", "skip", "fail"]
 MakeLoop = Callable[[Turn, Stage, Scope], MessageLoop]
 

@@ -15,8 +15,6 @@ from faultclock.model.secrets import without_secrets
 from faultclock.subjects.ports import Host, TypedError
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
 
-__all__ = ["Telling", "pair_of", "typed", "without_internals"]
-
 _MODEL_TEXT_MAX = 300
 _PATH = re.compile(r"(?<![\w:/.])/(?:[\w.@-]+/)+[\w.@-]*|\b[A-Za-z]:\\\S+|\bfile:/\S+")
 

@@ -13,8 +13,6 @@ from jsonschema.exceptions import ValidationError
 from faultclock.subjects.ports import Reply, Tool, ToolContract, TypedError
 from faultclock.subjects.reference_runtime.cancellation import Scope
 
-__all__ = ["ProposedCall", "misfit", "read_arguments", "whole_calls"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedCall:

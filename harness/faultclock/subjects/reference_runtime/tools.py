@@ -21,8 +21,6 @@ from faultclock.subjects.reference_runtime.session import Session, Turn
 from faultclock.subjects.reference_runtime.telling import pair_of
 from faultclock.subjects.reference_runtime.tool_call import ProposedCall, misfit
 
-__all__ = ["ToolRunner"]
-
 _MALFORMED = ("ToolTerminal", "OutputMalformed")
 _OUT_OF_SHAPE = "The tool did not answer in its declared shape."
 

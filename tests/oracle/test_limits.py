@@ -180,3 +180,68 @@ def test_a_trace_that_was_cut_off_blames_nobody() -> None:
     built = rounds(2, steps_max=2)
     trace = built.build("watchdog", "too long")
     assert all(not item.over for item in limits_reached(History(trace), MODEL))
+
+
+def test_a_turn_that_came_to_no_limit_does_not_end_as_if_it_had() -> None:
+    """Where the limit is set, and nothing that failed has the same class and code."""
+    early = rounds(1, steps_max=2).results("failed", "Run/Open")
+    assert found(MODEL, early, "limits.ends") == ["it ended failed with Run/Open, and it had not"]
+    failed = ChainBuilder(session={"budgets": {"steps_max": 2}})
+    failed.turn().bad(500).results("failed", "Llm/Overload")
+    own = small_model(
+        limits=[{"limit": "steps", "carries": ["Llm/Overload"], "requirement": "SMALL-LIMIT"}]
+    )
+    for model, built in (
+        (MODEL, rounds(1).results("failed", "Run/Open")),
+        (MODEL, rounds(1, steps_max=2).cancels("turn").results("failed", "Run/Open")),
+        (own, failed),
+    ):
+        assert judged(model, built, "limits.ends") == 0
+
+
+@pytest.mark.parametrize("limit", ["tokens", "cost"])
+def test_what_a_turn_has_cost_may_be_its_own_estimate(limit: str) -> None:
+    """So it may say that it came to such a limit sooner than the tokens show."""
+    rule = {"limit": limit, "carries": ["Run/Open"], "requirement": "SMALL-LIMIT"}
+    budgets = {"tokens_max": 1000, "cost_max_usd": "100"}
+    built = rounds(1, tokens=10, **budgets).results("failed", "Run/Open")
+    assert judged(small_model(limits=[rule]), built, "limits.ends") == 0
+
+
+def test_of_limits_that_are_reached_at_once_each_may_end_the_turn() -> None:
+    """The end of one of them is right, though another one has a class and code for its own."""
+    built = rounds(2, steps_max=3, tool_calls_max=2)
+    built.wants("c3 ls").results("failed")
+    assert judged(MODEL, built, "limits.ends") == 2
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "observed"),
+    [
+        ((None, None), ["it ended failed with Tool/Gone"]),
+        ((None, "Tool/Gone"), []),
+        (("Tool/Gone", None), []),
+    ],
+)
+def test_only_a_tool_that_failed_explains_another_end_than_that_of_the_limit(
+    outcomes: tuple[str | None, ...], observed: list[str]
+) -> None:
+    """One of the last calls is enough; where all are good, the limit ended the turn."""
+    ends = {"id": "open", "applies_to": ["Run/*"], "run": "ends", "requirement": "SMALL-LIMIT"}
+    own = small_model(limits=MODEL.model_dump(mode="json")["limits"], consequences=[ends])
+    built = ChainBuilder(session={"budgets": {"steps_max": 1}})
+    built.turn().wants("c1 ls", "c2 ls")
+    for call, outcome in zip(("c1", "c2"), outcomes, strict=True):
+        built.runs(call, outcome)
+    assert found(own, built.results("failed", "Tool/Gone"), "limits.ends") == observed
+
+
+@pytest.mark.parametrize(
+    ("state", "observed"), [("failed", []), ("completed", ["it ended completed"])]
+)
+def test_a_limit_without_a_state_asks_for_any_but_the_good_one(
+    state: str, observed: list[str]
+) -> None:
+    """The document may leave open how such a run is called."""
+    own = small_model(limits=[{"limit": "steps", "requirement": "SMALL-LIMIT"}])
+    assert found(own, rounds(2, steps_max=2).results(state), "limits.ends") == observed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -228,3 +229,34 @@ def test_what_has_to_follow_is_decided_by_disposition_and_count() -> None:
     ]
     assert act_of("retry", None, 1) == act_of("owner_decides", 3, 1) == "unjudged"
     assert act_of("terminal", 3, 1) == act_of("degrade", None, 1) == "end"
+
+
+def shown(own: Series) -> list[tuple[str, tuple[int, ...]]]:
+    """Return what each violation of a series expected, and the events that show it."""
+    verdicts = (*judge_series(own, DISPOSITION), *judge_series(own, ATTEMPTS))
+    return [(item.expected, item.events) for item in outcome_of(verdicts).violations]
+
+
+def test_a_violation_says_why_nothing_was_to_follow_and_cites_what_did() -> None:
+    """A success, or a failure that no policy is for; the try that followed is evidence."""
+    never = "it is not tried again: {}, by its contract"
+    assert shown(series(policy(), "good", "good")) == [
+        (never.format("it had succeeded"), (1, 2, 3, 4))
+    ]
+    assert shown(series(policy(), "bad", "good")) == [
+        (never.format("it failed is not worth a retry"), (1, 2, 3, 4))
+    ]
+    assert shown(series(None, "busy", "good")) == [
+        ("1 tries in all of it, by its contract", (1, 3, 99))
+    ]
+
+
+def test_each_wait_is_judged_whatever_is_said_of_those_before_it() -> None:
+    """A hint, an end that is not known or a failure without a retry concerns one wait alone."""
+    wrong_ns = 20 * S
+    assert faults(series(policy(), "bad", "busy", "good", waits=(0, wrong_ns)))["wait"] == 1
+    own = series(policy(4), "busy", "busy", "good", waits=(wrong_ns, wrong_ns))
+    assert faults(own) == {"wait": 2}
+    first, *later = own.tries
+    assert faults(replace(own, tries=(replace(first, hinted=True), *later))) == {"wait": 1}
+    assert faults(replace(own, tries=(replace(first, ended=None), *later))) == {"wait": 1}

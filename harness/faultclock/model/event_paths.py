@@ -57,7 +57,7 @@ def _named(rule: OrderingRule, events: Events) -> Iterator[tuple[EventRef | None
     yield None, rule.keys
     if rule.by is not None:
         yield rule.event, (rule.by,)
-    if isinstance(rule.same, dict) or rule.pattern in ("precedence", "response"):
+    if rule.pattern in ("precedence", "response"):
         yield rule.event, tuple(pair.event for pair in rule.pairs)
         yield rule.other, tuple(pair.other for pair in rule.pairs)
     else:
@@ -115,5 +115,5 @@ def _leads_on(annotation: Any, path: str) -> bool:
         return True
     if is_typeddict(annotation):
         is_open = annotation.__pydantic_config__.get("extra") == "allow"
-        return is_open or _has(get_type_hints(annotation, include_extras=True), path)
+        return is_open or _has(get_type_hints(annotation), path)
     return False

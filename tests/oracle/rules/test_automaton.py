@@ -65,7 +65,41 @@ def test_a_stretch_ends_in_one_of_its_ends() -> None:
     assert [event.seq for event in witness.events] == [1, 2]
     assert witness.observed == "it ended in the state active"
     assert witness.order[-1].expected == "loaded or gone at the end"
+    assert [step.agrees for step in witness.order] == [True, False]
     assert found("iad", ends=["loaded", "gone"]) == ()
+
+
+def test_an_end_that_follows_from_an_event_without_a_move_is_no_fault_of_its_own() -> None:
+    """The first one explains both, also where each fault is a finding."""
+    (witness,) = found("ii", ends=["gone"], report="every")
+    assert witness.observed == "i came in the state ready"
+
+
+def test_each_event_of_the_moves_is_judged_once_and_so_is_the_end() -> None:
+    """What no row speaks of is not judged, nor an end that may be any."""
+    for changes, judged in (({}, 3), ({"ends": ["gone"]}, 4)):
+        tested = rule("automaton", **{"per": None} | LIFE | changes)
+        events = events_of(*((kind, "k", 0) for kind in "iaxd"))
+        assert evaluate(tested, events).judged == judged
+
+
+def test_what_begins_a_stretch_is_no_move_when_it_comes_again() -> None:
+    """A bound that no row speaks of changes nothing in a stretch that it has begun."""
+    assert found("oioad", scope={"after": {"kinds": ["o"]}}) == ()
+
+
+def test_of_ways_that_are_as_short_as_each_other_the_first_one_is_the_proof() -> None:
+    """And a way that meets an event without a move leads nowhere."""
+    moves = [
+        {"from": "off", "event": {"kinds": ["a"]}, "to": "on"},
+        {"from": "on", "event": {"kinds": ["a"]}},
+        {"from": "off", "event": {"kinds": ["c"]}},
+    ]
+    (witness,) = found("aac", states=["off", "on"], start="off", moves=moves)
+    assert [event.seq for event in witness.events] == [1, 3]
+    anywhere = {"from": ["loaded", "ready"], "event": {"kinds": ["x"]}}
+    (witness,) = found("iax", moves=[*LIFE["moves"], anywhere])
+    assert [event.seq for event in witness.events] == [1, 2, 3]
 
 
 def test_a_key_that_comes_back_to_its_start_is_shown_by_the_way_back() -> None:

@@ -69,3 +69,17 @@ def test_the_scenario_may_set_the_limit() -> None:
     assert counted({}, {}, {}, {}, limit=steps).witnesses
     silent = counted({}, limit="scenario.session.budgets.tokens_max")
     assert silent.silent.startswith("there is no scenario.session.budgets.tokens_max")
+
+
+def test_what_was_announced_in_one_life_sets_the_limit_of_the_next() -> None:
+    """The restart that begins the stretch has no limit to look up."""
+    scope = {"after": {"kinds": ["open"]}, "lives": "later"}
+    tested = rule("at_most", per=None, limit="most", scope=scope)
+    lives = [
+        TraceEvent(1, 0, "x", "open", {"most": 1}),
+        TraceEvent(2, 0, "x", "process.crashed", {"life": 1}),
+        TraceEvent(3, 0, "x", "process.started", {"life": 2}),
+        *(TraceEvent(seq, 0, "x", "a", {}) for seq in (4, 5)),
+    ]
+    (witness,) = evaluate(tested, lives).witnesses
+    assert [event.seq for event in witness.events][-2:] == [4, 5]

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceEvent
+from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import PatternResult, evaluate
 from tests.oracle.rules.random_rules import SETTINGS, rule
 
@@ -56,6 +58,24 @@ def test_a_rule_whose_bound_is_not_set_says_so() -> None:
     assert result.silent.startswith("there is no scenario.session.budgets.wall_time")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "bound", "setting"),
+    [
+        ("response", "within", "scenario.session.budgets.wall_time"),
+        ("precedence", "no_sooner", "scenario.session.budgets.wall_time"),
+        ("at_most", "limit", "scenario.session.budgets.tokens_max"),
+    ],
+)
+def test_each_bound_that_is_not_set_silences_its_rule(
+    pattern: str, bound: str, setting: str
+) -> None:
+    """Without it there is nothing to compare with."""
+    tested = rule(pattern, per=None, **{bound: setting})
+    result = evaluate(tested, [TraceEvent(1, 0, "x", "a", {})], None, SETTINGS)
+    assert (result.judged, result.witnesses) == (0, ())
+    assert result.silent.startswith(f"there is no {setting}")
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_what_an_unknown_window_allows_is_not_judged(known: bool) -> None:
     """An `other` that does not say how long it is good may be good for what follows."""
@@ -76,3 +96,11 @@ def test_what_waits_the_shortest_is_ready_first() -> None:
     (witness,) = evaluate(tested, events).witnesses
     assert [event.seq for event in witness.events] == [1]
     assert witness.observed == "b came already 5ns after a"
+
+
+def test_a_round_trip_is_the_longest_way_there_and_back() -> None:
+    """The latency and all of its jitter, twice."""
+    provider = {"latency": "3ns", "jitter": "2ns"}
+    text = {"id": "tests/far", "title": "Far", "why": "It takes long.", "role": "provider_adapter"}
+    scenario = Scenario.model_validate({**text, "provider": provider})
+    assert settings_of(scenario)["network"] == {"round_trip": 10}

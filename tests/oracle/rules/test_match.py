@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultclock.model.event_sets import EventPattern
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.rules.match import EventIndex, described
+from faultclock.oracle.rules.match import EventIndex, described, field_of, matches
 
 
 def declared(name: object, **fields: object) -> TraceEvent:
@@ -51,3 +51,21 @@ def test_an_event_is_called_what_the_subject_calls_it() -> None:
     assert described(declared("One")) == "One"
     assert described(declared(None)) == "declared.event"
     assert described(TraceEvent(1, 0, "tool", "tool.called", {"name": "x"})) == "tool.called"
+
+
+def test_an_event_is_in_a_set_that_it_meets_in_every_field() -> None:
+    """One field of two is not enough, nor the fields of another kind."""
+    pattern = EventPattern(kinds=("declared.event",), where={"name": "One"}, has=("fields.turn",))
+    assert matches(pattern, declared("One", turn="t1"))
+    assert not matches(pattern, declared("One"))
+    assert not matches(pattern, declared("Two", turn="t1"))
+    assert not matches(pattern, TraceEvent(1, 0, "tool", "tool.called", {"name": "One"}))
+
+
+def test_a_number_in_a_path_picks_from_a_list_and_from_a_tuple() -> None:
+    """A trace that was read has lists, and one made by hand may have tuples."""
+    for items in (["p", "q"], ("p", "q")):
+        assert field_of({"x": items}, "x.1") == "q"
+        event = TraceEvent(1, 0, "x", "k", {"x": items})
+        assert matches(EventPattern(kinds=("k",), has=("x.1",)), event)
+        assert not matches(EventPattern(kinds=("k",), has=("x.2",)), event)

@@ -30,7 +30,10 @@ def judged(pattern: str, *items: Item, **changes: Any) -> PatternResult:
         ({}, {"x": 1}, False),
         ({"x": None}, {"x": None}, False),
         ({"x": {"y": 1}}, {"x": {"y": 1}}, True),
+        ({"x": {"y": 1}}, {"x": {"y": 2}}, False),
+        ({"x": {"y": 1, "z": 2}}, {"x": {"z": 2, "y": 1}}, True),
         ({"x": ["p", "q"]}, {"x": "q"}, True),
+        ({"x": ("p", "q")}, {"x": "q"}, True),
         ({"x": ["p", "q"]}, {"x": ["q", "r"]}, True),
         ({"x": []}, {"x": []}, False),
     ],
@@ -73,6 +76,8 @@ def test_a_field_that_both_events_may_lack(pattern: str) -> None:
     items: list[Item] = [("b", {}), ("a", {"x": 1}), ("b", {})]
     assert not judged(pattern, *items, same=["x"], optional=["x"]).witnesses
     assert judged(pattern, *items, same=["x"]).witnesses
+    other: list[Item] = [("b", {"x": 2}), ("a", {"x": 1}), ("b", {"x": 2})]
+    assert judged(pattern, *other, same=["x"], optional=["x"]).witnesses
 
 
 def test_one_other_may_be_good_for_one_event_only() -> None:
@@ -126,3 +131,20 @@ def test_a_sequence_compares_only_what_is_the_same() -> None:
     assert judged("sequence", *fine).witnesses
     (witness,) = judged("sequence", *fine, ("a", {"x": 1}), same=["x"]).witnesses
     assert [event.seq for event in witness.events] == [2, 5]
+
+
+def test_of_events_under_several_keys_the_one_that_was_ready_first_is_answered() -> None:
+    """In whatever order the other names its values."""
+    for first, second in (("p", "q"), ("q", "p")):
+        items: list[Item] = [("a", {"x": first}), ("a", {"x": second}), ("b", {"x": ["p", "q"]})]
+        (witness,) = judged("response", *items, same=["x"], one_to_one=True).witnesses
+        assert [event.seq for event in witness.events] == [2]
+
+
+def test_the_words_speak_of_a_bound_only_where_it_is_broken() -> None:
+    """An answer in time that another event has used up is not late, whenever that is."""
+    items: list[Item] = [("c", {}), ("a", {}), ("a", {}), ("b", {})]
+    for changes in ({}, {"within": "3ns"}, {"no_sooner": "1ns"}):
+        (witness,) = judged("response", *items, one_to_one=True, **changes).witnesses
+        assert witness.observed == "no b followed a that is not used up: b is"
+        assert [step.expected for step in witness.order] == ["a", "b"]

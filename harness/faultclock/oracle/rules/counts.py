@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from faultclock.model.finding import OrderStep
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.rules.joins import NO_KEY, Key
+from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import described, field_of
 from faultclock.oracle.rules.stretch import EVENT, Fault, Stretch, agrees, differs
 
@@ -81,8 +81,7 @@ class AtMost(Stretch):
     def feed(self, event: TraceEvent, roles: int) -> None:
         if not roles & EVENT or self.limit is None:
             return
-        join = self.terms.join
-        group = join.group_of(event.payload) if join.pairs else NO_KEY
+        group = self.terms.join.group_of(event.payload)
         if group is None:
             return
         found = self.within.setdefault(group, [])

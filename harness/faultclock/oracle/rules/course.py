@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from faultclock.model.trace import TraceEvent
-from faultclock.oracle.rules.joins import NO_KEY, Key
+from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import described, field_of
 from faultclock.oracle.rules.stretch import (
     AMONG,
@@ -92,8 +92,7 @@ class Sequence(Stretch):
         steps = roles // STEP
         if not steps:
             return
-        join = self.terms.join
-        group = join.group_of(event.payload) if join.pairs else NO_KEY
+        group = self.terms.join.group_of(event.payload)
         if group is None:
             return
         step = (steps & -steps).bit_length() - 1

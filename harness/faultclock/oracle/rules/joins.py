@@ -16,7 +16,6 @@ from faultclock.oracle.rules.match import field_of, is_absent
 
 #: One token for each field. A rule without a join has one key, and all its events share it.
 Key = tuple[object, ...]
-NO_KEY: Key = ()
 
 #: Two fields that may be missing: "I have none" meets "I need none".
 _EVENT_LACKS, _OTHER_LACKS = "event", "other"
@@ -34,14 +33,10 @@ class Join:
 
     def keys_of_event(self, payload: Mapping[str, Any]) -> tuple[Key, ...]:
         """Return the keys of an `event`; none where it lacks a field that it needs."""
-        if not self.pairs:
-            return (NO_KEY,)
         return tuple(product(*(_tokens_of_event(pair, payload) for pair in self.pairs)))
 
     def keys_of_other(self, payload: Mapping[str, Any]) -> tuple[Key, ...]:
         """Return the keys of an `other`; none where it lacks a field that it needs."""
-        if not self.pairs:
-            return (NO_KEY,)
         return tuple(product(*(_tokens_of_other(pair, payload) for pair in self.pairs)))
 
     def group_of(self, payload: Mapping[str, Any]) -> Key | None:
@@ -87,7 +82,7 @@ def _tokens(value: object) -> tuple[object, ...]:
 
 def _token(value: object) -> object:
     # True equals 1 in Python; in a trace they are different facts.
-    if isinstance(value, str | int | float | bool) or value is None:
+    if isinstance(value, str | int | float | None):
         return (type(value), value)
     return json.dumps(value, sort_keys=True, default=str)
 

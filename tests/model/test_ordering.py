@@ -270,6 +270,32 @@ def test_an_unknown_name_is_met_at_its_place_with_a_near_one(tmp_path: Path) -> 
         ),
         ("{name: ToolInvocationStarted}", "{nam: x}", "'nam'\n  write name"),
         (
+            "    event: ToolInvocationStarted\n",
+            "    event: {kinds: [tool.caled]}\n",
+            "one: there are no events of the kind 'tool.caled'\n  write tool.called",
+        ),
+        (
+            "    event: ToolInvocationStarted\n",
+            "    event: {kinds: [failure.seen], where: {clas: x}}\n",
+            "no failure.seen has a field 'clas'\n  write class",
+        ),
+        (
+            "    event: ToolInvocationStarted\n",
+            "    event: {kinds: [tool.called, tool.run], where: {tol: x}}\n",
+            "no tool.called or tool.run has a field 'tol'\n  write tool",
+        ),
+        (
+            "existence\n    event: ToolInvocationStarted\n",
+            "absence\n    scope: {after: {kinds: [call.started]}}\n    per: task\n"
+            "    event: {kinds: [tool.called]}\n",
+            "no tool.called has a field 'task'",
+        ),
+        (
+            "    event: ToolInvocationStarted\n",
+            f"    event: {{kinds: [tool.replied], has: [errors.{'9' * 5000}.class]}}\n",
+            "write errors",
+        ),
+        (
             "{name: ToolInvocationStarted}",
             "{nope.first: x}",
             "ToolInvocationStarted: no declared.event has a field 'nope.first'",
@@ -297,6 +323,13 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, words:
     with pytest.raises(SourceError) as caught:
         load(tmp_path / "mine.yaml", MODEL.replace(old, new, 1))
     assert words in str(caught.value)
+
+
+def test_a_rule_may_correlate_by_a_field_of_what_is_derived(tmp_path: Path) -> None:
+    """The oracle derives events with fields that no event of a trace has."""
+    rule_ = "existence\n    event: {kinds: [failure.seen]}\n    per: layer\n"
+    text = MODEL.replace("existence\n    event: ToolInvocationStarted\n", rule_)
+    assert load(tmp_path / "mine.yaml", text).ordering[0].keys == ("layer",)
 
 
 def test_two_rules_need_two_ids(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ A rule about a field that no such event has would hold for everything, or for no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, NotRequired, Union, get_args, get_origin
@@ -14,9 +14,17 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from faultclock.model.event_sets import EventPattern, EventRef, Events, resolved
 from faultclock.model.event_shapes import Said
-from faultclock.model.events import EVENTS
+from faultclock.model.events import DERIVED_KINDS, EVENTS
 from faultclock.model.lookup import CountLookup, TimeLookup, is_setting
 from faultclock.model.ordering import OrderingRule, event_refs
+
+#: No list of a trace has a place with more digits.
+PLACE_DIGITS_MAX = 9
+#: The fields of each kind, also of those that the oracle derives: these are any JSON value.
+_FIELDS: dict[str, Mapping[str, Any]] = {
+    **{name: kind.fields for name, kind in EVENTS.items()},
+    **{name: dict.fromkeys(fields, Any) for name, fields in DERIVED_KINDS.items()},
+}
 
 
 def unknown_field(rule: OrderingRule, events: Events) -> str | None:
@@ -27,6 +35,8 @@ def unknown_field(rule: OrderingRule, events: Events) -> str | None:
     """
     for ref in event_refs(rule):
         for _, pattern in resolved(ref, events):
+            if problem := unknown_kind(pattern.kinds):
+                return f"{rule.id}: {problem}"
             if problem := _missing(pattern.kinds, pattern_fields(pattern)):
                 return f"{rule.id}: {problem}"
     for of, fields in _named(rule, events):
@@ -37,8 +47,18 @@ def unknown_field(rule: OrderingRule, events: Events) -> str | None:
 
 def unknown_pattern_field(name: str, pattern: EventPattern) -> str | None:
     """Return a sentence about a field of a named event that no kind of it has, or None."""
-    problem = _missing(pattern.kinds, pattern_fields(pattern))
+    problem = unknown_kind(pattern.kinds) or _missing(pattern.kinds, pattern_fields(pattern))
     return f"{name}: {problem}" if problem else None
+
+
+def unknown_kind(kinds: tuple[str, ...]) -> str | None:
+    """Return a sentence about the first kind that no trace has, or None."""
+    for kind in kinds:
+        if kind not in _FIELDS:
+            near = get_close_matches(kind, _FIELDS, n=1)
+            instead = f": write {near[0]}" if near else ""
+            return f"there are no events of the kind '{kind}'{instead}"
+    return None
 
 
 def pattern_fields(pattern: EventPattern) -> tuple[str, ...]:
@@ -52,8 +72,9 @@ def _named(rule: OrderingRule, events: Events) -> Iterator[tuple[EventRef | None
         item for ref in event_refs(rule) for item in (ref if isinstance(ref, tuple) else (ref,))
     )
     # Of several fields that may correlate, an event needs one.
-    if not any(_missing(_kinds(every, events), (key,)) is None for key in rule.keys):
-        yield every, rule.keys
+    for ref in (rule.event, *rule.steps, *(move.event for move in rule.moves)):
+        if ref is not None and rule.keys and not _has_any(_kinds(ref, events), rule.keys):
+            yield ref, rule.keys
     yield None, rule.keys
     if rule.by is not None:
         yield rule.event, (rule.by,)
@@ -72,26 +93,29 @@ def _named(rule: OrderingRule, events: Events) -> Iterator[tuple[EventRef | None
 def _kinds(ref: EventRef | None, events: Events) -> tuple[str, ...]:
     """Return the kinds of these events; of no reference, all that there are."""
     if ref is None:
-        return tuple(EVENTS)
+        return tuple(_FIELDS)
     named = (kind for _, pattern in resolved(ref, events) for kind in pattern.kinds)
     return tuple(dict.fromkeys(named))
 
 
 def _missing(kinds: tuple[str, ...], paths: tuple[str, ...]) -> str | None:
-    if any(kind not in EVENTS for kind in kinds):
-        # What the oracle makes of a trace has fields of its own.
-        return None
-    if len(kinds) < len(EVENTS) and any(EVENTS[kind].counts for kind in kinds):
-        return None
-    known = [EVENTS[kind].fields for kind in kinds]
     for path in paths:
-        if not any(_has(fields, path) for fields in known):
-            names = sorted({name for fields in known for name in fields})
+        if not _has_any(kinds, (path,)):
+            names = sorted({name for kind in kinds for name in _FIELDS[kind]})
             near = get_close_matches(path.partition(".")[0], names, n=1)
             instead = f"write {near[0]}" if near else f"there are {', '.join(names)}"
-            what = "event" if len(kinds) == len(EVENTS) else " or ".join(kinds)
+            what = "event" if len(kinds) == len(_FIELDS) else " or ".join(kinds)
             return f"no {what} has a field '{path}': {instead}"
     return None
+
+
+def _has_any(kinds: tuple[str, ...], paths: tuple[str, ...]) -> bool:
+    """Return whether an event of one of these kinds can have something at one of the paths."""
+    return any(
+        _has(_FIELDS[kind], path) or (kind in EVENTS and EVENTS[kind].counts)
+        for kind in kinds
+        for path in paths
+    )
 
 
 def _has(fields: Any, path: str) -> bool:
@@ -110,7 +134,11 @@ def _leads_on(annotation: Any, path: str) -> bool:
         return any(_leads_on(member, path) for member in arguments)
     first, _, rest = path.partition(".")
     if origin is list:
-        return first.isdigit() and (not rest or _leads_on(arguments[0], rest))
+        return (
+            first.isdecimal()
+            and len(first) <= PLACE_DIGITS_MAX
+            and (not rest or _leads_on(arguments[0], rest))
+        )
     if origin is dict:
         return True
     if is_typeddict(annotation):

@@ -52,22 +52,31 @@ EVENTS: dict[str, EventKind] = {
 #: The kinds that a simulated run can record: what a trigger of a scenario may wait for.
 EVENT_KINDS = frozenset(name for name, kind in EVENTS.items() if kind.only == "all")
 
-#: What the oracle makes of these for ordering rules; a trigger cannot wait for them.
-DERIVED_KINDS = frozenset(
-    {
-        "attempt.failed",
-        "attempt.started",
-        "call.cancelled",
-        "dependent.phase",
-        "failure.seen",
-        "gated.called",
-        "interaction.over",
-        "phase.ended",
-        "phase.failed",
-        "tool.run",
-        "try.failed",
-    }
-)
+#: What the oracle makes of these for ordering rules, with their fields; no trigger waits for them.
+DERIVED_KINDS: dict[str, frozenset[str]] = {
+    "attempt.started": frozenset({"call", "attempt", "retry", "good"}),
+    "attempt.failed": frozenset({"call", "attempt"}),
+    "call.cancelled": frozenset({"call", "asked", "right", "said"}),
+    "dependent.phase": frozenset({"extension", "dependent", "phase", "ok"}),
+    "failure.seen": frozenset(
+        {"kind", "cause", "class", "code", "role", "layer", "target", "tool", "tool_call"}
+        | {"node", "call", "number"}
+    ),
+    "gated.called": frozenset({*EVENTS["tool.called"].fields, "mode", "staged"}),
+    "interaction.over": frozenset({"call", "request", "interaction_kind", "lives", "said"}),
+    "phase.ended": frozenset(
+        {"call", "phase", "due", "again", "disposed", "asked", "right", "acted", "said"}
+    ),
+    "phase.failed": frozenset(
+        {"call", "extension", "phase", "class", "code", "error", "within_ns"}
+    ),
+    "tool.run": frozenset(
+        {"call", "cancelled", "ended", "due", "asked", "right", "said", "in_time", "limit", "late"}
+        | {"took", "value", "output_problem", "malformed", "classes", "untyped", "has_message"}
+        | {"leak"}
+    ),
+    "try.failed": frozenset({"call", "what", "attempt", "class", "code", "error", "left_ns"}),
+}
 
 
 def payload_type(name: str) -> Any:

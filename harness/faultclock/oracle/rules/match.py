@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from faultclock.model.event_paths import PLACE_DIGITS_MAX
 from faultclock.model.event_sets import EventPattern
 from faultclock.model.trace import TraceEvent
 
@@ -152,8 +153,9 @@ def _walk(value: object, parts: Sequence[str]) -> object:
     for part in parts:
         if isinstance(value, Mapping):
             value = value.get(part, _MISSING)
-        elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
+        elif isinstance(value, list | tuple) and part.isdecimal() and len(part) <= PLACE_DIGITS_MAX:
+            place = int(part)
+            value = value[place] if place < len(value) else _MISSING
         else:
             return _MISSING
     return value

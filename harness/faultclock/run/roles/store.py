@@ -149,7 +149,10 @@ class StoreProgram(Program):
             yield self._asked("recover", "list_sessions", StoreArguments())
 
     def _can(self, do: str) -> bool:
-        return callable(getattr(self.store, do, None))
+        try:
+            return callable(getattr(self.store, do, None))
+        except Exception:  # noqa: BLE001 - an attribute of the subject's may raise anything
+            return False
 
     def _asked(
         self, name: str, do: str, arguments: StoreArguments, task: Task | None = None

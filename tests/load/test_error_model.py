@@ -238,13 +238,13 @@ def test_a_policy_whose_figures_nobody_would_judge_is_refused(
         (
             "switches:",
             "events: {sent: {kinds: [net.sended]}}\nswitches:",
-            ":16:25: there are no events of the kind 'net.sended'\n  did you mean `net.sent`?",
+            ":16:25: sent: there are no events of the kind 'net.sended'\n  write net.sent",
         ),
         (
             "switches:",
             "ordering:\n  - {id: o, pattern: absence, event: {kinds: [net.sended]}, says: s,\n"
             "     scope: {after: {kinds: [net.closd]}}, requirement: R-1}\nswitches:",
-            ":18:30: there are no events of the kind 'net.closd'\n  did you mean `net.closed`?",
+            ":17:47: o: there are no events of the kind 'net.sended'\n  write net.sent",
         ),
     ],
 )

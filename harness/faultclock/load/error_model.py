@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from faultclock.errors import Problem, SourceError, UnknownNameError
 from faultclock.load.known_keys import Location
 from faultclock.load.resources import error_models_root
-from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.error_model import ErrorModel, Switch
-from faultclock.model.events import DERIVED_KINDS, EVENT_KINDS
 
 _SUFFIXES = (".yaml", ".yml")
 _SWITCHES = TypeAdapter(tuple[Switch, ...])
@@ -85,7 +83,7 @@ def check_error_model(id_or_path: str) -> ErrorModel:
     """
     document = read_document(_path_of(id_or_path))
     model = _loaded(document, {})
-    problems = [*_unknown_kinds(document, ("events",)), *_unknown_kinds(document, ("ordering",))]
+    problems: list[Problem] = []
     for switch_index, switch in enumerate(model.switches):
         for option_index, option in enumerate(switch.options):
             if option.id == switch.default:
@@ -106,28 +104,6 @@ def check_error_model(id_or_path: str) -> ErrorModel:
     if problems:
         raise SourceError(tuple(problems))
     return model
-
-
-def _unknown_kinds(document: Document, location: Location) -> Iterator[Problem]:
-    """Yield a Problem for each kind of event below `location` that no trace can have."""
-    found: Any = document.data
-    for element in location:
-        found = found.get(element, ()) if isinstance(found, dict) else found[element]
-    if isinstance(found, dict):
-        for key, value in found.items():
-            if key != "kinds" or not isinstance(value, list):
-                yield from _unknown_kinds(document, (*location, key))
-                continue
-            for index, kind in enumerate(value):
-                if kind not in EVENT_KINDS and kind not in DERIVED_KINDS:
-                    yield document.problem(
-                        (*location, key, index),
-                        f"there are no events of the kind {kind!r}",
-                        did_you_mean(str(kind), sorted(EVENT_KINDS)),
-                    )
-    elif isinstance(found, list):
-        for index in range(len(found)):
-            yield from _unknown_kinds(document, (*location, index))
 
 
 def _path_of(id_or_path: str) -> str | os.PathLike[str]:

@@ -25,6 +25,8 @@ _FIELDS: dict[str, Mapping[str, Any]] = {
     **{name: kind.fields for name, kind in EVENTS.items()},
     **{name: dict.fromkeys(fields, Any) for name, fields in DERIVED_KINDS.items()},
 }
+#: The kinds whose fields all have names.
+_NAMING = tuple(name for name in _FIELDS if name not in EVENTS or not EVENTS[name].counts)
 
 
 def unknown_field(rule: OrderingRule, events: Events) -> str | None:
@@ -75,7 +77,8 @@ def _named(rule: OrderingRule, events: Events) -> Iterator[tuple[EventRef | None
     for ref in (rule.event, *rule.steps, *(move.event for move in rule.moves)):
         if ref is not None and rule.keys and not _has_any(_kinds(ref, events), rule.keys):
             yield ref, rule.keys
-    yield None, rule.keys
+    own = _kinds(every, events)
+    yield None, tuple(key for key in rule.keys if not _has_any(own, (key,)))
     if rule.by is not None:
         yield rule.event, (rule.by,)
     if rule.pattern in ("precedence", "response"):
@@ -93,7 +96,7 @@ def _named(rule: OrderingRule, events: Events) -> Iterator[tuple[EventRef | None
 def _kinds(ref: EventRef | None, events: Events) -> tuple[str, ...]:
     """Return the kinds of these events; of no reference, all that there are."""
     if ref is None:
-        return tuple(_FIELDS)
+        return _NAMING
     named = (kind for _, pattern in resolved(ref, events) for kind in pattern.kinds)
     return tuple(dict.fromkeys(named))
 
@@ -104,7 +107,7 @@ def _missing(kinds: tuple[str, ...], paths: tuple[str, ...]) -> str | None:
             names = sorted({name for kind in kinds for name in _FIELDS[kind]})
             near = get_close_matches(path.partition(".")[0], names, n=1)
             instead = f"write {near[0]}" if near else f"there are {', '.join(names)}"
-            what = "event" if len(kinds) == len(_FIELDS) else " or ".join(kinds)
+            what = "event" if kinds is _NAMING else " or ".join(kinds)
             return f"no {what} has a field '{path}': {instead}"
     return None
 

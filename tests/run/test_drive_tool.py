@@ -97,6 +97,19 @@ def test_a_reply_that_no_runtime_can_use_is_told(value: object, said: str) -> No
     assert replied(odd)["untyped"] == said
 
 
+def test_a_coroutine_that_a_blocking_tool_returns_is_a_reply_that_no_runtime_can_use() -> None:
+    """It is no refusal of the input: the tool has said nothing."""
+
+    async def later() -> int:
+        return 1
+
+    @tool(name="late", input_schema={}, inline=True)
+    def late(call: ToolRequest) -> Any:
+        return later()
+
+    assert replied(late)["untyped"] == "a coroutine is no JSON value"
+
+
 def test_a_failure_is_told_with_class_code_and_items() -> None:
     """And without the secrets in its words."""
 

@@ -180,7 +180,8 @@ class SyncDriver:
             value = act()
             if inspect.iscoroutine(value):
                 value.close()
-                raise TypeError(f"{call.do} is a coroutine function: bind with style='async'")
+                if not self._program.replies:
+                    raise TypeError(f"{call.do} is a coroutine function: bind with style='async'")
 
     def cancel(self, rule: CancelRule) -> bool:
         """Cancel on a fresh thread.

@@ -132,9 +132,12 @@ class Program:
         cancelled: ids of the cancel rules that were carried out, over all lives.
         restarts: the process has ended because a task asked for a fresh one.
         names_cut_off: whether the facts about a crash name the call that it cut off.
+        replies: whether what a call returns is its reply, to be judged whatever it is. Otherwise a
+            blocking subject that returns a coroutine has done nothing, and fails.
     """
 
     names_cut_off: ClassVar[bool] = False
+    replies: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -26,6 +26,8 @@ class Calls(Program):
         settle_ns: how long the world goes on after the last call.
     """
 
+    replies = True
+
     def __init__(
         self,
         kernel: Clock,

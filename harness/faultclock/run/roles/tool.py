@@ -35,6 +35,8 @@ _TIMEOUT_DEFAULT = Task.model_fields["timeout"].default
 class ToolProgram(Program):
     """A tool, and the service that it asks."""
 
+    replies = True
+
     def __init__(self, setting: Setting) -> None:
         super().__init__(*setting.usual)
         self.contract: ToolContract = self.binding.contract

@@ -59,12 +59,15 @@ def differences(
 
     Args:
         play: make the runs again.
-        accept: write the rows as they are now.
+        accept: write the rows as they are now, and the traces where they were made again.
     """
     before = read_rows(folder, unit)
     if play:
         with installed():
-            now = {row.key: row for row in rows_of(played(unit))}
+            again = played(unit)
+            # What is accepted is judged again without being played, so its traces are kept, too.
+            again = kept(folder, unit, again) if accept else again
+            now = {row.key: row for row in rows_of(again)}
     else:
         now = {row.key: row for row in rows_of(read_traces(folder, unit))}
     lines: list[str] = []

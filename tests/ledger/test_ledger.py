@@ -12,7 +12,7 @@ import pytest
 from faultclock.sim.patches import installed
 from tests.ledger.__main__ import differences, make
 from tests.ledger.digests import FILE, digests_of, read_digests, total_of, write_digests
-from tests.ledger.files import read_rows, write_rows
+from tests.ledger.files import kept, read_rows, write_rows
 from tests.ledger.judging import rows_of
 from tests.ledger.plays import played, units
 from tests.ledger.units import Unit
@@ -90,6 +90,15 @@ def test_what_is_accepted_differs_no_more(tmp_path: Path) -> None:
     _, lines, now = differences(tmp_path, _SMALL, accept=True)
     assert lines
     assert now == digests
+    assert differences(tmp_path, _SMALL) == (_SMALL, [], digests)
+
+
+def test_what_is_played_again_and_accepted_keeps_its_traces(tmp_path: Path) -> None:
+    """The next judgement is of the runs that were accepted, and not of those before them."""
+    _, digests = make(tmp_path, _SMALL)
+    list(kept(tmp_path, _SMALL, ()))
+    assert differences(tmp_path, _SMALL)[1], "the traces are gone"
+    differences(tmp_path, _SMALL, play=True, accept=True)
     assert differences(tmp_path, _SMALL) == (_SMALL, [], digests)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError, InternalError
-from faultclock.model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.run.process.workers import Serial, Shared, Workers, as_finished, in_order
 from faultclock.run.suite import SuiteRequest, run_suite
-from faultclock.run.workers import Serial, Shared, Workers, as_finished, in_order
 from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped
 

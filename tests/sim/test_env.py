@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simpy.core import EmptySchedule
 
-from faultclock.sim.env import URGENT_PRIORITY, SimEnvironment, SimEvent
+from faultclock.sim.kernel.env import URGENT_PRIORITY, SimEnvironment, SimEvent
 
 
 class Note:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.sim.clock import SECOND_NS
-from faultclock.sim.env import SimEvent
-from faultclock.sim.kernel import TIMED_OUT, Kernel, Limits, current
+from faultclock.sim.kernel.clock import SECOND_NS
+from faultclock.sim.kernel.env import SimEvent
+from faultclock.sim.kernel.kernel import TIMED_OUT, Kernel, Limits, current
 from faultclock.sim.world import World
 from tests.sim.running import facts, run, value_of
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import simpy
 
-from faultclock.sim.env import SimEvent
-from faultclock.sim.kernel import current
-from faultclock.sim.loop import SimLoop
+from faultclock.sim.kernel.env import SimEvent
+from faultclock.sim.kernel.kernel import current
+from faultclock.sim.kernel.loop import SimLoop
 from tests.sim.running import value_of
 
 

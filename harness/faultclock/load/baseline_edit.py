@@ -22,7 +22,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from faultclock.errors import InternalError, Problem, SourceError
 from faultclock.load.baseline import parse_baseline
-from faultclock.model.gate import Baseline, Deviation
+from faultclock.model.report.gate import Baseline, Deviation
 
 _LIST = "deviations"
 #: Nothing is wrapped: a line that is longer than others is easier to merge than one in pieces.

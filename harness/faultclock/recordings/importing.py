@@ -18,7 +18,7 @@ from faultclock.errors import InternalError, SourceError
 from faultclock.load.scenario import checked_scenario
 from faultclock.load.scenario_file import scenario_text
 from faultclock.load.yaml_file import BYTES_MAX, parse_document
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording, Spot
 from faultclock.recordings.formats import BYTES_OF_RECORDING_MAX, read_recording
 from faultclock.recordings.outcome import Hearing, Outcome, outcome_of

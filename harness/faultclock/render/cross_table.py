@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from faultclock.model.cross_table import Cell, Difference
-from faultclock.model.finding import Verdict
+from faultclock.model.report.cross_table import Cell, Difference
+from faultclock.model.report.finding import Verdict
 
 _INTRODUCTION = """\
 # Five subjects, five models

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from faultclock.model.cross_table import Cell, Difference
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict, verdict_of
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.cross_table import Cell, Difference
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

@@ -13,7 +13,7 @@ from faultclock.history.scenarios import settings_of
 from faultclock.model.report.finding import Verdict
 from faultclock.model.report.session import SessionSettings
 
-#: Worst first, as `faultclock.model.report.finding.overall` folds them. `run` is compared with `run`, and
+#: Worst first, as `model.report.finding.overall` folds them. `run` is compared with `run`, and
 #: exploration with exploration: they do not make the same runs.
 _FLIPS = asked(
     """

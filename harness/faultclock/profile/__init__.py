@@ -1,1 +1,5 @@
-"""What a client really does: inferred from a battery of runs, or side by side in a census."""
+"""What a client really does, and no verdict on it.
+
+infer/      from a battery of runs of one client: attempts, waits, headers, deadlines
+census, census_clients, census_merge    many clients side by side in the same scenarios
+"""

@@ -1,6 +1,6 @@
 """What a client did in one run, read off its trace: pure, and without any verdict of its own.
 
-Attempts and their ends are those of `faultclock.oracle.wire.attempts`, so a census and a report speak of
+Attempts and their ends are those of `oracle.wire.attempts`, so a census and a report speak of
 the same thing. Nothing here knows an error model: whether a wait was legal is not asked.
 """
 

@@ -1,6 +1,6 @@
 """Demands: what an error model asks of each point of a profile, beside what was seen.
 
-The model is read by the oracle's own fold (`faultclock.oracle.retries.predict`), so that a difference here
+The model is read by the oracle's own fold (`oracle.retries.predict`), so that a difference here
 and a finding of `faultclock run` speak of the same sentence. Waits are compared as laws where they
 are known: a law may leave its interval under a seed that was not run.
 """

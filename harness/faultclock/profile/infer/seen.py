@@ -1,6 +1,6 @@
 """What one run of the battery shows, as far as inference needs it: pure over its trace.
 
-Attempts and waits are those of `faultclock.oracle.wire.attempts`. The random numbers that the run had to
+Attempts and waits are those of `oracle.wire.attempts`. The random numbers that the run had to
 give are known as well, since the seed is: what the client made of them is for `laws`.
 """
 

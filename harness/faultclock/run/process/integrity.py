@@ -1,7 +1,7 @@
 """Whether Faultclock is still what it was before code that is not ours was loaded.
 
     before = Untouched()            # right before the subject is loaded
-    before.changed()                # "faultclock.run.process.run_request.lost" where the subject replaced that
+    before.changed()                # "faultclock.run.lives.lives_of" where the subject replaced it
 
 It shows the usual ways in which one program changes another: a function or a class replaced in a
 module, a method replaced in a class, the code of a function exchanged.

@@ -1,9 +1,8 @@
 """The dispatcher: whoever blocks steps the world until its own wait is over.
 
-All simulated threads and event loops of one run live on one queue. Exactly one thread runs at
-any time: the one that holds the baton. A thread that blocks does not hand the baton away at
-once; it steps the queue itself ("migrating stepper") and hands over only when it meets
-something that another thread must do. So blocking code on a single thread never switches.
+All simulated threads and event loops of one run live on one queue. Exactly one thread runs at any
+time: the one that holds the baton. A thread that blocks does not hand it away at once; it steps the
+queue itself ("migrating stepper") and hands over only when it meets something that another must do.
 
 The kernel knows no network, no HTTP and no asyncio beyond what a handle is.
 """

@@ -82,7 +82,7 @@ ROOMS: dict[str, set[str]] = {
 #: Room to the libraries that it may import.
 LIBRARIES: dict[str, set[str]] = {
     "model": {"pydantic", "typing_extensions"},
-    "load": {"pydantic", "ruamel", "yaml"},
+    "load": {"pydantic", "yaml"},
     "recordings": {"h11", "yaml"},
     "record": {"vcr"},
     "sim": {"simpy", "time_machine"},

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from faultclock.history.reading import read_history
 from faultclock.history.store import HistoryStore
-from faultclock.model.exploration import FailureMark, Reached, Tried
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.report.exploration import FailureMark, Reached, Tried
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.trace.trace import SubjectInfo
 
 RUNS = 10_000
 BATCH = 32

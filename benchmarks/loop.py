@@ -18,7 +18,7 @@ import async_solipsism
 import simpy
 
 from benchmarks._turns import Aside, best_rates, machine
-from faultclock.sim.kernel import Limits
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.world import World
 
 TASKS, STEPS, ROUNDS = 1_000, 100, 9

@@ -20,13 +20,13 @@ from typing import Any
 
 from benchmarks._turns import machine, turn
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.exploration import Coordinates
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.token import token_of
 from faultclock.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule, Tape
-from faultclock.model.token import token_of
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
-from faultclock.sim.choices import Choices
-from faultclock.sim.kernel import Limits
+from faultclock.sim.kernel.choices import Choices
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.world import World
 from tests.sim.exploring import explored, racing
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 from benchmarks._turns import machine
 from faultclock.load.error_model import load_error_model
-from faultclock.model.ordering import OrderingRule
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.ordering import OrderingRule
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate_all
 from tests.oracle.brute_force import violated_keys

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from faultclock.explore.drawing import Drawing, Planned
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import ScheduleKind
 from faultclock.oracle.judge import Judge
 from faultclock.run.prepare import prepare

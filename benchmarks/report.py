@@ -33,7 +33,7 @@ SIZES = {106: 1, 320: 3, 1_000: 10}
 _RENDER = """
 import sys
 from pathlib import Path
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import html_report
 report = Report.model_validate_json(Path(sys.argv[1]).read_text("utf-8"))
 Path(sys.argv[2]).write_text(html_report(report), "utf-8")

@@ -32,8 +32,8 @@ from faultclock.load.error_model import load_error_model
 from faultclock.load.payloads import load_payloads
 from faultclock.load.scenario import find_scenarios
 from faultclock.run.execute import execute, simulate
-from faultclock.run.isolate import run_isolated
 from faultclock.run.prepare import prepare
+from faultclock.run.process.isolate import run_isolated
 from faultclock.run.suite import SuiteRequest, of_role, run_suite
 
 ROUNDS, TURN_S = 8, 0.25

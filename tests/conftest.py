@@ -41,9 +41,9 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _recorded_events_fit_the_catalogue() -> Iterator[None]:
     """Check what each run of this session records where its trace is sealed."""
-    from faultclock.model.event_check import check_events
-    from faultclock.model.trace import trace_digest
-    from faultclock.run.making import _OBSERVERS
+    from faultclock.model.trace.event_check import check_events
+    from faultclock.model.trace.trace import trace_digest
+    from faultclock.run.process.run_once import _OBSERVERS
 
     seen: set[Any] = set()
 

@@ -18,8 +18,8 @@ import pytest
 from pydantic import BaseModel
 
 from faultclock.cli import exits
-from faultclock.model.fault import AttemptRange, Fault
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.fault import AttemptRange, Fault
+from faultclock.model.scenario.scenario import Scenario
 from tests.architecture.source_tree import PROJECT
 from tests.architecture.test_import_direction import ROOMS
 

@@ -11,7 +11,7 @@ import pytest
 
 from faultclock.certify.keys import SigningKey, load_private_key, make_keys
 from faultclock.certify.verifying import verify
-from faultclock.model.certificate import Verification
+from faultclock.model.report.certificate import Verification
 from faultclock.sim.patches import installed
 from tests.certify.small import ADAPTER, TODAY, frozen, made_in
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from faultclock.certify.contents import trace_name
 from faultclock.load.trace_file import read_trace
-from faultclock.model.trace import Trace, TraceEvent, trace_digest, trace_lines
+from faultclock.model.trace.trace import Trace, TraceEvent, trace_digest, trace_lines
 from faultclock.run.execute import seal
 from tests.certify.conftest import Certificate
 

@@ -24,11 +24,11 @@ from faultclock.certify.watching import Watch
 from faultclock.load.error_model import load_error_model
 from faultclock.load.requirement_set import model_digest, requirement_digest
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.certificate import Statement
-from faultclock.model.conformance import Hardening, RequirementSet, RoleSet, SetRequirement
+from faultclock.model.report.certificate import Statement
+from faultclock.model.report.conformance import Hardening, RequirementSet, RoleSet, SetRequirement
 from faultclock.run.prepare import hosted
 from faultclock.run.suite import SuiteRequest, run_suite
-from tests.conformance.freeze import facts_of
+from tests.certify.levels.freeze import facts_of
 
 TODAY = date(2026, 11, 22)
 SCENARIOS = ("provider-transient/bad-key", "rate-limits/retry-after-integer")

@@ -16,8 +16,8 @@ import pytest
 from faultclock.certify.contents import derived_files, trace_name
 from faultclock.certify.envelope import sign
 from faultclock.certify.keys import make_keys
-from faultclock.model.certificate import Statement
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.certificate import Statement
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.certify.conftest import Certificate
@@ -366,7 +366,7 @@ def test_another_faultclock_is_no_excuse(copied: Certificate) -> None:
 def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
     """It was frozen once, and this version cannot judge by it."""
     from faultclock.load.requirement_set import set_digest
-    from faultclock.model.conformance import PastSet
+    from faultclock.model.report.conformance import PastSet
 
     old = small_set()
     new = old.model_copy(
@@ -384,7 +384,7 @@ def test_an_older_set_is_told_apart_from_none(copied: Certificate) -> None:
 def test_a_set_that_tells_of_other_sets_before_it(copied: Certificate) -> None:
     """No digest holds that part of a set, so it is compared as it is."""
     from faultclock.certify.verifying import verify
-    from faultclock.model.conformance import PastSet
+    from faultclock.model.report.conformance import PastSet
 
     known = small_set().model_copy(update={"history": (PastSet(revision=1, digest="0" * 64),)})
     with frozen(known):

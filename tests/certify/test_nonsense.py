@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultclock.certify.contents import trace_name
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 from tests.certify.conftest import Certificate
 from tests.certify.forging import KEPT, refused, sealed_by_hand, trace_of, with_trace
 from tests.certify.small import resigned

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.checkup import CheckUp, LeftOut, TakenFor, Trait
-from faultclock.model.error_model import ErrorModel, Requirement
-from faultclock.model.finding import (
+from faultclock.model.error_model.error_model import ErrorModel, Requirement
+from faultclock.model.error_model.harm import Harm
+from faultclock.model.report.checkup import CheckUp, LeftOut, TakenFor, Trait
+from faultclock.model.report.finding import (
     CallReport,
     EventMark,
     Finding,
@@ -18,9 +19,8 @@ from faultclock.model.finding import (
     Verdict,
     verdict_of,
 )
-from faultclock.model.harm import Harm
-from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
+from faultclock.model.trace.trace import SubjectInfo
 
 #: The user's line in which a header is read.
 FRAME = Frame(
@@ -152,7 +152,7 @@ def report(*runs: RunReport, seeds_findings: tuple[Finding, ...] = ()) -> Report
 
 def checkup(*runs: RunReport, **more: Any) -> CheckUp:
     """Return the answer that these runs come to."""
-    from faultclock.model.problems import problems_of
+    from faultclock.model.report.problems import problems_of
 
     values: dict[str, Any] = {
         "faultclock": "1.0",

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.check.battery import battery_for
 from faultclock.errors import InputError
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.registry import load_subject
 

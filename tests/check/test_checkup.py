@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from faultclock.check.checkup import checkup_of
 from faultclock.check.running import Runs
-from faultclock.model.checkup import CheckUp, TakenFor
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.gate import Deviation, GateReport, KnownDeviation
-from faultclock.model.notes import RunNotes, WaitingPlace
+from faultclock.model.report.checkup import CheckUp, TakenFor
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.gate import Deviation, GateReport, KnownDeviation
+from faultclock.model.trace.notes import RunNotes, WaitingPlace
 from tests.check.samples import FRAME, finding, report, run
 
 TAKEN = TakenFor(target="client.py:ask", kind="a function", because="", otherwise="")

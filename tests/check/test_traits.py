@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultclock.check.traits import traits_of
-from faultclock.model.inferred import (
+from faultclock.model.report.inferred import (
     Ceiling,
     Deadline,
     HeaderReading,
@@ -14,7 +14,7 @@ from faultclock.model.inferred import (
     Schedule,
     Told,
 )
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.trace.trace import SubjectInfo
 
 
 def _reaction(kind: str, attempts: int, *, bounded: bool = False) -> Reaction:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.finding import AttemptMark, CallReport, Finding, Report, RunReport, Verdict
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.report.finding import (
+    AttemptMark,
+    CallReport,
+    Finding,
+    Report,
+    RunReport,
+    Verdict,
+)
+from faultclock.model.trace.trace import SubjectInfo
 
 
 def finding(verdict: Verdict, **changes: Any) -> Finding:

@@ -9,7 +9,7 @@ import pytest
 from faultclock.cli.census_selection import selected
 from faultclock.errors import InputError, UnknownNameError
 from faultclock.load.scenario import shipped_scenarios
-from faultclock.run.census_clients import FAMILIES
+from faultclock.profile.census_clients import FAMILIES
 
 LIMITED = "rate-limits/retry-after-integer"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faultclock.cli.doctor import Line, installation
-from faultclock.run import confinement
+from faultclock.run.process import confinement
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.cli.finding_text import finding_lines, told_in_full
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.notes_text import Noted
 from tests.cli.reports import finding, run
 

@@ -12,10 +12,10 @@ import pytest
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK, USAGE
 from faultclock.cli.replay_at import of_finding
 from faultclock.errors import InputError
-from faultclock.model.finding import Report, Verdict
+from faultclock.model.report.finding import Report, Verdict
 from faultclock.render import json_report
 from tests.cli.command_line import faultclock
-from tests.gate.drawn import SCENARIOS, finding, report_of, run
+from tests.history.drawn import SCENARIOS, finding, report_of, run
 
 DAY = ("--today", "2027-01-31")
 WORDS = ("--reason", "see #41", "--owner", "team", "--expires", "2027-03-31")

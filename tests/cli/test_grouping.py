@@ -7,8 +7,8 @@ import pytest
 from faultclock.cli.grouping import table_by
 from faultclock.cli.run_options import GROUPINGS
 from faultclock.cli.tables import Row
-from faultclock.model.finding import CallReport, Report, RequirementCoverage, Verdict
-from faultclock.model.notes import Frame, RaisedError, RunNotes
+from faultclock.model.report.finding import CallReport, Report, RequirementCoverage, Verdict
+from faultclock.model.trace.notes import Frame, RaisedError, RunNotes
 from tests.cli.reports import finding, run, small_report
 
 FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE

@@ -12,9 +12,9 @@ import pytest
 from faultclock.cli.history_text import lines_of
 from faultclock.history.reading import read_history
 from faultclock.history.store import HistoryStore
-from faultclock.model.exploration import Reached
-from faultclock.model.finding import Verdict
-from faultclock.model.token import coordinates_of
+from faultclock.model.report.exploration import Reached
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.token import coordinates_of
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 from tests.cli.test_run import ADAPTER, ONE

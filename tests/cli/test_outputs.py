@@ -11,7 +11,7 @@ import pytest
 from faultclock.cli.outputs import Outputs
 from faultclock.cli.report_options import FORMATS, SUMMARY_BYTES_MAX
 from faultclock.errors import InputError
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from tests.cli.reports import finding, run, small_report
 from tests.load.test_trace_file import small_trace
 

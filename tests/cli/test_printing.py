@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.json_text import canonical_json
 from tests.cli.command_line import faultclock
 from tests.cli.hostile_text import NASTY, hostile_texts, obeyed

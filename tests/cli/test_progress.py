@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from faultclock.cli.progress import progress
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from tests.cli.reports import run
 
 

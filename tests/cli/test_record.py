@@ -19,12 +19,12 @@ from faultclock.cli.import_ import dialect_or_none
 from faultclock.cli.record import _slug
 from faultclock.load.scenario import checked_scenario
 from faultclock.load.yaml_file import parse_document
-from faultclock.model.trace import Trace
+from faultclock.model.trace.trace import Trace
 from faultclock.recordings.importing import import_recording
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from tests.cli.command_line import faultclock
-from tests.record.recorded import CHUNK_MS, KEY, PERSON, PROGRAM, THINK_MS, python, served
+from tests.live.recorded import CHUNK_MS, KEY, PERSON, PROGRAM, THINK_MS, python, served
 
 MS = 1_000_000
 #: Exchanges that are streams, and by which client.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.model.trace import SubjectInfo, Trace
+from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.run.compare import differences, other_circumstances
 from tests.oracle.trace_builder import TraceBuilder
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from faultclock.load.resources import scenarios_root
+from faultclock.model.report.token import coordinates_of, token_of
 from faultclock.model.tape import Tape
-from faultclock.model.token import coordinates_of, token_of
 from tests.cli.command_line import faultclock
 from tests.cli.process import process
 
@@ -130,7 +130,7 @@ def test_what_leads_nowhere_is_told_why(found: Path) -> None:
 
 def test_a_subject_that_is_not_shipped_has_to_be_named(found: Path) -> None:
     """A token holds its id, and no path."""
-    from faultclock.model.token import coordinates_of, token_of
+    from faultclock.model.report.token import coordinates_of, token_of
 
     _, token = first(found / "shipped.json")
     where = coordinates_of(token).model_copy(update={"subject": "mine"})

@@ -10,7 +10,7 @@ import pytest
 from faultclock.cli.selection import crashed_at, fitting, of_variant, playable, without_root
 from faultclock.errors import InputError, UnknownNameError
 from faultclock.load.scenario import LoadedScenario
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, provider_adapter
 

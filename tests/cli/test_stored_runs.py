@@ -11,13 +11,13 @@ from faultclock import render
 from faultclock.cli.exits import exit_code_of
 from faultclock.cli.report_options import FORMATS
 from faultclock.cli.summary import write_summary
-from faultclock.gate.baseline import gated
-from faultclock.gate.merge import merged
+from faultclock.history.gate.baseline import gated
+from faultclock.history.gate.merge import merged
 from faultclock.load.run_log import RunLog
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.gate import Baseline, Deviation
-from faultclock.model.last_failed import made_of
-from faultclock.model.problems import problems_in, unproved_in
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.gate import Baseline, Deviation
+from faultclock.model.report.last_failed import made_of
+from faultclock.model.report.problems import problems_in, unproved_in
 from tests.render import sample_report as sample
 
 SAMPLES = ("sdk_report", "reference_report", "empty_report", "large_report", "hostile_report")

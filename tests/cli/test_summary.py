@@ -10,7 +10,7 @@ import pytest
 
 from faultclock.cli.grouping import by_scenario
 from faultclock.cli.summary import write_summary
-from faultclock.model.finding import CrossingReport, PassedOver, Report, Verdict
+from faultclock.model.report.finding import CrossingReport, PassedOver, Report, Verdict
 from tests.cli.reports import finding, run, small_report
 
 SHORT = finding(Verdict.FAIL, expected="5 s", observed="4.75 s")

@@ -12,7 +12,7 @@ import sys
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.load.files import write_text_atomically
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Report, Verdict
+from faultclock.model.report.finding import Report, Verdict
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.registry import SubjectEntry

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 from typing_extensions import is_typeddict
 
-from faultclock.model import event_shapes as shapes
 from faultclock.model._base import Sha256
-from faultclock.model.event_kinds import declared, kept, run, services, tools, wire
-from faultclock.model.events import EVENTS, EventKind, ends_of
-from faultclock.model.fault import AnswerEnd
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.trace import event_shapes as shapes
+from faultclock.model.trace.event_kinds import declared, kept, run, services, tools, wire
+from faultclock.model.trace.events import EVENTS, EventKind, ends_of
 from tests.docs.reference_text import GENERATED, anchor, listed, prose
 
 _SIDES = (run, wire, tools, kept, services, declared)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from faultclock.load.error_model import load_error_model, model_ids
-from faultclock.model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel
 from tests.docs.reference_text import GENERATED, anchor, cell, code, prose, table
 
 _ADDRESS = r"https?://[^\s,;]*[^\s,;.)]"

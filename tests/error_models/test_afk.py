@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.oracle.signals import Signal, classify
+from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects.reference_agents import afk_kinds
 from faultclock.subjects.stud import AttemptError
 

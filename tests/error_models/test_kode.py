@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel, SignalRule
-from faultclock.model.event_sets import EventPattern, resolved
-from faultclock.model.ordering import OrderingRule
+from faultclock.model.error_model.error_model import ErrorModel, SignalRule
+from faultclock.model.error_model.event_sets import EventPattern, resolved
+from faultclock.model.error_model.ordering import OrderingRule
 
 MODEL = load_error_model("kode-sdk")
 

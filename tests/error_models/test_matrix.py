@@ -10,9 +10,9 @@ import pytest
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.error_model import ErrorModel, SignalRule
-from faultclock.model.failure_rules import Consequence, TellingRule, covers
-from faultclock.oracle.signals import Signal, classify
+from faultclock.model.error_model.error_model import ErrorModel, SignalRule
+from faultclock.model.error_model.failure_rules import Consequence, TellingRule, covers
+from faultclock.oracle.wire.signals import Signal, classify
 
 MODEL = load_error_model("error-matrix")
 CURRENT = load_error_model("error-matrix", {"outcomes": "current"})

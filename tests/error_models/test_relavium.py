@@ -7,8 +7,8 @@ from typing import Literal
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.signals import Signal, classify
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.oracle.wire.signals import Signal, classify
 
 MODEL = load_error_model("relavium")
 

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from faultclock.load.error_model import check_error_model, load_error_model, model_ids
-from faultclock.model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.run.kill_matrix import check_entries
 
 MODELS = model_ids()

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.oracle.signals import Signal, classify
+from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects.stud import AttemptError
 from faultclock.subjects.stud import classify as stud_classify
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.oracle.signals import Signal, classify
+from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects import stud
 from faultclock.subjects.reference_agents import afk_kinds, matrix_wire, relavium_errors
 from faultclock.subjects.stud import AttemptError

@@ -12,7 +12,7 @@ import sys
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.mutants.by_hand import BY_HAND
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.prepare import prepare

@@ -23,10 +23,10 @@ from faultclock.load.scenario import (
     shipped_scenarios,
 )
 from faultclock.load.yaml_file import parse_document
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import FailureMark, Shrunk, Size
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import FailureMark, Shrunk, Size
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Tape
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from faultclock.explore.coverage import Tally, reached_by
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import Reached
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import Reached
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from faultclock.explore.divergence import AFTER, BEFORE, FROM_IT_ON, divergence
 from faultclock.explore.facts import facts_of
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.exploration import Divergence
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import Divergence
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import Chance, Schedule
-from faultclock.model.trace import (
+from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

@@ -9,8 +9,8 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.explore.drawing import SCHEDULES, Drawing, planned
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.scenario.varied import choices_at, varied
 from faultclock.model.tape import BLANK, FIFO
-from faultclock.model.varied import choices_at, varied
 from tests.explore.worlds import varying
 from tests.run.conftest import small
 

@@ -12,13 +12,13 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.explore.engine import ExploreRequest, Interrupted, explore
 from faultclock.explore.trial import rerun
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import Exploration, Reached, Tried
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import scenario_digest
-from faultclock.model.token import coordinates_of
-from faultclock.run import confirm
-from faultclock.run.workers import Workers
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import Exploration, Reached, Tried
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.token import coordinates_of
+from faultclock.model.scenario.scenario import scenario_digest
+from faultclock.run.process import confirm
+from faultclock.run.process.workers import Workers
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import deadly, varying
 from tests.run.conftest import limited, small

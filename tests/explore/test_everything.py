@@ -10,9 +10,9 @@ from faultclock.cli.import_ import dialect_or_none
 from faultclock.explore.drawing import Drawing
 from faultclock.explore.everything import vary_everything
 from faultclock.load.scenario import find_scenarios, load_scenario
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.varied import VARY, choices_at
-from faultclock.model.vary import AnyOf, Span
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.varied import VARY, choices_at
+from faultclock.model.scenario.vary import AnyOf, Span
 from faultclock.recordings.importing import Options, import_recording
 from tests.recordings.planted import CASSETTES
 

@@ -11,8 +11,8 @@ from faultclock.errors import InternalError
 from faultclock.explore import followup
 from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.explore.followup import Followed, FollowUp, follow_up
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import Exploration
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import Exploration
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import varying
 

@@ -14,10 +14,10 @@ import pytest
 from faultclock.explore.fingerprint import marks_of
 from faultclock.explore.goal import CHECK, SearchJudge, judge_for, verdict_of
 from faultclock.load.sought import sought_of
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
+from faultclock.model.trace.trace import Trace
 from tests.cli.process import process
 from tests.oracle.trace_builder import TraceBuilder
 

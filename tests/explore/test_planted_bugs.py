@@ -13,10 +13,10 @@ import pytest
 
 from faultclock.explore.drawing import Drawing
 from faultclock.load.error_model import load_error_model
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import BLANK, Chance, Tape
-from faultclock.model.varied import varied
 from faultclock.mutants.by_hand import BY_HAND
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one

@@ -15,11 +15,11 @@ from faultclock.explore.shrink import own_scenario
 from faultclock.explore.sizes import size_of
 from faultclock.load.scenario import find_scenarios, shipped_scenarios
 from faultclock.model.duration import parse_duration
-from faultclock.model.exploration import Size
-from faultclock.model.fault import AttemptRange, Trigger
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.exploration import Size
+from faultclock.model.scenario.fault import AttemptRange, Trigger
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Tape
-from faultclock.model.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader
+from faultclock.model.trace.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader
 from tests.run.conftest import small
 
 _TAPE = Tape.of(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import PLAIN, Chance, Schedule, Tape
-from faultclock.model.varied import varied
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

@@ -20,13 +20,13 @@ from faultclock.explore.fingerprint import marks_of
 from faultclock.explore.search import States, least, steps_down
 from faultclock.explore.shrink import Smallest, shrink
 from faultclock.load.error_model import load_error_model
-from faultclock.model.exploration import Shrunk
-from faultclock.model.finding import Verdict, verdict_of
-from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.exploration import Shrunk
+from faultclock.model.report.finding import Verdict, verdict_of
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.trigger import EventTrigger
 from faultclock.model.tape import BLANK, FIFO, PLAIN, Chance, Schedule
-from faultclock.model.trace import Trace
-from faultclock.model.trigger import EventTrigger
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

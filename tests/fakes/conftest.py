@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.provider import FakeProvider
-from faultclock.fakes.providers import FakeProviders, ProvidersState
+from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.fakes.provider.providers import FakeProviders, ProvidersState
 from faultclock.load.payloads import load_payloads
-from faultclock.model.fault import FaultRule
-from faultclock.model.scenario import ProviderScript, Scenario
+from faultclock.model.scenario.fault import FaultRule
+from faultclock.model.scenario.scenario import ProviderScript, Scenario
 
 
 class _RigCall:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.fakes.interactors import FakeInteractor, InteractorState
-from faultclock.model.interaction_script import InteractorScript
-from faultclock.model.port_values import InteractionAnswer, InteractionRequest
-from faultclock.sim.context import CALL_ID
+from faultclock.fakes.ports.interactors import FakeInteractor, InteractorState
+from faultclock.model.scenario.interaction_script import InteractorScript
+from faultclock.model.scenario.port_values import InteractionAnswer, InteractionRequest
+from faultclock.sim.kernel.context import CALL_ID
 from faultclock.sim.world import World
 
 SECOND = 1_000_000_000

@@ -6,13 +6,13 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from faultclock.fakes.store import FakeStore, WriteCrash, WriteMoment
-from faultclock.fakes.stored_session import StoreState
-from faultclock.model.port_values import Slot
-from faultclock.model.store_script import StoreScript
+from faultclock.fakes.ports.store import FakeStore, WriteCrash, WriteMoment
+from faultclock.fakes.ports.stored_session import StoreState
+from faultclock.model.scenario.port_values import Slot
+from faultclock.model.scenario.store_script import StoreScript
 from faultclock.model.typed_error import TypedError
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.ending import Ending
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.ending import Ending
 from faultclock.sim.world import World
 
 MILLISECOND = 1_000_000

@@ -12,12 +12,12 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named, dialect_names
-from faultclock.fakes.provider import FakeProvider
-from faultclock.fakes.said import said
-from faultclock.fakes.script_check import check_script
+from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.fakes.provider.script_check import check_script
+from faultclock.fakes.wire.said import said
 from faultclock.load.payloads import load_payloads
-from faultclock.model.fault import AnswerEnds, FaultRule, OkWithErrorBody
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.scenario.fault import AnswerEnds, FaultRule, OkWithErrorBody
+from faultclock.model.scenario.scenario import ProviderScript
 from tests.architecture.source_tree import PROJECT
 from tests.fakes.dialects.asking import EXCHANGE, answered, request
 from tests.fakes.test_history import conversation

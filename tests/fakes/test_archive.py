@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.archive import FakeArchive
+from faultclock.fakes.ports.archive import FakeArchive
 from tests.fakes.used_life import BOTH, UsedLife
 
 

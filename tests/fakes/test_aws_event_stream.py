@@ -11,7 +11,12 @@ from botocore.eventstream import EventStreamBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.aws_event_stream import HeaderValue, Message, read_messages, write_message
+from faultclock.fakes.wire.aws_event_stream import (
+    HeaderValue,
+    Message,
+    read_messages,
+    write_message,
+)
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
 NAMES = TEXTS.filter(lambda text: 0 < len(text.encode()) < 256)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.buckets import UNIT, Bucket
+from faultclock.fakes.provider.buckets import UNIT, Bucket
 from faultclock.model.duration import SECOND_NS
 
 SIZES = st.integers(1, 5_000)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
-from faultclock.fakes.chat_messages import message_facts
-from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects.openai_chat import OpenAIChat
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.provider import FakeProvider, ProviderState
-from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.fakes.provider.provider import FakeProvider, ProviderState
+from faultclock.fakes.wire.chat_messages import message_facts
+from faultclock.fakes.wire.dialect import Asked, Exchange
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.model.scenario.scenario import ProviderReply, ProviderScript, ToolCallReply
 
 DIALECT = OpenAIChat()
 CALL = ToolCallReply(name="write_file", arguments='{"path": "a"}')

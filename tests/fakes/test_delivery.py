@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.delivery import (
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.delivery import (
     Body,
     End,
     ErrorEvent,
@@ -23,7 +23,7 @@ from faultclock.fakes.delivery import (
     Wait,
     steps_of,
 )
-from faultclock.model.fault import Fault
+from faultclock.model.scenario.fault import Fault
 
 TEMPO = Tempo(think_ns=100, chunk_interval_ns=20)
 PLAIN = Answer(status=200, headers=(), chunks=(b'{"a": "bcd"}',), finish_reason="stop", text="bcd")

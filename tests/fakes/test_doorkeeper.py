@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 from faultclock.errors import UnknownNameError
-from faultclock.fakes.accounts import Refused
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.dialect import Asked, Exchange, Meter, RateStanding
 from faultclock.fakes.dialects import dialect_named, dialect_names
-from faultclock.fakes.doorkeeper import cost_of, key_digest
-from faultclock.fakes.provider import FakeProvider, ProviderState
-from faultclock.fakes.providers import ProvidersState
-from faultclock.fakes.refusal_words import truthful
+from faultclock.fakes.provider.accounts import Refused
+from faultclock.fakes.provider.doorkeeper import cost_of, key_digest
+from faultclock.fakes.provider.provider import FakeProvider, ProviderState
+from faultclock.fakes.provider.providers import ProvidersState
+from faultclock.fakes.provider.refusal_words import truthful
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.dialect import Asked, Exchange, Meter, RateStanding
 from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.provider_limits import Overload, RequestLimit, TokenLimit
-from faultclock.model.scenario import FallbackProvider, ProviderScript
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_limits import Overload, RequestLimit, TokenLimit
+from faultclock.model.scenario.scenario import FallbackProvider, ProviderScript
 
 MakeRig = Callable[..., Any]
 MS, S = MILLISECOND_NS, SECOND_NS

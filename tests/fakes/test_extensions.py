@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import pytest
 
-from faultclock.fakes.extensions import FakeExtension, SlotChoice
-from faultclock.model.port_values import Slot
-from faultclock.model.session_script import ExtensionScript
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Ending
+from faultclock.fakes.ports.extensions import FakeExtension, SlotChoice
+from faultclock.model.scenario.port_values import Slot
+from faultclock.model.scenario.session_script import ExtensionScript
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Ending
 from faultclock.sim.patches import installed
 from faultclock.sim.world import World
 

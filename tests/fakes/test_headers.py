@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.headers import (
+from faultclock.fakes.wire.headers import (
     SCRUBBED,
     http_date,
     is_sendable,
@@ -18,7 +18,7 @@ from faultclock.fakes.headers import (
     scrubbed,
     scrubbed_url,
 )
-from faultclock.model.fault import HttpDate
+from faultclock.model.scenario.fault import HttpDate
 
 NOON_NS = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000_000
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from faultclock.fakes.dialects import dialect_named, dialect_names
-from faultclock.fakes.history import EXAMPLES, OBJECTIONS, objection
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.refusal_words import filled
+from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS, objection
+from faultclock.fakes.provider.refusal_words import filled
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import request
 

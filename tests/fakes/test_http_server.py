@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.http_server import BadRequest, ContinueWanted, HttpRequest, ServerConnection
+from faultclock.fakes.wire.http_server import (
+    BadRequest,
+    ContinueWanted,
+    HttpRequest,
+    ServerConnection,
+)
 
 POST = (
     b"POST /v1/x?y=1 HTTP/1.1\r\nHost: a\r\nX-Two: 1\r\nx-two: 2\r\nContent-Length: 4\r\n\r\nbody"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.injector import (
+from faultclock.fakes.wire.injector import (
     AnswerShape,
     Connecting,
     InjectorState,
@@ -19,7 +19,7 @@ from faultclock.fakes.injector import (
     task_of,
     unmet,
 )
-from faultclock.model.fault import FaultRule
+from faultclock.model.scenario.fault import FaultRule
 
 PLAIN = AnswerShape(stream=False, body_bytes=400)
 STREAM = AnswerShape(stream=True, body_bytes=900, chunks=9, chunks_before_finish=8)

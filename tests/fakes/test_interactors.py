@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.interactors import DEVICE_TOKEN, PASSWORD
-from faultclock.model.port_values import InteractionAnswer
+from faultclock.fakes.ports.interactors import DEVICE_TOKEN, PASSWORD
+from faultclock.model.scenario.port_values import InteractionAnswer
 from faultclock.model.secrets import SECRET, without_secrets
 from faultclock.model.typed_error import TypedError
-from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import CALL_ID, current_call
 from faultclock.sim.patches import installed
 from tests.fakes.interaction_desk import SECOND, Desk, request, script
 

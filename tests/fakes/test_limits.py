@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.accounts import Arrival, LimitsState, Rules, Ruling
-from faultclock.fakes.buckets import UNIT
-from faultclock.fakes.limits import ended, new_life, rule_on
+from faultclock.fakes.provider.accounts import Arrival, LimitsState, Rules, Ruling
+from faultclock.fakes.provider.buckets import UNIT
+from faultclock.fakes.provider.limits import ended, new_life, rule_on
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.provider_limits import Overload, ProviderLimits
+from faultclock.model.scenario.provider_limits import Overload, ProviderLimits
 
 S = SECOND_NS
 MINUTE = 60 * S

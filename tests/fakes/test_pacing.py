@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.delivery import Step, Tempo, Wait, steps_of
-from faultclock.fakes.pacing import Pacing, delay_of, tokens_in
+from faultclock.fakes.provider.pacing import Pacing, delay_of, tokens_in
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.delivery import Step, Tempo, Wait, steps_of
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.fault import Fault
-from faultclock.model.provider_limits import Delay
-from faultclock.model.scenario import ProviderScript
-from faultclock.sim.streams import DRAW_BITS, Streams
+from faultclock.model.scenario.fault import Fault
+from faultclock.model.scenario.provider_limits import Delay
+from faultclock.model.scenario.scenario import ProviderScript
+from faultclock.sim.kernel.streams import DRAW_BITS, Streams
 
 MS, S = MILLISECOND_NS, SECOND_NS
 DELAY: TypeAdapter[Any] = TypeAdapter(Delay)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.fakes.policy import FakePolicy
-from faultclock.model.tool_script import ToolScript
+from faultclock.fakes.ports.policy import FakePolicy
+from faultclock.model.scenario.tool_script import ToolScript
 from tests.fakes.used_life import BOTH, UsedLife
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.program_plan import (
+from faultclock.fakes.ports.program_plan import (
     ProgramCounts,
     ProgramPlan,
     counted,
     decide,
     fault_kind_of,
 )
-from faultclock.model.program_script import ProgramOutcome, ProgramScript
+from faultclock.model.scenario.program_script import ProgramOutcome, ProgramScript
 
 
 def script(*rules: dict[str, Any]) -> ProgramScript:

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.programs import FakePrograms, ProgramsState
-from faultclock.model.events import EVENT_KINDS
-from faultclock.model.program_script import ProgramScript
+from faultclock.fakes.ports.programs import FakePrograms, ProgramsState
+from faultclock.model.scenario.program_script import ProgramScript
 from faultclock.model.secrets import SECRET
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Ending, Limits
+from faultclock.model.trace.events import EVENT_KINDS
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Ending, Limits
+from faultclock.sim.kernel.recorder import Fact, Recorder, WatchedRecorder
 from faultclock.sim.patches import installed
-from faultclock.sim.recorder import Fact, Recorder, WatchedRecorder
 from faultclock.sim.world import World
 
 MS = 1_000_000

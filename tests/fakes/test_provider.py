@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError, UnknownNameError
-from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects import dialect_named
-from faultclock.fakes.provider import FakeProvider
+from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.scenario.scenario import ProviderScript
 from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeRig = Callable[..., Any]

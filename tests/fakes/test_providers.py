@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from faultclock.errors import UnknownNameError
-from faultclock.fakes.providers import ProvidersState
-from faultclock.model.scenario import FallbackProvider
+from faultclock.fakes.provider.providers import ProvidersState
+from faultclock.model.scenario.scenario import FallbackProvider
 from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeChain = Callable[..., Any]

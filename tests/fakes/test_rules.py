@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.fakes.rules import RulesMet, first_for, seal
-from faultclock.model.fault import AttemptRange
-from faultclock.model.store_script import StoreRule
-from faultclock.model.tool_script import ToolRule
+from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.scenario.store_script import StoreRule
+from faultclock.model.scenario.tool_script import ToolRule
 
 
 class Facts:

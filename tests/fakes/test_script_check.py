@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError
-from faultclock.fakes.provider import FakeProvider
+from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.scenario.scenario import ProviderScript
 
 MakeRig = Callable[..., Any]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.services import FakeHook, FakeQueue, FakeTelemetry
-from faultclock.fakes.uses import UsesState
-from faultclock.model.services_script import HookScript, QueueScript, TelemetryScript
+from faultclock.fakes.ports.services import FakeHook, FakeQueue, FakeTelemetry
+from faultclock.fakes.ports.uses import UsesState
+from faultclock.model.scenario.services_script import HookScript, QueueScript, TelemetryScript
 from tests.fakes.used_life import BOTH, UsedLife
 
 SECRET = "no such key sk-0123456789abcdef"

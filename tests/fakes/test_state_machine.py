@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.state_machine import FakeStateMachine, NextStep
-from faultclock.model.session_script import SessionScript
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Kernel
+from faultclock.fakes.ports.state_machine import FakeStateMachine, NextStep
+from faultclock.model.scenario.session_script import SessionScript
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Kernel
 
 Verdict = Literal["ok", "retry", "skip", "fail"]
 RETRY = {"attempts_max": 3}

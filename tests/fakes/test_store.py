@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.port_values import Slot
+from faultclock.model.scenario.port_values import Slot
 from faultclock.model.typed_error import TypedError
 from faultclock.sim.patches import installed
 from tests.fakes.store_life import (

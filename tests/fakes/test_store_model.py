@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from faultclock.fakes.stored_session import StoreState
-from faultclock.model.port_values import Slot
+from faultclock.fakes.ports.stored_session import StoreState
+from faultclock.model.scenario.port_values import Slot
 from faultclock.model.typed_error import TypedError
 from faultclock.sim.patches import installed
 from tests.fakes.store_life import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.stored_session import (
+from faultclock.fakes.ports.stored_session import (
     Cell,
     EditMissError,
     Share,
@@ -23,8 +23,8 @@ from faultclock.fakes.stored_session import (
     initial_session,
     slot_json,
 )
-from faultclock.model.port_values import Slot
-from faultclock.model.store_script import StoredSlot, StoreEdit, StoreScript
+from faultclock.model.scenario.port_values import Slot
+from faultclock.model.scenario.store_script import StoredSlot, StoreEdit, StoreScript
 
 VALUES = st.recursive(
     st.none()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.tools import ToolsState
-from faultclock.model.tool_script import ToolScript
-from faultclock.sim.escapes import SimKilled
+from faultclock.fakes.ports.tools import ToolsState
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.sim.kernel.escapes import SimKilled
+from faultclock.sim.kernel.recorder import Fact, WatchedRecorder
 from faultclock.sim.patches import installed
-from faultclock.sim.recorder import Fact, WatchedRecorder
 from faultclock.subjects.ports import CancelSignal
 from tests.fakes.tool_life import MS, ONCE, SECOND, Life, fault, once, script
 

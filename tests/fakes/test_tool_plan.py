@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.tool_plan import ToolCounts, ToolPlan, commit, decide, effect_key, reply_of
-from faultclock.model.port_values import ToolResult
-from faultclock.model.tool_script import ToolFault, ToolScript
+from faultclock.fakes.ports.tool_plan import (
+    ToolCounts,
+    ToolPlan,
+    commit,
+    decide,
+    effect_key,
+    reply_of,
+)
+from faultclock.model.scenario.port_values import ToolResult
+from faultclock.model.scenario.tool_script import ToolFault, ToolScript
 
 MS = 1_000_000
 KINDS = (

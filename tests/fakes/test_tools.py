@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.port_values import ToolResult
+from faultclock.model.scenario.port_values import ToolResult
 from faultclock.model.typed_error import TypedError
 from faultclock.sim.patches import installed
 from faultclock.subjects.ports import CancelSignal

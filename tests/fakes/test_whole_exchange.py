@@ -11,10 +11,10 @@ import httpx2
 import openai
 import pytest
 
-from faultclock.fakes.provider import FakeProvider
-from faultclock.model.scenario import ProviderScript
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Limits
+from faultclock.fakes.provider.provider import FakeProvider
+from faultclock.model.scenario.scenario import ProviderScript
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.patches import installed
 from faultclock.sim.world import World
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.fakes.uses import UsesState
-from faultclock.fakes.workflow import FakeWorkflow, made_nodes
-from faultclock.model.workflow_script import WorkflowScript
+from faultclock.fakes.ports.uses import UsesState
+from faultclock.fakes.ports.workflow import FakeWorkflow, made_nodes
+from faultclock.model.scenario.workflow_script import WorkflowScript
 from tests.fakes.used_life import BOTH, UsedLife
 
 CAUSES = ("syntax", "reference", "type", "memory", "stack", "result", "wall_clock")

@@ -9,12 +9,12 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
-from faultclock.fakes.tool_plan import effect_key
-from faultclock.fakes.tools import FakeTool, ToolsState
-from faultclock.model.tool_script import ToolScript
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Ending
-from faultclock.sim.recorder import Recorder
+from faultclock.fakes.ports.tool_plan import effect_key
+from faultclock.fakes.ports.tools import FakeTool, ToolsState
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Ending
+from faultclock.sim.kernel.recorder import Recorder
 from faultclock.sim.world import World
 
 MS = 1_000_000

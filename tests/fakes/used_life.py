@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Ending, Kernel
-from faultclock.sim.recorder import Fact
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Ending, Kernel
+from faultclock.sim.kernel.recorder import Fact
 from faultclock.sim.world import World
 
 MS = 1_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from faultclock.model.exploration import Coordinates, FailureMark, Reached, Tried, Unsteady
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.report.exploration import Coordinates, FailureMark, Reached, Tried, Unsteady
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.trace.trace import SubjectInfo
 
 ID = "family/one"
 DIGEST = "d1"

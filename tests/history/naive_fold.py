@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from faultclock.history.differences import run_differences, state_differences
-from faultclock.model.exploration import Tried
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.exploration import Tried
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionSettings
 
 _WORST_FIRST = ("FAIL", "INCONCLUSIVE", "WARN", "PASS", "NOT_APPLICABLE")
 

@@ -16,9 +16,9 @@ from faultclock.history.findings import History
 from faultclock.history.queries import Wanted
 from faultclock.history.reading import read_history
 from faultclock.history.store import HistoryStore
-from faultclock.model.exploration import Reached, Tried
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.report.exploration import Reached, Tried
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
 from tests.history import naive_fold
 from tests.history.made_up import DIGEST, ID, made_up, settings, subject, unsteady

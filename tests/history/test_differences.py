@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from faultclock.history.differences import differences
-from faultclock.model.session import SessionScenario
+from faultclock.model.report.session import SessionScenario
 from tests.history.made_up import DIGEST, ID, settings, subject
 
 _TWO = (SessionScenario(scenario="a", digest="1"), SessionScenario(scenario="b", digest="2"))

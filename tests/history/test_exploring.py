@@ -10,9 +10,9 @@ from pathlib import Path
 from faultclock.explore.engine import ExploreRequest, explore
 from faultclock.history.session import Session
 from faultclock.history.store import HistoryStore
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.scenario import scenario_digest
-from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.session import SessionScenario, SessionSettings
+from faultclock.model.scenario.scenario import scenario_digest
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import varying
 from tests.history.killing import whole

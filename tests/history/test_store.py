@@ -12,8 +12,8 @@ import pytest
 from faultclock.errors import InputError, InternalError
 from faultclock.history.reading import read_history
 from faultclock.history.store import HistoryStore
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionScenario
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionScenario
 from tests.history.made_up import DIGEST, ID, made_up, outcomes, settings, subject, unsteady
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

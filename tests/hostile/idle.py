@@ -26,10 +26,10 @@ import yaml
 
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict, verdict_of
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Verdict, verdict_of
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import Judge
-from faultclock.run.fitting import unplayable
+from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from tests.hostile.idle_subjects import IDLE

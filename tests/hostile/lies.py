@@ -53,8 +53,8 @@ threading.Thread(target=os._exit, args=(0,), daemon=True).start()""",
     "replaces sys.exit": "import sys; sys.exit = lambda *_: None",
     "replaces os._exit": "import os; os._exit = lambda *_: None",
     "replaces the verdict": """
-import faultclock.model.standing as standing
-from faultclock.model.finding import Verdict
+import faultclock.model.report.beside_baseline as standing
+from faultclock.model.report.finding import Verdict
 standing.standing = lambda *_: Verdict.PASS""",
     "replaces the exit code": """
 import faultclock.cli.exits as exits
@@ -63,14 +63,14 @@ exits.exit_code_of = lambda *_: 0""",
 from faultclock.oracle.judge import Judge
 Judge.judge = lambda *_: None""",
     "replaces what records": """
-from faultclock.sim.recorder import Recorder
+from faultclock.sim.kernel.recorder import Recorder
 Recorder.record = lambda *_, **__: 1""",
     "replaces the code of a function": """
-import faultclock.run.made as made
+import faultclock.run.process.run_request as made
 made.made_of.__code__ = (lambda happened, spilled=None: None).__code__""",
     "hands over another time": """
 import dataclasses
-import faultclock.run.making as making
+import faultclock.run.process.run_once as making
 kept = making.made_of
 def made_of(happened, spilled=None):
     facts, later = [], 0
@@ -123,13 +123,13 @@ for number in range(3, 64):
         pass""",
     "closes every descriptor": "import os; os.closerange(3, 200)",
     "replaces the kernel": """
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.kernel import Kernel
 Kernel.record = lambda *_, **__: 1""",
     "replaces what records": """
-from faultclock.sim.recorder import Recorder
+from faultclock.sim.kernel.recorder import Recorder
 Recorder.record = lambda *_, **__: 1""",
     "records another time": """
-from faultclock.sim.recorder import Recorder
+from faultclock.sim.kernel.recorder import Recorder
 kept = Recorder.record
 def record(self, actor, kind, /, **payload):
     number = kept(self, actor, kind, **payload)
@@ -139,7 +139,7 @@ def record(self, actor, kind, /, **payload):
 Recorder.record = record""",
     "forgets what was recorded": """
 import gc
-from faultclock.sim.recorder import Recorder
+from faultclock.sim.kernel.recorder import Recorder
 for item in gc.get_objects():
     if isinstance(item, Recorder):
         item.events.clear()""",
@@ -149,6 +149,6 @@ for item in gc.get_objects():
     "goes deep": "go = lambda: go(); go()",
     "replaces pickle.dumps": "import pickle; pickle.dumps = lambda *_, **__: b'x'",
     "replaces what ends a run": """
-import faultclock.run.happened as happened
+import faultclock.run.process.run_result as happened
 happened.reason_of = lambda *_: ('completed', ())""",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 from faultclock.certify.keys import SigningKey, load_private_key, make_keys
 from faultclock.load.report import load_report
 from faultclock.load.resources import fixtures_root, scenarios_root
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.sim.patches import installed
 from tests.architecture.source_tree import PROJECT
 from tests.certify.small import ADAPTER, TODAY, made_in

@@ -6,7 +6,7 @@ import pytest
 
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Finding, Verdict, verdict_of
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
 from faultclock.oracle.judge import judge
 from faultclock.run.suite import run_one
 from tests.hostile.idle import cells, earned, pairs

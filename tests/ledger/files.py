@@ -13,7 +13,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from faultclock.model.trace import Trace, TraceEvent, TraceFooter, TraceHeader, trace_lines
+from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter, TraceHeader, trace_lines
 from tests.ledger.rows import Row
 from tests.ledger.units import SOURCES, Played, Unit
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from faultclock.model.finding import Finding
-from faultclock.model.trace import Trace, trace_digest
-from faultclock.oracle.history import History
+from faultclock.model.report.finding import Finding
+from faultclock.model.trace.trace import Trace, trace_digest
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import Judge, SeedsJudge
 from tests.ledger.rows import Row, digest_of
 from tests.ledger.units import Played, model_of

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from faultclock.load.error_model import model_ids
-from faultclock.load.foreign_log import read_foreign_log
-from faultclock.load.foreign_map import foreign_map_ids, load_foreign_map
+from faultclock.load.foreign.log import read_foreign_log
+from faultclock.load.foreign.map import foreign_map_ids, load_foreign_map
 from faultclock.load.resources import fixtures_root
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.scenario import Role, Scenario
-from faultclock.model.trace import Trace
-from faultclock.run.fitting import unplayable
+from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.trace.trace import Trace
+from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import SuiteRequest, run_one, run_suite
 from faultclock.subjects.binding import Binding

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Literal, get_args
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import Trace
 
 Source = Literal["wrong", "reference", "client", "explored", "log", "idle"]
 SOURCES: tuple[Source, ...] = get_args(Source)

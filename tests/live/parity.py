@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
 from faultclock.run.roles.adapter import Calls

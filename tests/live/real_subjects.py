@@ -24,10 +24,10 @@ from faultclock.live.sealing import sealed_live
 from faultclock.live.servable import check_servable
 from faultclock.live.server import LiveServer
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import EndingReason, Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import EndingReason, Trace
 from faultclock.run.bind_scenario import bind_scenario
-from faultclock.sim.recorder import Fact
+from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.binding import Binding
 from tests.live.real_child import READY
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 
 _QUICK = {"think_time": "20ms", "chunk_interval": "5ms", "latency": "2ms"}
 _FIRST = {"attempts": 1}

@@ -11,7 +11,7 @@ from faultclock.live.environment import environment
 from faultclock.live.sealing import sealed_live
 from faultclock.live.servable import program_binding
 from faultclock.load.trace_file import parse_trace
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.trace.trace import Trace, trace_lines
 from tests.live.wires import Bench, post, scenario
 
 _STATUS = {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}

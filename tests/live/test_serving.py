@@ -21,8 +21,8 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.live.servable import program_binding
 from faultclock.live.serving import Serving, Where, serve
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from tests.live.programs import ASK, command
 from tests.live.wires import post, scenario
 

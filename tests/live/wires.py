@@ -11,7 +11,7 @@ from typing import Any
 from faultclock.live.endpoint import LiveEndpoint
 from faultclock.live.kernel import LiveKernel
 from faultclock.live.server import LiveServer
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 
 
 class _Timer:

@@ -10,7 +10,7 @@ import pytest
 from faultclock.errors import SourceError
 from faultclock.load.baseline import known_scenarios, load_baseline, parse_baseline
 from faultclock.load.scenario import find_scenarios, shipped_scenarios
-from faultclock.model.gate import Baseline, Deviation
+from faultclock.model.report.gate import Baseline, Deviation
 
 HEAD = "subject: s\nmodel: stud-cli\ndeviations:\n"
 ENTRY = """\

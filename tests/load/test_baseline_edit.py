@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from faultclock.errors import SourceError
 from faultclock.load.baseline import parse_baseline
 from faultclock.load.baseline_edit import edited_baseline, new_baseline
-from faultclock.model.gate import Baseline
-from tests.gate.drawn import TODAY, baselines, deviation
+from faultclock.model.report.gate import Baseline
+from tests.history.drawn import TODAY, baselines, deviation
 
 NEW = deviation("f/new", "backoff.wait", reason="why: it # is", owner="team")
 TEXT = """\

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from faultclock.load.baseline import parse_baseline
 from faultclock.load.baseline_edit import edited_baseline
-from faultclock.model.gate import Deviation
-from tests.gate.drawn import TODAY, deviation
+from faultclock.model.report.gate import Deviation
+from tests.history.drawn import TODAY, deviation
 
 REASONS = (
     "a reason",

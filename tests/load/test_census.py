@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.load.census import load_census
-from faultclock.model.census import CENSUS_FORMAT
+from faultclock.model.report.census import CENSUS_FORMAT
 from faultclock.render.census import census_json
 from tests.render.sample_census import sample_census
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import SourceError
-from faultclock.load.foreign_lines import lines_of
+from faultclock.load.foreign.lines import lines_of
 
 NUMBERS = st.integers(-(10**39), 10**39) | st.booleans() | st.none()
 DATA = st.recursive(

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import InputError, SourceError
-from faultclock.load.foreign_log import foreign_trace, read_foreign_log
-from faultclock.load.foreign_map import foreign_map_ids, load_foreign_map
+from faultclock.load.foreign.log import foreign_trace, read_foreign_log
+from faultclock.load.foreign.map import foreign_map_ids, load_foreign_map
 from faultclock.load.trace_file import parse_trace
 from faultclock.model.foreign_map import ForeignMap
-from faultclock.model.trace import Trace, TraceEvent, trace_lines
+from faultclock.model.trace.trace import Trace, TraceEvent, trace_lines
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of
 
 MAP = {

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.errors import SourceError, UnknownNameError
 from faultclock.load.error_model import load_error_model, model_ids
-from faultclock.load.foreign_map import (
+from faultclock.load.foreign.map import (
     check_foreign_map,
     foreign_map_ids,
     foreign_map_of,

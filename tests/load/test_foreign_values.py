@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.load.foreign_values import (
+from faultclock.load.foreign.values import (
     ABSENT,
     at,
     cleaned,

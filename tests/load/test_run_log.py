@@ -15,7 +15,7 @@ from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
 from faultclock.load.run_log import RunLog
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Report, RunReport
+from faultclock.model.report.finding import Report, RunReport
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import SuiteRequest, run_suite
 

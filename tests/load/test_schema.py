@@ -19,7 +19,7 @@ from faultclock.load.schema import (
     scenario_schema,
     trace_schema,
 )
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import exploration_json
 from tests.architecture.source_tree import PROJECT
 from tests.render.sample_exploration import sample_exploration

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.load.sought import near_exception, read_sought, sought_of
-from faultclock.model.sought import Sought
+from faultclock.model.report.wanted_exception import Sought
 
 TRACEBACK = """\
 2026-11-01 12:00:00 worker crashed

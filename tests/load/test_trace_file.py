@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from faultclock.errors import SourceError
 from faultclock.load.trace_file import parse_trace, read_trace, write_trace
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import (
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

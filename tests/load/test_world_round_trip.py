@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from faultclock.load.scenario import checked_scenario
 from faultclock.load.yaml_file import parse_document
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 
 IDS = st.from_regex(r"[a-z][a-z0-9-]{0,6}", fullmatch=True)
 TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=12)

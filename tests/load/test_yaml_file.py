@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultclock.errors import InputError, Problem, SourceError
 from faultclock.load.located.tree import OURS
 from faultclock.load.yaml_file import load_yaml, parse_document
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 
 GOOD = """\
 id: family/slug

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.census import Absent, Tally, tally_of
+from faultclock.model.report.census import Absent, Tally, tally_of
 from tests.render.sample_census import CUT, LIMITED, call, census, client, run, sample_census
 
 

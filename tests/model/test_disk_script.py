@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 
 
 def _scenario(**changes: Any) -> Scenario:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from faultclock.model.event_fields import EventFields, Field
-from faultclock.model.events import EVENTS
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.event_fields import EventFields, Field
+from faultclock.model.trace.events import EVENTS
+from faultclock.model.trace.trace import TraceEvent
 
 
 def test_every_field_of_the_catalogue_has_one_accessor_and_no_accessor_is_for_another() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.event_paths import unknown_field, unknown_pattern_field
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.ordering import OrderingRule
+from faultclock.model.error_model.event_paths import unknown_field, unknown_pattern_field
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.error_model.ordering import OrderingRule
 
 CALLED, SENT = {"kinds": ["tool.called"]}, {"kinds": ["net.sent"]}
 NAMES = {"Called": EventPattern(kinds=("tool.called",))}

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.model.events import EVENTS, ends_of, spans
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.events import EVENTS, ends_of, spans
+from faultclock.model.trace.trace import TraceEvent
 
 _OPENERS = [name for name, kind in EVENTS.items() if kind.opens]
 _PAIRED = [name for name, kind in EVENTS.items() if kind.opens or kind.closes or kind.part_of]

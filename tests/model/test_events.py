@@ -14,10 +14,10 @@ from typing_extensions import is_typeddict
 from faultclock.load.resources import fixtures_root
 from faultclock.load.trace_file import read_trace
 from faultclock.model._base import Sha256
-from faultclock.model.event_check import check_events
-from faultclock.model.event_kinds.kind import LANES
-from faultclock.model.event_shapes import Said
-from faultclock.model.events import (
+from faultclock.model.trace.event_check import check_events
+from faultclock.model.trace.event_kinds.kind import LANES
+from faultclock.model.trace.event_shapes import Said
+from faultclock.model.trace.events import (
     EVENT_KINDS,
     EVENTS,
     describe,
@@ -25,7 +25,7 @@ from faultclock.model.events import (
     lane_of,
     payload_type,
 )
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 from tests.architecture.source_tree import PROJECT
 
 #: `record("actor", "kind", …)`, also where the words stand on lines of their own.

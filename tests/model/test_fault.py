@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.fault import FaultRule, Trigger
+from faultclock.model.scenario.fault import FaultRule, Trigger
 
 
 @pytest.mark.parametrize(

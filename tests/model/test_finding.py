@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.finding import Verdict, overall
+from faultclock.model.report.finding import Verdict, overall
 
 P, F, W = Verdict.PASS, Verdict.FAIL, Verdict.WARN
 I, N = Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE  # noqa: E741

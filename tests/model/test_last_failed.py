@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.last_failed import LastFailed
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.last_failed import LastFailed
 from tests.cli.reports import finding, run, small_report
 
 FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE

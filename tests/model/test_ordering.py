@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from faultclock.errors import SourceError
 from faultclock.load.error_model import load_error_model
-from faultclock.model import error_model
-from faultclock.model.event_sets import EventPattern, resolved
-from faultclock.model.ordering import OrderingRule, Scope, event_refs, unknown_event
+from faultclock.model.error_model import error_model
+from faultclock.model.error_model.event_sets import EventPattern, resolved
+from faultclock.model.error_model.ordering import OrderingRule, Scope, event_refs, unknown_event
 
 A, B = {"kinds": ["a"]}, {"kinds": ["b"]}
 ON_OFF: dict[str, Any] = {

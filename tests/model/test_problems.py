@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from faultclock.model.error_model import Requirement
-from faultclock.model.finding import RunReport, SourcePlace, Verdict
-from faultclock.model.harm import Harm
-from faultclock.model.notes import Frame, RunNotes
-from faultclock.model.problems import problems_in, problems_of, unproved_in
+from faultclock.model.error_model.error_model import Requirement
+from faultclock.model.error_model.harm import Harm
+from faultclock.model.report.finding import RunReport, SourcePlace, Verdict
+from faultclock.model.report.problems import problems_in, problems_of, unproved_in
+from faultclock.model.trace.notes import Frame, RunNotes
 from tests.check.samples import FRAME, finding, model, noted, raised, report, run, slept_at
 
 

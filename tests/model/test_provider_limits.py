@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.provider_limits import Overload, Pace, ProviderLimits
-from faultclock.model.scenario import FallbackProvider, ProviderScript, Scenario, scenario_digest
+from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits
+from faultclock.model.scenario.scenario import (
+    FallbackProvider,
+    ProviderScript,
+    Scenario,
+    scenario_digest,
+)
 
 
 @pytest.mark.parametrize(

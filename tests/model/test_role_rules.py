@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.role_rules import ExtensionRules, PhaseRule, ToolRules
+from faultclock.model.error_model.role_rules import ExtensionRules, PhaseRule, ToolRules
 
 LIFE: dict[str, Any] = {
     "initial": "off",

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.scenario import RUNTIME_ONLY, FallbackProvider, Scenario, scenario_digest
+from faultclock.model.scenario.scenario import (
+    RUNTIME_ONLY,
+    FallbackProvider,
+    Scenario,
+    scenario_digest,
+)
 
 FAULT: dict[str, Any] = {"id": "down", "then": {"kind": "connect_refused"}}
 #: One value for each section that only a runtime has.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 
 
 def scenario(**changes: Any) -> Scenario:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.exploration import Coordinates
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.token import coordinates_of, is_token, token_of
 from faultclock.model.tape import Tape
-from faultclock.model.token import coordinates_of, is_token, token_of
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 digests = st.one_of(st.binary(min_size=32, max_size=32).map(bytes.hex), texts)

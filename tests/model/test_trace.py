@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import (
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

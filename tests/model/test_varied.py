@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.fault import AttemptRange, ConnectRefused
-from faultclock.model.removable import rules_of
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.settled import never_settles, settled
-from faultclock.model.tape import BLANK, Tape
-from faultclock.model.varied import (
+from faultclock.model.scenario.fault import AttemptRange, ConnectRefused
+from faultclock.model.scenario.faults_stop import never_settles, settled
+from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.varied import (
     NowhereError,
     choices_at,
     choices_in_words,
@@ -23,7 +22,8 @@ from faultclock.model.varied import (
     varied_data,
     written_at,
 )
-from faultclock.model.vary import Vary
+from faultclock.model.scenario.vary import Vary
+from faultclock.model.tape import BLANK, Tape
 
 LIMITED = {
     "id": "limited",

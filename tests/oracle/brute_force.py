@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Any
 
 from faultclock.model.duration import parse_duration
-from faultclock.model.event_sets import EventPattern, EventRef, Events
-from faultclock.model.lookup import CountLookup, TimeLookup
-from faultclock.model.ordering import OrderingRule
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_sets import EventPattern, EventRef, Events
+from faultclock.model.error_model.lookup import CountLookup, TimeLookup
+from faultclock.model.error_model.ordering import OrderingRule
+from faultclock.model.trace.trace import TraceEvent
 from tests.oracle.event_values import NOTHING, field_of, is_rebirth, values_of
 
 Trace = Sequence[TraceEvent]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, WaitMark
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, WaitMark
 from faultclock.oracle.judge import judge, judge_seeds
 from tests.oracle.trace_builder import TraceBuilder
 

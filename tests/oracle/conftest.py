@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 
 NOTHING = "(nothing)"
 

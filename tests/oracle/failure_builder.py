@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import Trace
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder

@@ -11,8 +11,8 @@ from typing import Any
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import parse_duration
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import (
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.model.trace import Trace
+from faultclock.model.trace.trace import Trace
 from tests.oracle.trace_builder import sha256
 from tests.oracle.turn_builder import TurnBuilder, error, value
 

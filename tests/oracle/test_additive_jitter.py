@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.retry_policy import RetryPolicy
-from faultclock.model.trace import Trace
-from faultclock.oracle.history import History
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge_seeds
-from faultclock.oracle.plans import plans_of
+from faultclock.oracle.retries.plans import plans_of
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.trace_builder import TraceBuilder
 

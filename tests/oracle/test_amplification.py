@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.history import History
-from faultclock.oracle.plans import plans_of
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.retries.plans import plans_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.trace_builder import TraceBuilder, sha256

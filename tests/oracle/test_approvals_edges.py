@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.judge import judge
 from tests.oracle.common_model import found as found_in_common
 from tests.oracle.common_model import verdict as verdict_in_common

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.oracle.attempts import Attempt, Call, observe
+from faultclock.oracle.wire.attempts import Attempt, Call, observe
 from tests.oracle.trace_builder import TraceBuilder, sha256
 from tests.oracle.turn_builder import TurnBuilder
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import AudienceRule, ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.oracle.audience import leaks
+from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.oracle.checks.agent.audience import leaks
 from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder, link
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import parse_duration
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
-from faultclock.model.trace import header_line
+from faultclock.model.trace.trace import header_line
 from faultclock.oracle.judge import judge
 from tests.oracle.small_model import small_model
 from tests.oracle.trace_builder import TraceBuilder

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.failure_rules import BreakerRules
-from faultclock.oracle.breaker import breaker_refusals
-from faultclock.oracle.breaker_fold import BreakerFold, Met, Result
-from faultclock.oracle.history import History
+from faultclock.model.error_model.failure_rules import BreakerRules
+from faultclock.oracle.checks.provider.breaker import breaker_refusals
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.retries.breaker_fold import BreakerFold, Met, Result
 from tests.oracle.chain_builder import ChainBuilder, turn_name
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.turn_builder import TurnBuilder

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.failure_rules import ANY_PAIR
-from faultclock.model.finding import Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.error_model.failure_rules import ANY_PAIR
+from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import judge
 from tests.oracle.turn_builder import TurnBuilder, value
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.scenario import FallbackProvider
-from faultclock.model.trace import TraceEvent
-from faultclock.oracle.attempts import observe, places_of
+from faultclock.model.scenario.scenario import FallbackProvider
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.oracle.wire.attempts import observe, places_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 

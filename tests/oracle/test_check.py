@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.trace import SubjectInfo
 from faultclock.oracle.check import (
     Check,
     Violation,

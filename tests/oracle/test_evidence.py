@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import EndingReason, Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import EndingReason, Trace
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED
 from tests.oracle.trace_builder import TraceBuilder

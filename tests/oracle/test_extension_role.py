@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import Trace
-from faultclock.oracle import extension_role, rows
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.check import checks_in
+from faultclock.oracle.checks.roles import extension_role
+from faultclock.oracle.checks.rules import rows
 from tests.oracle.tool_traces import ExtensionTrace, outcome
 
 CODE = (*rows.EXTENSION_CHECKS, *checks_in(extension_role))

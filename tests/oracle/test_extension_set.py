@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.role_rules import PhaseRule
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.error_model.role_rules import PhaseRule
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.check import Outcome
-from faultclock.oracle.extension_set import resolved, set_faults, walked
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.agent.extension_set import resolved, set_faults, walked
+from faultclock.oracle.facts.history import History
 from tests.oracle.turn_builder import TurnBuilder
 
 MODEL = load_error_model("stud-cli")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.failure import Failure
-from faultclock.oracle.failures import failures_of
+from faultclock.oracle.failures.engine import failures_of
+from faultclock.oracle.failures.failure import Failure
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.derived import with_derived
-from faultclock.oracle.failure import Failure, disposition_of
-from faultclock.oracle.failures import failures_of
+from faultclock.oracle.checks.rules.derived import with_derived
+from faultclock.oracle.failures.engine import failures_of
+from faultclock.oracle.failures.failure import Failure, disposition_of
 from tests.oracle.failure_builder import FailureBuilder, called, model_of, paired
 
 MODEL = model_of()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from tests.oracle.failure_builder import (
     FAIL,
     PASS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from tests.oracle.failure_builder import (
     FAIL,
     NOTHING,

@@ -7,11 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.trace import Trace, TraceEvent
-from faultclock.oracle import failure_classified, failure_outcome, failure_redone, failure_told
+from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.check import checks_in
-from faultclock.oracle.failures import failures_of
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.failures import classified as failure_classified
+from faultclock.oracle.checks.failures import outcome as failure_outcome
+from faultclock.oracle.checks.failures import redone as failure_redone
+from faultclock.oracle.checks.failures import reported as failure_told
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.failures.engine import failures_of
 from tests.oracle.failure_builder import FailureBuilder, model_of
 
 CHECKS = checks_in(failure_redone, failure_outcome, failure_told, failure_classified)

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultclock.load.error_model import load_error_model, model_ids
-from faultclock.load.foreign_log import foreign_trace, read_foreign_log
-from faultclock.load.foreign_map import load_foreign_map
+from faultclock.load.foreign.log import foreign_trace, read_foreign_log
+from faultclock.load.foreign.map import load_foreign_map
 from faultclock.load.trace_file import read_trace
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.finding import Finding, Verdict, verdict_of
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.error_model.ordering import OrderingRule, Pattern
 from faultclock.model.foreign_map import ForeignLog, ForeignMap
-from faultclock.model.ordering import OrderingRule, Pattern
-from faultclock.model.trace import TraceEvent
-from faultclock.oracle.foreign import as_seen
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.oracle.checks.run.foreign import as_seen
 from faultclock.oracle.judge import judge
 from faultclock.oracle.rules.patterns import evaluate
 from tests.load.foreign_logs import BAD, CUT, GOOD, ROOT, map_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.oracle.history import History
+from faultclock.oracle.facts.history import History
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge, judge_seeds
 from tests.oracle.trace_builder import TraceBuilder
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict, overall
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict, overall
+from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.oracle.judge import check_infos, checks_of, judge
 from tests.oracle.planted_orders import ORDERS
 from tests.oracle.planted_turns import TURNS

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.history import History
-from faultclock.oracle.uses import limits_reached
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.facts.uses import limits_reached
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.turn_builder import value

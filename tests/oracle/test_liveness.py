@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import EndingReason, Trace
-from faultclock.model.vary import Settle
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.vary import Settle
+from faultclock.model.trace.trace import EndingReason, Trace
 from faultclock.oracle.judge import check_infos, judge
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder

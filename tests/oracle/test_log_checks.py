@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.load.foreign_log import foreign_trace
-from faultclock.model.finding import Finding, Verdict
+from faultclock.load.foreign.log import foreign_trace
 from faultclock.model.foreign_map import ForeignMap
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.judge import judge
 
 MAP = ForeignMap.model_validate_json(

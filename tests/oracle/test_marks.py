@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Judgement
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Judgement
 from faultclock.oracle.judge import judge
 from tests.oracle.common_model import common, waits
 from tests.oracle.trace_builder import TraceBuilder

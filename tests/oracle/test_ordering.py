@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.events import DERIVED_KINDS
-from faultclock.model.finding import Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.events import DERIVED_KINDS
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.check import Outcome
-from faultclock.oracle.derived import with_derived
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.rules.derived import with_derived
+from faultclock.oracle.checks.rules.ordering import checks
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
-from faultclock.oracle.ordering import checks
 from tests.oracle.mini_trace import events_of, runtime_trace
 from tests.oracle.planted_orders import ORDERS
 from tests.oracle.trace_builder import TraceBuilder

@@ -9,12 +9,12 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.events import DERIVED_KINDS, EVENTS
-from faultclock.model.lookup import CountLookup, TimeLookup
-from faultclock.model.ordering import Move, OrderingRule, Pattern, Scope
-from faultclock.model.scenario import Scenario
-from faultclock.oracle.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.error_model.lookup import CountLookup, TimeLookup
+from faultclock.model.error_model.ordering import Move, OrderingRule, Pattern, Scope
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.events import DERIVED_KINDS, EVENTS
+from faultclock.oracle.checks.rules.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate
 from tests.oracle.brute_force import violated_keys

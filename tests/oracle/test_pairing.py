@@ -9,10 +9,10 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict
-from faultclock.model.trace import Trace, TraceEvent, trace_digest
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.trace import Trace, TraceEvent, trace_digest
+from faultclock.oracle.facts.pairing import with_tool_calls
 from faultclock.oracle.judge import judge
-from faultclock.oracle.pairing import with_tool_calls
 from faultclock.run.execute import execute
 from faultclock.subjects.registry import load_subject
 from tests.oracle.turn_builder import TurnBuilder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.oracle.history import History
-from faultclock.oracle.permissions import decider_of, refusal_of
-from faultclock.oracle.port_facts import Prompt
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.facts.permissions import decider_of, refusal_of
+from faultclock.oracle.facts.port_facts import Prompt
 from tests.oracle.turn_builder import TurnBuilder
 
 

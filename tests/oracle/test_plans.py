@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
-from faultclock.oracle.plans import plans_of
+from faultclock.oracle.retries.plans import plans_of
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.test_breaker import RULES, Turns

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.error_model.signal_rules import SignalRule
 from faultclock.model.retry_policy import RetryPolicy
-from faultclock.model.signal_rules import SignalRule
-from faultclock.oracle.history import History
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
-from faultclock.oracle.plans import plans_of
-from faultclock.oracle.predict import Step
+from faultclock.oracle.retries.plans import plans_of
+from faultclock.oracle.retries.predict import Step
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import small_model
 from tests.oracle.trace_builder import TraceBuilder

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.retry_policy import Backoff, Jitter, RetryPolicy
-from faultclock.model.session_script import StageRetry
-from faultclock.model.trace import TraceEvent
+from faultclock.model.scenario.session_script import StageRetry
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import outcome_of
-from faultclock.oracle.redo import (
+from faultclock.oracle.retries.redo import (
     ATTEMPTS,
     DISPOSITION,
     Act,
@@ -26,7 +26,7 @@ from faultclock.oracle.redo import (
     judgements,
     policy_of,
 )
-from faultclock.oracle.timing import SLACK_NS
+from faultclock.oracle.wire.timing import SLACK_NS
 
 S = 1_000_000_000
 REQUIREMENTS = ("STUD-DEFAULT-02",)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.trace import Trace
-from faultclock.oracle.attempts import Request, observe
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
+from faultclock.oracle.wire.attempts import Request, observe
 from tests.oracle.planted_turns import CANCELLED, RETRY, STAGED
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder, value

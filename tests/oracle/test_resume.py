@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import STORED
 from tests.oracle.trace_builder import sha256

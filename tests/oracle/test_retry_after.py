@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.error_model import RetryAfterRule
-from faultclock.oracle.retry_hints import asked_wait, parse_retry_after
+from faultclock.model.error_model.error_model import RetryAfterRule
+from faultclock.oracle.wire.retry_hints import asked_wait, parse_retry_after
 
 DEFAULT = RetryAfterRule()
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.error_model import RetryAfterRule
-from faultclock.model.trace import TraceEvent
-from faultclock.oracle.requests import Attempt
-from faultclock.oracle.retry_hints import asked_wait, floor_of, hints_of
-from faultclock.oracle.signals import Signal
+from faultclock.model.error_model.error_model import RetryAfterRule
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.oracle.wire.requests import Attempt
+from faultclock.oracle.wire.retry_hints import asked_wait, floor_of, hints_of
+from faultclock.oracle.wire.signals import Signal
 
 _MS = 1_000_000
 USED_UP = {"x-ratelimit-remaining-requests": "0"}

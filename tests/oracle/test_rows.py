@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel, OrderingRule
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import TraceEvent
-from faultclock.oracle import derived
+from faultclock.model.error_model.error_model import ErrorModel, OrderingRule
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Check, Outcome, held
-from faultclock.oracle.history import History
-from faultclock.oracle.ordering import checks
+from faultclock.oracle.checks.rules import derived
+from faultclock.oracle.checks.rules.ordering import checks
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.verdicts import findings_of
 from tests.oracle.mini_trace import runtime_trace
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel, SignalPattern
-from faultclock.oracle.signals import Signal, classify, meets
+from faultclock.model.error_model.error_model import ErrorModel, SignalPattern
+from faultclock.oracle.wire.signals import Signal, classify, meets
 
 RATE = ("ProviderTransient", "RateLimited")
 SERVER = ("ProviderTransient", "Provider5xx")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.attempts import Call
-from faultclock.oracle.history import History
-from faultclock.oracle.stops import acts_after, is_stop, killed_by, stopped_ns
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.wire.attempts import Call
+from faultclock.oracle.wire.stops import acts_after, is_stop, killed_by, stopped_ns
 from tests.oracle.trace_builder import TraceBuilder
 from tests.oracle.turn_builder import TurnBuilder
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import CANCELLED, DOWN
 from tests.oracle.turn_builder import TurnBuilder

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.disk_script import DiskScript
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import (
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.disk_script import DiskScript
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
     TraceEvent,
@@ -19,8 +19,8 @@ from faultclock.model.trace import (
     TraceHeader,
     trace_digest,
 )
-from faultclock.oracle.history import History as Paired
-from faultclock.oracle.store_role import CHECKS
+from faultclock.oracle.checks.roles.store_role import CHECKS
+from faultclock.oracle.facts.history import History as Paired
 
 
 class History:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict, verdict_of
-from faultclock.model.trace import WALL_EPOCH_NS
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
+from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.oracle.judge import judge, judge_seeds
-from faultclock.oracle.timing import MEASUREMENT_NS
+from faultclock.oracle.wire.timing import MEASUREMENT_NS
 from tests.oracle.trace_builder import TraceBuilder
 
 _ONE_HOUR_NS = 3_600_000_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import BUSY, FORBIDDEN, RETRYING, TURNS
 from tests.oracle.turn_builder import TOOLS, TurnBuilder, value

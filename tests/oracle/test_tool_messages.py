@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import BUSY, DENIED, FORBIDDEN, RETRYING
 from tests.oracle.turn_builder import TurnBuilder, error, value

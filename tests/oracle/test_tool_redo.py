@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding
-from faultclock.model.trace import EndingReason
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding
+from faultclock.model.trace.trace import EndingReason
 from faultclock.oracle.judge import judge
 from tests.oracle.planted_turns import BUSY, CANCELLED, RETRYING
 from tests.oracle.turn_builder import TurnBuilder, error, value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle import judge
 from tests.oracle.tool_traces import ToolTrace, outcome
 

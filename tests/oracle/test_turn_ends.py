@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.oracle.failures import was_cut
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.failures.engine import was_cut
 from faultclock.oracle.judge import judge
 from tests.oracle.common_model import verdict
 from tests.oracle.planted_turns import STORED

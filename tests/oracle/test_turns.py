@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.oracle.judge import CHECKS, judge
 from tests.oracle.planted_turns import TURNS
 from tests.oracle.trace_builder import TraceBuilder

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from tests.oracle.turn_builder import TurnBuilder, error, value
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.oracle.attempts import observe
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import judge
+from faultclock.oracle.wire.attempts import observe
 from tests.oracle.trace_builder import TraceBuilder
 
 ERROR = {"code": "server_error", "type": "server_error", "message": "m"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.trace import EndingReason
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.trace.trace import EndingReason
 from faultclock.oracle.judge import judge
 from tests.oracle.common_model import common
 from tests.oracle.tool_traces import ExtensionTrace, ToolTrace

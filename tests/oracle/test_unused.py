@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict, verdict_of
+from faultclock.model.report.finding import Verdict, verdict_of
 from faultclock.oracle.judge import judge
 from faultclock.run.execute import execute
 from faultclock.subjects.abilities import Abilities

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.attempts import observe
+from faultclock.oracle.wire.attempts import observe
 from tests.oracle.test_attempts import begun, kind_and_known_ms, only_attempt, only_call
 from tests.oracle.trace_builder import TraceBuilder
 

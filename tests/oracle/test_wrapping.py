@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.judge import judge
 from tests.oracle.trace_builder import TraceBuilder, link
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from faultclock.model.duration import parse_duration
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.trace import Trace
-from faultclock.oracle import ordering
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.check import Check, Outcome
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.rules import ordering
+from faultclock.oracle.facts.history import History
 from tests.oracle.trace_builder import TraceBuilder
 
 RETRY = {

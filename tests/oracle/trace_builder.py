@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from faultclock.model.duration import MILLISECOND_NS, parse_duration
-from faultclock.model.error_model import RetryPolicy
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import (
+from faultclock.model.error_model.error_model import RetryPolicy
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import (
     WALL_EPOCH_NS,
     EndingReason,
     SubjectInfo,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from faultclock.model.duration import parse_duration
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.trace import SubjectInfo, TraceHeader
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.trace.trace import SubjectInfo, TraceHeader
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link, sha256
 
 #: The tools of a scenario that says nothing else.

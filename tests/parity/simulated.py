@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.sim.kernel import Limits
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.world import World
 from tests.parity.cells import Cell, Outcome, call, describe
 from tests.sim.net.scripted import SimService

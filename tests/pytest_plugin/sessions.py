@@ -13,13 +13,13 @@ import pytest
 
 # Imported before any inner session: what one imports first is forgotten after it, and would be
 # imported again by each.
-import faultclock.bench.judging
+import faultclock.pytest_plugin.bench.judging
 import faultclock.pytest_plugin.playing
 import faultclock.pytest_plugin.provider
 import faultclock.pytest_plugin.simulation  # noqa: F401
-from faultclock.bench.client import Bench
 from faultclock.cli.options import DEFAULT_MODEL
 from faultclock.load.error_model import load_error_model
+from faultclock.pytest_plugin.bench.client import Bench
 from faultclock.subjects.registry import catalog
 from tests.warm.benches import forked
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.recordings.exchange import OddityKind
 from faultclock.recordings.importing import Imported, import_recording
 from faultclock.run.prepare import prepare

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import judge
 from faultclock.recordings.exchange import OddityKind
 from faultclock.recordings.importing import Imported

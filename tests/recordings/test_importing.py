@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultclock.errors import InputError
 from faultclock.load.yaml_file import parse_document
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.recordings.exchange import OddityKind
 from faultclock.recordings.importing import Imported, Options, import_recording, slug_of
 from tests.recordings.builders import CHAT, dialects, imported, interaction, kinds

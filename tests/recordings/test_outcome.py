@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultclock.fakes.dialects import dialect_named
-from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.recordings.exchange import Exchange, Headers, Oddities
 from faultclock.recordings.outcome import Outcome, outcome_of
 from tests.fakes.dialects.asking import broken_off

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.events import describe
-from faultclock.model.finding import (
+from faultclock.model.report.finding import (
     AttemptMark,
     CallReport,
     EventMark,
@@ -14,7 +13,8 @@ from faultclock.model.finding import (
     RunReport,
     Verdict,
 )
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.events import describe
+from faultclock.model.trace.trace import TraceEvent
 from tests.render.sample_story import MS, S
 
 _FACTS: tuple[tuple[int, str, str, dict[str, Any]], ...] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.census import (
+from faultclock.model.report.census import (
     Absent,
     AttemptSeen,
     BrokenAnswer,

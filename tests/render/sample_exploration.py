@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.exploration import (
+from faultclock.model.report.exploration import (
     Coordinates,
     Coverage,
     Divergence,
@@ -16,10 +16,10 @@ from faultclock.model.exploration import (
     Size,
     Unsteady,
 )
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Tape
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.trace.trace import SubjectInfo
 from tests.render.sample_report import HOSTILE
 
 MS_NS = 1_000_000

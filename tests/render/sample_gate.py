@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from faultclock.model.finding import (
+from faultclock.model.report.finding import (
     CheckEntry,
     Finding,
     OrderStep,
@@ -14,7 +14,7 @@ from faultclock.model.finding import (
     SourcePlace,
     Verdict,
 )
-from faultclock.model.gate import Deviation, GateReport, KnownDeviation, Regression
+from faultclock.model.report.gate import Deviation, GateReport, KnownDeviation, Regression
 from tests.render import sample_report as sample
 
 SOURCE = SourcePlace(file="adapters/my adapter.py", line=12)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from faultclock.model.error_model import Switch, SwitchOption
-from faultclock.model.finding import Report, RequirementCoverage, RunReport, Verdict, overall
-from faultclock.model.trace import SubjectInfo
+from faultclock.model.error_model.error_model import Switch, SwitchOption
+from faultclock.model.report.finding import Report, RequirementCoverage, RunReport, Verdict, overall
+from faultclock.model.trace.trace import SubjectInfo
 from tests.render.sample_runs import (
     crowd,
     hung,

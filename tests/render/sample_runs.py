@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from faultclock.model.finding import CallReport, Finding, RunReport, Verdict, WaitMark
+from faultclock.model.report.finding import CallReport, Finding, RunReport, Verdict, WaitMark
 from tests.render.sample_story import (
     LIMITED,
     MS,

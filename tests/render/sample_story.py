@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from faultclock.model.finding import (
+from faultclock.model.report.finding import (
     AttemptMark,
     CallReport,
     EventMark,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from faultclock.model.events import EVENTS, describe
-from faultclock.model.finding import EventMark, RunReport
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.finding import EventMark, RunReport
+from faultclock.model.trace.events import EVENTS, describe
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.render.agent import AgentTimeline, draw_agent
 from faultclock.render.html_text import html_report
 from tests.render import sample_report

@@ -9,7 +9,7 @@ import re
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.census import Census
+from faultclock.model.report.census import Census
 from faultclock.render.census import census_json, census_page, client_pages
 from faultclock.render.census_legend import LEGEND
 from faultclock.render.census_text import census_table, not_run

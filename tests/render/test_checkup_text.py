@@ -8,8 +8,8 @@ import shlex
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.checkup import CheckUp
-from faultclock.model.finding import Finding
+from faultclock.model.report.checkup import CheckUp
+from faultclock.model.report.finding import Finding
 from faultclock.render.checkup_text import COLUMNS, checkup_lines, problem_line
 from tests.check.samples import checkup, finding, noted, run, slept_at
 from tests.render.sample_report import HOSTILE

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from faultclock.gate.diff import difference
-from faultclock.model.finding import Verdict
-from faultclock.model.report_diff import ReportDiff
+from faultclock.history.gate.diff import difference
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.report_diff import ReportDiff
 from faultclock.render import diff_json, diff_lines
-from tests.gate.drawn import CHECKS, SCENARIOS, finding, report_of, run
+from tests.history.drawn import CHECKS, SCENARIOS, finding, report_of, run
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
 ONE, TWO, THREE = SCENARIOS

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render import html_report
 from faultclock.render.gate import deviation_words, gate_lines, make_gate
-from tests.gate.drawn import SCENARIOS, TODAY, deviation, finding, report_of, run
+from tests.history.drawn import SCENARIOS, TODAY, deviation, finding, report_of, run
 from tests.render.sample_gate import gated_report
 
 FAIL, PASS = Verdict.FAIL, Verdict.PASS

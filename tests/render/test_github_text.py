@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import github_annotations, github_summary
 from tests.render import sample_report as sample
 from tests.render.sample_gate import gated_report

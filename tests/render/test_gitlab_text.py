@@ -7,7 +7,7 @@ from typing import Any
 
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import gitlab_report
 from tests.render import sample_report as sample
 from tests.render.ci_formats import code_quality_errors

@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import html_report
 from tests.render import sample_report as sample
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import json_report
 from faultclock.render.json_text import json_digest
 from tests.render import sample_report as sample

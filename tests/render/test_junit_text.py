@@ -10,7 +10,7 @@ from junitparser import JUnitXml, TestSuite
 from junitparser.xunit2 import TestCase
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.finding import Report, RunReport, Verdict
+from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.render import junit_report
 from tests.render import sample_report as sample
 from tests.render.sample_gate import gated_report

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.model.finding import EventMark, Verdict
-from faultclock.model.notes import OutputLine, RunNotes
+from faultclock.model.report.finding import EventMark, Verdict
+from faultclock.model.trace.notes import OutputLine, RunNotes
 from faultclock.render.moments import (
     EVENTS_MAX,
     EVENTS_MAX_ASIDE,

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from faultclock.cli.exits import OK, exit_code_of
-from faultclock.gate.baseline import gated
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.gate import Baseline, Deviation
+from faultclock.history.gate.baseline import gated
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.gate import Baseline, Deviation
 from faultclock.render import (
     github_annotations,
     github_summary,
@@ -20,7 +20,7 @@ from faultclock.render import (
     junit_report,
     sarif_report,
 )
-from tests.gate.drawn import CHECKS, KNOWN, SCENARIOS, TODAY, deviation, finding, report_of, run
+from tests.history.drawn import CHECKS, KNOWN, SCENARIOS, TODAY, deviation, finding, report_of, run
 
 FAIL, OPEN, PASS = Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS
 ONE, TWO, _ = SCENARIOS

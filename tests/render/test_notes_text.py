@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from faultclock.model.finding import Finding, Report, SourcePlace, Verdict
-from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
+from faultclock.model.report.finding import Finding, Report, SourcePlace, Verdict
+from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.render import (
     github_annotations,
     gitlab_report,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.finding import Report, SourcePlace, Verdict
-from faultclock.model.gate import KnownDeviation
+from faultclock.model.report.finding import Report, SourcePlace, Verdict
+from faultclock.model.report.gate import KnownDeviation
 from faultclock.render.notices import Gravity, gravities, notices, uri_of
 from tests.render import sample_report as sample
 from tests.render.sample_gate import SOURCE, deviation, gated_report

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render import (
     github_annotations,
     github_summary,

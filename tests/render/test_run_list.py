@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.model.finding import Verdict
-from faultclock.model.problems import problems_in
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.problems import problems_in
 from faultclock.render.problem_list import make_problem_list
 from faultclock.render.run_list import make_run_list
 from faultclock.render.sections import make_sections

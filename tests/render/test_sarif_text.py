@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from faultclock.model.finding import EventMark, Report, Verdict
+from faultclock.model.report.finding import EventMark, Report, Verdict
 from faultclock.render import sarif_report, sarif_text
 from tests.render import sample_report as sample
 from tests.render.ci_formats import sarif_errors

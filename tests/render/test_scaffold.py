@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import InputError
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 from faultclock.render.scaffold import CLIENTS, Choice, scaffold, with_table
 
 LINE_MAX = 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.overview import make_overview
 from faultclock.render.sections import make_sections, safe_id
 from faultclock.render.verdict_words import LOOKS, fold, group_of

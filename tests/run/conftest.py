@@ -10,9 +10,9 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import Role, Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.run.prepare import prepare
 from faultclock.sim.patches import installed
 from faultclock.subjects.binding import Binding

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from faultclock.model.error_model import ErrorModel, Requirement
-from faultclock.model.finding import Finding, Verdict, verdict_of
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel, Requirement
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

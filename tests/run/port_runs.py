@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
 

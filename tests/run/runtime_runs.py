@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace, TraceEvent
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
 BOTH = pytest.mark.parametrize("subject", [small_runtime, blocking_runtime], ids=lambda b: b.id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.run.execute import execute
 from faultclock.subjects.bind_store import session_store
 from faultclock.subjects.binding import Binding

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from faultclock.run.abilities import abilities_of
-from faultclock.run.probe import probe
+from faultclock.run.doctor.abilities import abilities_of
+from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.agenda import Agenda
 
 SCENARIO = Scenario.model_validate(

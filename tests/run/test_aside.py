@@ -7,7 +7,7 @@ import os
 import pytest
 
 from faultclock.errors import InputError, InternalError
-from faultclock.run.aside import Aside
+from faultclock.run.process.second_process import Aside
 
 
 def test_every_call_is_made_in_one_process_beside_this_one() -> None:

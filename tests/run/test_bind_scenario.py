@@ -9,9 +9,9 @@ import pytest
 from faultclock.errors import HarnessError, InputError
 from faultclock.load.payloads import load_dialect
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.fault import HttpError
-from faultclock.model.scenario import Scenario
-from faultclock.model.vary import Settle, Vary
+from faultclock.model.scenario.fault import HttpError
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.vary import Settle, Vary
 from faultclock.run.bind_scenario import bind_scenario, cannot_be_said, payloads_of
 from faultclock.subjects.binding import Binding, provider_adapter
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 

@@ -10,11 +10,11 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
-from faultclock.oracle.attempts import observe
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
+from faultclock.oracle.wire.attempts import observe
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding, provider_adapter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.census import BrokenAnswer, CallConduct, WaitSeen
-from faultclock.model.finding import Finding, RunReport, Verdict
-from faultclock.run.census import behaviour, with_verdict
+from faultclock.model.report.census import BrokenAnswer, CallConduct, WaitSeen
+from faultclock.model.report.finding import Finding, RunReport, Verdict
+from faultclock.profile.census import behaviour, with_verdict
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link
 
 HALF = REPLY[:9]

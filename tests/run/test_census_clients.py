@@ -15,17 +15,17 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from faultclock.errors import InternalError
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.census import Absent, Census, ClientCensus
-from faultclock.model.scenario import Scenario
-from faultclock.render.census import census_page
-from faultclock.run import census_clients
-from faultclock.run.census_clients import (
+from faultclock.model.report.census import Absent, Census, ClientCensus
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.profile import census_clients
+from faultclock.profile.census_clients import (
     FAMILIES,
     CensusRequest,
     fits,
     is_real_client,
     take_census,
 )
+from faultclock.render.census import census_page
 from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.render.test_census import without_assets
 from tests.render.test_html_text import HtmlExtension

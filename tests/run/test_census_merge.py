@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from faultclock.errors import InputError
-from faultclock.model.census import Absent
-from faultclock.run.census_merge import merged
+from faultclock.model.report.census import Absent
+from faultclock.profile.census_merge import merged
 from tests.render.sample_census import LIMITED, call, census, client, run
 
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict, verdict_of
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict, verdict_of
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
-from faultclock.run import confinement
-from faultclock.run.confinement import held
-from faultclock.run.isolate import run_isolated
+from faultclock.run.process import confinement
+from faultclock.run.process.confinement import held
+from faultclock.run.process.isolate import run_isolated
 from faultclock.run.suite import run_one
 from tests.run.conftest import small
 from tests.run.unsteady_subjects import binding_of

@@ -10,16 +10,22 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Report, RunReport, Verdict
-from faultclock.model.trace import Trace
-from faultclock.oracle.evidence import SPOILING
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Report, RunReport, Verdict
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import judge
 from faultclock.render import html_report, json_report, junit_report
-from faultclock.run import confirm
-from faultclock.run.aside import rearrange
-from faultclock.run.confirm import REPEATABLE, confirmed, is_made_twice, unproved, unsteadiness
-from faultclock.run.isolate import run_isolated
+from faultclock.run.process import confirm
+from faultclock.run.process.confirm import (
+    REPEATABLE,
+    confirmed,
+    is_made_twice,
+    unproved,
+    unsteadiness,
+)
+from faultclock.run.process.isolate import run_isolated
+from faultclock.run.process.second_process import rearrange
 from faultclock.run.suite import SuiteRequest, run_one, run_suite
 from faultclock.subjects.binding import Binding
 from tests.oracle.trace_builder import TraceBuilder

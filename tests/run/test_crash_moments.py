@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.mishap import CrashRule
-from faultclock.model.trigger import EventTrigger
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.trigger import EventTrigger
 from faultclock.oracle.judge import judge
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding

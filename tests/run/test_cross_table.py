@@ -14,7 +14,7 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.load.files import write_text_atomically
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.run.prepare import prepare
 from tests.run.cross_table import Cell, cross_table, cross_table_page
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.run.doctor import Examination, examine
+from faultclock.run.doctor.doctor import Examination, examine
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_tool import tool

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError
-from faultclock.model.trace import Trace
+from faultclock.model.trace.trace import Trace
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import ExtensionHost, Slot, SlotDecision

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.trace import trace_lines
+from faultclock.model.trace.trace import trace_lines
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest

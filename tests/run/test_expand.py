@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Report
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Report
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.run.execute import execute
 from faultclock.run.expand import cell_of, crash_after, crash_event, crash_points, variant_of
 from faultclock.run.replay import replay

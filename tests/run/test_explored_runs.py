@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import BLANK, Chance, Schedule
-from faultclock.model.trace import trace_lines
+from faultclock.model.trace.trace import trace_lines
 from faultclock.run.execute import execute
 from faultclock.run.expand import crash_after
 from faultclock.run.suite import run_one

@@ -9,7 +9,7 @@ import pytest
 
 from faultclock.errors import SubjectError
 from faultclock.load.scenario import find_scenarios
-from faultclock.run.fitting import unplayable
+from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.prepare import prepare
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.registry import load_subject

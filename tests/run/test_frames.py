@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.run.frames import DamagedError, receive, send
+from faultclock.run.process.frames import DamagedError, receive, send
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from faultclock.load.files import write_text_atomically
 from faultclock.load.resources import fixtures_root
 from faultclock.load.scenario import find_scenarios
 from faultclock.load.trace_file import read_trace
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 

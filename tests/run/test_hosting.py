@@ -13,12 +13,12 @@ import pytest
 
 from faultclock.errors import InputError, InternalError, SubjectError
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.scenario import Scenario
-from faultclock.run.aside import Aside
-from faultclock.run.hosting import Host, HostedBinding, LostError, make_run, where_loaded
-from faultclock.run.made import RunRequest
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import hosted, hosted_target, prepare
-from faultclock.run.probe import probe
+from faultclock.run.process.hosting import Host, HostedBinding, LostError, make_run, where_loaded
+from faultclock.run.process.run_request import RunRequest
+from faultclock.run.process.second_process import Aside
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
@@ -74,7 +74,7 @@ def test_the_state_that_an_extension_keeps_comes_over() -> None:
 
 def test_a_run_with_an_event_that_there_is_not_proves_nothing(tmp_path: Path) -> None:
     """The catalogue of events is that of this process."""
-    body = """from faultclock.sim.recorder import Recorder
+    body = """from faultclock.sim.kernel.recorder import Recorder
     import gc
     for item in gc.get_objects():
         if isinstance(item, Recorder):

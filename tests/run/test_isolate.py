@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InputError, UnknownNameError
-from faultclock.run import isolate
-from faultclock.run.confinement import Watch
-from faultclock.run.isolate import (
+from faultclock.run.process import isolate
+from faultclock.run.process.confinement import Watch
+from faultclock.run.process.isolate import (
     Died,
     Hung,
     ensure_hash_seed,

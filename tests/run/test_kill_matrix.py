@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from faultclock.load.error_model import load_error_model, model_ids
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import checks_of
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding

@@ -11,9 +11,9 @@ from functools import cache
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Report, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Report, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog

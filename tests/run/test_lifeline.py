@@ -9,9 +9,9 @@ import signal
 from collections.abc import Callable
 from typing import NoReturn
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.run.isolate import run_isolated
-from faultclock.run.lifeline import end_with
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.run.process.isolate import run_isolated
+from faultclock.run.process.lifeline import end_with
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.events import describe
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.trace.events import describe
+from faultclock.model.trace.trace import Trace
 from faultclock.run.suite import SuiteRequest, run_one, run_suite
 from faultclock.subjects.binding import Binding
 from tests.run.conftest import shipped, shipped_scenario, small

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.trigger import EventTrigger
-from faultclock.run.moments import Watch, matches
-from faultclock.sim.recorder import Fact
+from faultclock.model.scenario.trigger import EventTrigger
+from faultclock.run.triggers import Watch, matches
+from faultclock.sim.kernel.recorder import Fact
 
 
 def fact(number: int, kind: str, **payload: object) -> Fact:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from faultclock.load.trace_file import notes_path, read_trace, write_trace
-from faultclock.model.finding import SourcePlace
-from faultclock.model.notes import OutputLine, RunNotes, WaitingPlace
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.report.finding import SourcePlace
+from faultclock.model.trace.notes import OutputLine, RunNotes, WaitingPlace
+from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.oracle.judge import Judge
-from faultclock.run import lives, making
-from faultclock.run.notes import RawNotes
+from faultclock.run import lives
+from faultclock.run.notes.taking import RawNotes
+from faultclock.run.process import run_once as making
 from faultclock.run.report import run_report
 from faultclock.run.suite import run_one
 from faultclock.subjects.bind_runtime import runtime

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import uuid_utils
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.run.doctor.healthy import healthy_scenario
 from faultclock.run.execute import Happened, execute, simulate
-from faultclock.run.healthy import healthy_scenario
 from faultclock.run.prepare import prepare, warm
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding, provider_adapter

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
+from faultclock.run.doctor.probe import Probed, dialect_of, probe
 from faultclock.run.prepare import prepare
-from faultclock.run.probe import Probed, dialect_of, probe
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding, provider_adapter
 

@@ -10,9 +10,9 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog
 from tests.run.kills import SHOWN_BY

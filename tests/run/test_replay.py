@@ -9,12 +9,12 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
-from faultclock.model.exploration import Coordinates
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.token import coordinates_of
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import Chance, Schedule, Tape
-from faultclock.model.token import coordinates_of
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.expand import crash_after
 from faultclock.run.replay import compare, replay, replay_at, scenario_at
 from faultclock.run.suite import SuiteRequest, run_one, run_suite

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import Role
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import Role
 from faultclock.mutants.registry import MUTANTS
 from faultclock.oracle.judge import CHECKS, judge
 from faultclock.run.execute import execute

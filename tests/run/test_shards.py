@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.load.error_model import load_error_model
-from faultclock.run.shards import dealt, run_count, selection_digest
+from faultclock.run.process.shards import dealt, run_count, selection_digest
 from tests.run.conftest import small
 
 COSTS = st.dictionaries(st.text("abc/-", min_size=1), st.integers(0, 400), max_size=12)

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from faultclock.run.staying import staying
+from faultclock.run.process.no_exit import staying
 from faultclock.run.suite import run_one
-from faultclock.sim.escapes import SimEscape
+from faultclock.sim.kernel.escapes import SimEscape
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 from tests.run.conftest import small

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.mutants.registry import MUTANTS
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.roles.store_role import CHECKS
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import judge
-from faultclock.oracle.store_role import CHECKS
 from faultclock.oracle.verdicts import findings_of
 from faultclock.run.execute import execute
 from faultclock.run.expand import crash_after, crash_points

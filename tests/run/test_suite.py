@@ -11,9 +11,9 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Report, SourcePlace, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Report, SourcePlace, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding, provider_adapter

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from faultclock.model.port_values import Slot
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.port_values import Slot
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.host import RecordingHost
 from faultclock.run.surroundings import Fakes, FakesState
 from faultclock.sim.world import World

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
 from faultclock.run.execute import execute
 from faultclock.run.host import RecordingHost
 from faultclock.run.suite import run_one

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.events import describe
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.events import describe
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.run.suite import run_one
 from faultclock.run.timeline import MARKS_MAX, timeline
 from faultclock.subjects.binding import Binding

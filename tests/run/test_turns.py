@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from faultclock.run.execute import execute
-from faultclock.sim.context import current_call
+from faultclock.sim.kernel.context import current_call
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import Surroundings, TypedError

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from faultclock.oracle.judge import Judge
-from faultclock.run import made
-from faultclock.run.untouched import Untouched
+from faultclock.run.process import run_request as made
+from faultclock.run.process.integrity import Untouched
 
 
 def test_nothing_is_changed_at_first() -> None:
@@ -18,7 +18,7 @@ def test_a_function_that_was_replaced_is_named(monkeypatch: pytest.MonkeyPatch) 
     """The name says where it stands."""
     before = Untouched()
     monkeypatch.setattr(made, "lost", lambda *_: None)
-    assert before.changed() == "faultclock.run.made.lost"
+    assert before.changed() == "faultclock.run.process.run_request.lost"
 
 
 def test_a_method_with_other_code_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

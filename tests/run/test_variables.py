@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.model.trace import trace_lines
+from faultclock.model.trace.trace import trace_lines
 from faultclock.run.variables import FIXED, TAKEN, settle, silence, taken_away
 from faultclock.subjects.ports import API_KEY
 from tests.subjects.clients.simulated import recorded

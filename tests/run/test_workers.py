@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from faultclock.errors import InputError, InternalError
-from faultclock.run.workers import Serial, Shared, Workers, as_finished, in_order
+from faultclock.run.process.workers import Serial, Shared, Workers, as_finished, in_order
 
 ITEMS = tuple(range(23))
 

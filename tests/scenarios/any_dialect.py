@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 
 import h11
 
-from faultclock.fakes.dialect import Heard
 from faultclock.fakes.dialects import dialect_named, dialect_names
-from faultclock.fakes.event_stream import json_object
+from faultclock.fakes.wire.dialect import Heard
+from faultclock.fakes.wire.event_stream import json_object
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall

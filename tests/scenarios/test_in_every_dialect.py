@@ -12,8 +12,8 @@ from types import MappingProxyType
 import pytest
 
 from faultclock.load.error_model import load_error_model
-from faultclock.model.finding import Finding, Verdict, verdict_of
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import Finding, Verdict, verdict_of
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.suite import run_one

@@ -12,7 +12,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.load.resources import scenarios_root
 from faultclock.load.scenario import load_scenario, shipped_scenarios
 from faultclock.load.schema import scenario_schema
-from faultclock.model.fault import (
+from faultclock.model.scenario.fault import (
     Fault,
     FaultRule,
     HttpDate,
@@ -20,11 +20,11 @@ from faultclock.model.fault import (
     OkWithErrorBody,
     StreamError,
 )
-from faultclock.model.interaction_script import InteractionKind, InteractorAnswer
-from faultclock.model.mishap import CancelScope
-from faultclock.model.scenario import DEFAULT_DIALECT, Scenario
-from faultclock.model.store_script import StoreFault
-from faultclock.model.tool_script import ToolFault
+from faultclock.model.scenario.interaction_script import InteractionKind, InteractorAnswer
+from faultclock.model.scenario.mishap import CancelScope
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.scenario.store_script import StoreFault
+from faultclock.model.scenario.tool_script import ToolFault
 from tests.each import for_each
 from tests.warm.listing import all_scenarios
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from faultclock.model.disk_script import DiskScript
-from faultclock.sim.disk import Disk, PlannedCrash
-from faultclock.sim.disk_state import DiskState, Leaves
-from faultclock.sim.kernel import Ending
+from faultclock.model.scenario.disk_script import DiskScript
+from faultclock.sim.host.disk import Disk, PlannedCrash
+from faultclock.sim.host.disk_state import DiskState, Leaves
+from faultclock.sim.kernel.kernel import Ending
 from faultclock.sim.world import World
 
 

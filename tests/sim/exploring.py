@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from faultclock.model.tape import BLANK, FIFO, Schedule, Tape
-from faultclock.sim.choices import Choices
-from faultclock.sim.kernel import Ending, current
+from faultclock.sim.kernel.choices import Choices
+from faultclock.sim.kernel.kernel import Ending, current
 from faultclock.sim.world import World
 from tests.sim.running import ROOMY
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from inspect import iscoroutinefunction
 from typing import Any
 
-from faultclock.sim.kernel import Ending, Kernel
-from faultclock.sim.processes import Child, Processes
+from faultclock.sim.host.processes import Child, Processes
+from faultclock.sim.kernel.kernel import Ending, Kernel
 from faultclock.sim.world import World
 
 MS = 1_000_000

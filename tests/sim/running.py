@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.clock import SECOND_NS
-from faultclock.sim.kernel import Ending, Limits
+from faultclock.sim.kernel.clock import SECOND_NS
+from faultclock.sim.kernel.kernel import Ending, Limits
 from faultclock.sim.world import World
 
 #: Limits that no well-behaved test meets.

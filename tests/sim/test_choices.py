@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.tape import BLANK, Schedule, Tape
-from faultclock.sim.choices import Choices
-from faultclock.sim.streams import Streams
+from faultclock.sim.kernel.choices import Choices
+from faultclock.sim.kernel.streams import Streams
 
 draws = st.integers(0, 2**64 - 1)
 

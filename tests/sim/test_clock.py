@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.sim.clock import FOREVER_NS, monotonic_seconds, seconds_to_ns
+from faultclock.sim.kernel.clock import FOREVER_NS, monotonic_seconds, seconds_to_ns
 
 
 @given(st.integers(min_value=0, max_value=4 * 10**12))

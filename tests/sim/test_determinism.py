@@ -10,7 +10,7 @@ from pathlib import Path
 _PROGRAM = """
 import asyncio, hashlib, os, random, threading, time, uuid
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from faultclock.sim.kernel import current
+from faultclock.sim.kernel.kernel import current
 from faultclock.sim.patches import install
 install()
 from faultclock.sim.world import World

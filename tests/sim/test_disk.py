@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.clock import SECOND_NS
-from faultclock.sim.disk_state import Leaves
+from faultclock.sim.host.disk_state import Leaves
+from faultclock.sim.kernel.clock import SECOND_NS
 from tests.sim.disk_lab import Lab
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.sim.disk_state import DiskState, FileBody, Leaves
+from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves
 
 LEAVES: tuple[Leaves, ...] = ("nothing", "part", "all")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simpy.core import EmptySchedule
 
-from faultclock.sim.env import SimEnvironment
+from faultclock.sim.kernel.env import SimEnvironment
 
 
 class Note:

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.escapes import SimEscape
+from faultclock.sim.kernel.escapes import SimEscape
 from tests.sim.running import facts, run
 
 _ACTS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -189,7 +189,7 @@ def test_a_lock_released_by_a_real_thread_is_a_leak() -> None:
     """The wait ends, but the run proves nothing: real time was in it."""
     import threading
 
-    from faultclock.sim.threads import start_new_thread
+    from faultclock.sim.kernel.threads import start_new_thread
 
     lock = threading.Lock()
     lock.acquire()

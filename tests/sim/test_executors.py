@@ -8,7 +8,7 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
 
-from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import CALL_ID, current_call
 from tests.sim.running import run, value_of
 
 #: Made when this module is imported: in a whole test run, that is before the patches.

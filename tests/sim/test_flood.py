@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultclock.run.host import RecordingHost
-from faultclock.sim.kernel import Limits, current
+from faultclock.sim.kernel.kernel import Limits, current
 from tests.sim.running import run
 
 

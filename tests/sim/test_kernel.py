@@ -12,8 +12,8 @@ import pytest
 import simpy
 
 from faultclock.errors import InternalError
-from faultclock.sim.clock import SECOND_NS
-from faultclock.sim.kernel import TIMED_OUT, Kernel, Limits, current
+from faultclock.sim.kernel.clock import SECOND_NS
+from faultclock.sim.kernel.kernel import TIMED_OUT, Kernel, Limits, current
 from faultclock.sim.world import World
 from tests.sim.running import facts, run, value_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.model.tape import Schedule
-from faultclock.sim.lanes import plain_name
+from faultclock.sim.kernel.lanes import plain_name
 from tests.sim.exploring import explored, many_loops, many_threads, note
 
 
@@ -155,7 +155,7 @@ import asyncio, json, sys
 from faultclock.sim.patches import install
 install()
 from faultclock.model.tape import Schedule
-from faultclock.sim.choices import Choices
+from faultclock.sim.kernel.choices import Choices
 from faultclock.sim.world import World
 
 class Worker:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.sim.ending import Limits
-from faultclock.sim.kernel import Kernel
-from faultclock.sim.recorder import Recorder, WatchedRecorder
+from faultclock.sim.kernel.ending import Limits
+from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.recorder import Recorder, WatchedRecorder
 from faultclock.sim.world import World
 from tests.sim.running import facts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.locks import HybridLock, HybridRLock, HybridSimpleQueue
+from faultclock.sim.kernel.locks import HybridLock, HybridRLock, HybridSimpleQueue
 from tests.sim.running import run, value_of
 
 MAKERS: list[Callable[[], Any]] = [HybridLock, HybridRLock]

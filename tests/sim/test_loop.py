@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.sim.escapes import SimEscape
-from faultclock.sim.kernel import current
-from faultclock.sim.loop import SimLoop
+from faultclock.sim.kernel.escapes import SimEscape
+from faultclock.sim.kernel.kernel import current
+from faultclock.sim.kernel.loop import SimLoop
 from tests.sim.running import run, value_of
 
 
@@ -376,7 +376,7 @@ def test_a_real_thread_cannot_reach_into_a_world() -> None:
 
     async def subject() -> None:
         loop = loop_here()
-        from faultclock.sim.threads import start_new_thread
+        from faultclock.sim.kernel.threads import start_new_thread
 
         # The one way a test has to make a thread that the world does not know.
         done: list[BaseException] = []

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultclock.model.tape import Schedule
-from faultclock.sim.kernel import current
+from faultclock.sim.kernel.kernel import current
 from tests.sim.exploring import explored, note
 
 schedules = st.one_of(

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultclock.model.tape import BLANK, Schedule, Tape
-from faultclock.sim.choices import Choices
-from faultclock.sim.env import Call
-from faultclock.sim.order import Order
+from faultclock.sim.kernel.choices import Choices
+from faultclock.sim.kernel.env import Call
+from faultclock.sim.kernel.order import Order
 from faultclock.sim.world import World
 from tests.sim.exploring import (
     Explored,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel.context import CALL_ID
 from tests.sim.program_lab import Lab
 from tests.sim.running import facts, run
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.sim.context import CALL_ID, current_call
-from faultclock.sim.kernel import Ending, Kernel, current
-from faultclock.sim.promise import Promise
+from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.kernel import Ending, Kernel, current
+from faultclock.sim.kernel.promise import Promise
 from tests.sim.running import run, value_of
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.sim.recorder import Fact, Recorder, WatchedRecorder
+from faultclock.sim.kernel.recorder import Fact, Recorder, WatchedRecorder
 
 
 def test_facts_are_numbered_from_one_and_stamped_with_the_clock() -> None:

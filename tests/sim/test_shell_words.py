@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.sim.shell_words import ShellNeededError, shell_words
+from faultclock.sim.host.shell_words import ShellNeededError, shell_words
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.sim.streams import DRAW_BITS, Streams, drawn
+from faultclock.sim.kernel.streams import DRAW_BITS, Streams, drawn
 
 SEEDS = st.integers(0, 2**32 - 1)
 NAMES = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
@@ -29,7 +29,7 @@ def test_the_draws_of_a_seed_never_change() -> None:
 def test_other_processes_with_other_hash_seeds_draw_the_same() -> None:
     """Nothing of the process gets in."""
     program = (
-        "from faultclock.sim.streams import Streams\n"
+        "from faultclock.sim.kernel.streams import Streams\n"
         "print([Streams(7).draw(f'pace/{n}', n) for n in range(5)])"
     )
     told = [

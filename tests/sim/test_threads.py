@@ -10,7 +10,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import CALL_ID, current_call
 from tests.sim.running import facts, run, value_of
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.sim.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import CALL_ID, current_call
 from faultclock.sim.patches import install, installed, uninstall
 from faultclock.sim.patches.installer import Installation
 from faultclock.sim.world import World
@@ -83,7 +83,7 @@ def test_real_time_goes_on_outside() -> None:
 
 def test_a_thread_outside_sees_real_time_during_a_run() -> None:
     """Only simulated threads live in virtual time."""
-    from faultclock.sim.threads import start_new_thread
+    from faultclock.sim.kernel.threads import start_new_thread
 
     seen: list[tuple[float, int]] = []
     asked = threading.Event()
@@ -104,7 +104,7 @@ def test_a_thread_outside_sees_real_time_during_a_run() -> None:
 
 def test_a_thousand_runs_leave_no_thread_and_no_growing_state() -> None:
     """What one run makes dies with it."""
-    from faultclock.sim import actors
+    from faultclock.sim.kernel import actors
 
     def subject() -> None:
         threading.Thread(target=time.sleep, args=(1,)).start()

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from faultclock.load.trace_file import write_trace
-from faultclock.model.trace import Trace
-from faultclock.run.lifeline import end_with
+from faultclock.model.trace.trace import Trace
 from faultclock.run.prepare import prepare
+from faultclock.run.process.lifeline import end_with
 from faultclock.run.suite import run_one
 from tests.soak.plan import Drawn, Stock
 

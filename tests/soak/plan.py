@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from faultclock.explore.drawing import planned
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.exploration import Coordinates
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
-from faultclock.model.trace import Trace
+from faultclock.model.trace.trace import Trace
 from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.expand import crash_after
 from faultclock.subjects.binding import Binding

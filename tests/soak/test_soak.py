@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faultclock.model.token import coordinates_of
+from faultclock.model.report.token import coordinates_of
 from faultclock.subjects.registry import catalog
 from tests.soak.__main__ import soak
 from tests.soak.plan import ROUNDS, subjects_of

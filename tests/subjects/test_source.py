@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from faultclock.model.finding import SourcePlace
+from faultclock.model.report.finding import SourcePlace
 from faultclock.subjects.registry import load_subject
 from faultclock.subjects.source import line_of, place_in
 

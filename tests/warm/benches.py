@@ -13,9 +13,9 @@ import subprocess
 import time
 from typing import Any
 
-from faultclock.bench.client import Bench
-from faultclock.bench.process import main
-from faultclock.run.isolate import fork_process
+from faultclock.pytest_plugin.bench.client import Bench
+from faultclock.pytest_plugin.bench.process import main
+from faultclock.run.process.isolate import fork_process
 
 
 class _Forked:

@@ -38,14 +38,14 @@ _WARM = (
     "faultclock.certify.rejudging",
     "faultclock.certify.rerunning",
     "faultclock.certify.verifying",
-    "faultclock.conformance.again",
-    "faultclock.conformance.appraisal",
-    "faultclock.conformance.evidence",
-    "faultclock.conformance.hardened",
-    "faultclock.bench.judging",
+    "faultclock.certify.levels.again",
+    "faultclock.certify.levels.appraisal",
+    "faultclock.certify.levels.evidence",
+    "faultclock.certify.levels.hardened",
+    "faultclock.pytest_plugin.bench.judging",
     "faultclock.explore.engine",
     "faultclock.fakes.dialects.openai_chat",
-    "faultclock.infer.profile",
+    "faultclock.profile.infer.profile",
     "faultclock.load.scenario",
     "faultclock.pytest_plugin.playing",
     "faultclock.render",
@@ -154,7 +154,7 @@ def _run(words: list[str]) -> object:
     if name == "pytest":
         import pytest
 
-        from faultclock.bench.client import Bench
+        from faultclock.pytest_plugin.bench.client import Bench
         from tests.warm.benches import forked
 
         # No plugins but ours, of which each would import its libraries: that an installation finds

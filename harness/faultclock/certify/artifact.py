@@ -25,8 +25,8 @@ from faultclock.certify.archives import archive_files
 from faultclock.certify.trees import digest_of_files, file_digest, tree_files
 from faultclock.certify.watching import Reads, modules_before
 from faultclock.errors import InputError
-from faultclock.model.certificate import Artifact, ArtifactKind
-from faultclock.run.hosting import LostError, where_loaded
+from faultclock.model.report.certificate import Artifact, ArtifactKind
+from faultclock.run.process.hosting import LostError, where_loaded
 from faultclock.run.variables import FIXED
 from faultclock.subjects.binding import Binding
 

@@ -28,10 +28,10 @@ from typing import Any
 
 from faultclock.certify.envelope import Signed, canonical
 from faultclock.certify.keys import PublicKey
-from faultclock.model.certificate import Artifact, Resource, Statement, Subject, TestResult
-from faultclock.model.conformance import Appraisal, RequirementSet
-from faultclock.model.evidence import Evidence
-from faultclock.model.finding import Report, Verdict
+from faultclock.model.report.certificate import Artifact, Resource, Statement, Subject, TestResult
+from faultclock.model.report.conformance import Appraisal, RequirementSet
+from faultclock.model.report.evidence import Evidence
+from faultclock.model.report.finding import Report, Verdict
 from faultclock.render.badge import badge_json, badge_svg
 from faultclock.render.html_text import html_report
 from faultclock.render.json_text import json_report

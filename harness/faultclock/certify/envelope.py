@@ -17,7 +17,7 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import Signature  # type: ignore[attr-defined]
 
 from faultclock.certify.keys import PublicKey, SigningKey
-from faultclock.model.certificate import PAYLOAD_TYPE
+from faultclock.model.report.certificate import PAYLOAD_TYPE
 
 
 def canonical(value: Any) -> bytes:

@@ -22,7 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any, BinaryIO, Self
 
 from faultclock.errors import InputError
-from faultclock.model.certificate import Fault
+from faultclock.model.report.certificate import Fault
 
 #: Files, and bytes in all: a hardened certificate of a whole runtime has a tenth of it.
 _FILES_MAX = 200_000

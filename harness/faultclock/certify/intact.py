@@ -29,7 +29,7 @@ from faultclock.certify.envelope import Signed, canonical, parse_envelope
 from faultclock.certify.folder import Listing, file_sum, listing, read_file
 from faultclock.certify.keys import PublicKey, parse_public_key
 from faultclock.errors import InputError
-from faultclock.model.certificate import PAYLOAD_TYPE, Fault, Statement
+from faultclock.model.report.certificate import PAYLOAD_TYPE, Fault, Statement
 
 #: Of each file that is read to see what was signed.
 _BYTES_MAX = 64_000_000

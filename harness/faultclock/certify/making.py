@@ -40,16 +40,16 @@ from faultclock.certify.envelope import canonical, sign
 from faultclock.certify.folder import Draft
 from faultclock.certify.imports import check_declared
 from faultclock.certify.keys import SigningKey
+from faultclock.certify.levels.appraisal import appraise
+from faultclock.certify.levels.evidence import Gathered, gather
 from faultclock.certify.watching import Watch
-from faultclock.conformance.appraisal import appraise
-from faultclock.conformance.evidence import Gathered, gather
 from faultclock.errors import InputError
 from faultclock.load.requirement_set import set_digest
-from faultclock.model.certificate import Artifact
-from faultclock.model.conformance import Appraisal, LevelName, RequirementSet
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Report
-from faultclock.model.trace import Trace, trace_lines
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.certificate import Artifact
+from faultclock.model.report.conformance import Appraisal, LevelName, RequirementSet
+from faultclock.model.report.finding import Report
+from faultclock.model.trace.trace import Trace, trace_lines
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import shipped_ids
 

@@ -30,17 +30,17 @@ from faultclock.certify.contents import (
 from faultclock.certify.folder import read_file
 from faultclock.certify.intact import Intact
 from faultclock.certify.keys import parse_public_key
+from faultclock.certify.levels.appraisal import appraise
+from faultclock.certify.levels.judging import judged
 from faultclock.certify.trees import digest_of_files
-from faultclock.conformance.appraisal import appraise
-from faultclock.conformance.judging import judged
 from faultclock.errors import HarnessError, InputError
 from faultclock.load.error_model import load_error_model
 from faultclock.load.requirement_set import load_requirement_set, set_digest, set_ids
 from faultclock.load.trace_file import parse_trace
-from faultclock.model.certificate import Artifact, Fault, Statement
-from faultclock.model.conformance import Appraisal, RequirementSet
-from faultclock.model.evidence import Evidence, Judged
-from faultclock.model.trace import Trace
+from faultclock.model.report.certificate import Artifact, Fault, Statement
+from faultclock.model.report.conformance import Appraisal, RequirementSet
+from faultclock.model.report.evidence import Evidence, Judged
+from faultclock.model.trace.trace import Trace
 from faultclock.subjects.registry import shipped_ids
 
 _JSON_MAX = 512_000_000

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from faultclock.certify.contents import TRACE_BYTES_MAX, TRACES, trace_name
 from faultclock.certify.folder import read_file
-from faultclock.conformance.evidence import gather
+from faultclock.certify.levels.evidence import gather
 from faultclock.load.error_model import load_error_model
 from faultclock.load.requirement_set import load_requirement_set
 from faultclock.load.trace_file import parse_trace
-from faultclock.model.certificate import Fault
-from faultclock.model.evidence import Evidence
-from faultclock.model.trace import Trace
+from faultclock.model.report.certificate import Fault
+from faultclock.model.report.evidence import Evidence
+from faultclock.model.trace.trace import Trace
 from faultclock.run.compare import compare, other_circumstances
 from faultclock.subjects.binding import Binding
 

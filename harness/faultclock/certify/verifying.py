@@ -22,9 +22,15 @@ from faultclock.certify.keys import PublicKey, parse_public_key
 from faultclock.certify.rejudging import Rejudged, rejudged
 from faultclock.certify.rerunning import Rerun
 from faultclock.errors import InputError
-from faultclock.model.certificate import Artifact, Fault, Subject, Verification, VerificationVerdict
-from faultclock.model.evidence import Evidence
-from faultclock.model.finding import Verdict
+from faultclock.model.report.certificate import (
+    Artifact,
+    Fault,
+    Subject,
+    Verification,
+    VerificationVerdict,
+)
+from faultclock.model.report.evidence import Evidence
+from faultclock.model.report.finding import Verdict
 from faultclock.subjects.binding import Binding
 
 _ONLY_RERUN = (

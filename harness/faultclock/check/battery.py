@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 
 from faultclock.errors import InputError
 from faultclock.load.scenario import LoadedScenario, find_scenarios, shipped_scenarios
-from faultclock.model.checkup import LeftOut
-from faultclock.model.fault import (
+from faultclock.model.report.checkup import LeftOut
+from faultclock.model.scenario.fault import (
     ConnectRefused,
     CorruptBody,
     DnsFailure,
@@ -25,8 +25,8 @@ from faultclock.model.fault import (
     StreamError,
     Truncate,
 )
-from faultclock.model.scenario import Role, Scenario
-from faultclock.run.fitting import why_left_out
+from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.run.doctor.fitting import why_left_out
 from faultclock.run.suite import of_role
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding

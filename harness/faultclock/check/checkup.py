@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 import faultclock
 from faultclock.check.running import Runs
 from faultclock.check.traits import traits_of
-from faultclock.model.checkup import CheckUp, LeftOut, TakenFor
-from faultclock.model.finding import Report
-from faultclock.model.problems import problems_in, unproved_in
+from faultclock.model.report.checkup import CheckUp, LeftOut, TakenFor
+from faultclock.model.report.finding import Report
+from faultclock.model.report.problems import problems_in, unproved_in
 
 
 def checkup_of(

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from faultclock.check.battery import Battery
-from faultclock.infer.probes import Probe, trace_file_name
-from faultclock.infer.profile import infer_profile
-from faultclock.infer.running import Bench
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Report, RunReport, Verdict
-from faultclock.model.inferred import RetryProfile
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
+from faultclock.model.report.inferred import RetryProfile
 from faultclock.oracle.judge import judge_seeds
+from faultclock.profile.infer.probes import Probe, trace_file_name
+from faultclock.profile.infer.profile import infer_profile
+from faultclock.profile.infer.running import Bench
+from faultclock.run.process.judged_runs import Done
 from faultclock.run.report import assemble, over_seeds, run_report
 from faultclock.run.suite import SuiteRequest, run_suite
-from faultclock.run.twice import Done
 from faultclock.subjects.binding import Binding
 
 #: Roles that ask a model's provider, so there are retries to infer.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultclock.errors import SubjectError
-from faultclock.model.checkup import TakenFor
-from faultclock.run.abilities import abilities_of
-from faultclock.run.probe import probe
+from faultclock.model.report.checkup import TakenFor
+from faultclock.run.doctor.abilities import abilities_of
+from faultclock.run.doctor.probe import probe
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted, said_of
 from faultclock.subjects.binding import Binding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from faultclock.model.checkup import Trait
 from faultclock.model.duration import format_duration
-from faultclock.model.inferred import Layer, Reaction, RetryProfile, Schedule
+from faultclock.model.report.checkup import Trait
+from faultclock.model.report.inferred import Layer, Reaction, RetryProfile, Schedule
 
 #: Neighbouring statuses are written as a range from so many on.
 _RANGE_MIN = 3

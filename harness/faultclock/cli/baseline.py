@@ -19,8 +19,8 @@ from faultclock.cli.say import say, say_lines
 from faultclock.cli.stored import stored_report
 
 if TYPE_CHECKING:
-    from faultclock.gate.update import Update, Words
-    from faultclock.model.gate import Deviation
+    from faultclock.history.gate.update import Update, Words
+    from faultclock.model.report.gate import Deviation
 
 _EPILOG = """\
 \b
@@ -126,12 +126,12 @@ def _update(
     own_scenarios: tuple[str, ...],
 ) -> int:
     """Add each failure that is not in FILE; remove what passes now, or does not exist any more."""
-    from faultclock.gate.update import updated
+    from faultclock.history.gate.update import updated
     from faultclock.load.baseline import load_baseline
     from faultclock.load.baseline_edit import edited_baseline, new_baseline
     from faultclock.load.files import check_output_file, write_text_atomically
     from faultclock.load.yaml_file import read_bytes
-    from faultclock.model.gate import Baseline
+    from faultclock.model.report.gate import Baseline
 
     words = _words(reason, owner, expires, renew=renew)
     stored = stored_report(report)
@@ -172,7 +172,7 @@ def _words(
     Raises:
         UsageError: only a part of it is.
     """
-    from faultclock.gate.update import Words
+    from faultclock.history.gate.update import Words
 
     said = {"--reason": reason, "--owner": owner, "--expires": expires}
     # What is blank says nothing.

@@ -18,7 +18,7 @@ from faultclock.errors import InputError, SubjectError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from faultclock.model.census import Census
+    from faultclock.model.report.census import Census
     from faultclock.subjects.registry import SubjectEntry
 
 _STDOUT = "-"
@@ -102,8 +102,8 @@ def command(
     places = _places(output, json, html)
     from faultclock.cli.selection import without_root
     from faultclock.load.census import load_census
-    from faultclock.run.census_clients import FAMILIES
-    from faultclock.run.census_merge import check_families, merged
+    from faultclock.profile.census_clients import FAMILIES
+    from faultclock.profile.census_merge import check_families, merged
 
     earlier = [load_census(path) for path in added]
     entries = _entries(clients)
@@ -139,7 +139,7 @@ def _places(output: str | None, json: str | None, html: str | None) -> dict[str,
 
 
 def _entries(names: tuple[str, ...]) -> tuple[SubjectEntry, ...]:
-    from faultclock.run.census_clients import is_real_client
+    from faultclock.profile.census_clients import is_real_client
     from faultclock.subjects.registry import SubjectEntry, catalog
 
     shipped = {entry.id: entry for entry in catalog() if is_real_client(entry)}
@@ -186,7 +186,7 @@ def _taken(
     from faultclock.cli.census_selection import selected
     from faultclock.cli.progress import bar
     from faultclock.load.error_model import load_error_model
-    from faultclock.run.census_clients import CensusRequest, take_census
+    from faultclock.profile.census_clients import CensusRequest, take_census
 
     error_model = load_error_model(model)
     scenarios = selected(families, error_model.id)

@@ -13,7 +13,7 @@ from faultclock.errors import InputError
 
 if TYPE_CHECKING:
     from faultclock.load.scenario import LoadedScenario
-    from faultclock.model.scenario import Scenario
+    from faultclock.model.scenario.scenario import Scenario
 
 _STREAMS = "streams"
 
@@ -43,7 +43,7 @@ def selected(selectors: Sequence[str], model_id: str) -> tuple[Scenario, ...]:
 
 def _fitting(selector: str, model_id: str) -> tuple[LoadedScenario, ...]:
     from faultclock.load.scenario import find_scenarios
-    from faultclock.run.census_clients import fits, streams
+    from faultclock.profile.census_clients import fits, streams
 
     if selector == _STREAMS:
         return tuple(

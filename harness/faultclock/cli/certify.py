@@ -28,7 +28,7 @@ from faultclock.render.wording import count
 
 if TYPE_CHECKING:
     from faultclock.certify.making import Made, Request
-    from faultclock.model.conformance import LevelName
+    from faultclock.model.report.conformance import LevelName
 
 #: Objections that are shown; the report has all of them.
 _TOLD = 20
@@ -147,7 +147,7 @@ def _request(
     from faultclock.certify.keys import load_private_key
     from faultclock.certify.watching import Watch
     from faultclock.cli.preparing import prepared
-    from faultclock.run.hosting import Host
+    from faultclock.run.process.hosting import Host
     from faultclock.subjects.abilities import ALL_ABILITIES
 
     watch = Watch()

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from faultclock.cli.gating import Gate
-    from faultclock.model.checkup import CheckUp
-    from faultclock.model.error_model import ErrorModel
-    from faultclock.model.finding import RunReport
+    from faultclock.model.error_model.error_model import ErrorModel
+    from faultclock.model.report.checkup import CheckUp
+    from faultclock.model.report.finding import RunReport
 
 _STDOUT = "-"
 _FOUND = "  found: "
@@ -275,7 +275,7 @@ class _Told:
 
     def __call__(self, run: RunReport) -> None:
         """Look at one run that was judged."""
-        from faultclock.model.problems import hung_at, problems_of
+        from faultclock.model.report.problems import hung_at, problems_of
         from faultclock.render.checkup_text import problem_line
 
         self.advance(run.title)

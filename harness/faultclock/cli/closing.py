@@ -7,7 +7,7 @@ import time
 
 from faultclock.cli.exits import exit_code_of
 from faultclock.cli.outputs import Outputs
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 
 
 def closed(

@@ -37,7 +37,7 @@ def command(before: str, after: str, json_: str | None, quiet: bool) -> int:
     if before == after == _STDOUT:
         raise InputError("standard input can be only one of the two reports")
     from faultclock.cli.stored import stored_report
-    from faultclock.gate.diff import difference
+    from faultclock.history.gate.diff import difference
     from faultclock.load.files import check_output_file, write_text_atomically
     from faultclock.render import diff_json, diff_lines
 

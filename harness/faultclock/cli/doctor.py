@@ -24,7 +24,7 @@ from faultclock.model.duration import format_duration
 from faultclock.render.wording import count
 
 if TYPE_CHECKING:
-    from faultclock.run.doctor import Examination
+    from faultclock.run.doctor.doctor import Examination
     from faultclock.subjects.adopt import Adopted
 
 _DISTRIBUTION = "faultclock"
@@ -213,8 +213,8 @@ def _confinement() -> Iterator[Line]:
         " an audit hook stands behind them",
     )
     if hasattr(os, "fork"):
-        from faultclock.run.confinement import held
-        from faultclock.run.isolate import Died, Hung, run_isolated
+        from faultclock.run.process.confinement import held
+        from faultclock.run.process.isolate import Died, Hung, run_isolated
 
         holds = run_isolated(held, wall_limit_s=_CONFINED_LIMIT_S)
         yield _BELOW_PYTHON["nothing" if isinstance(holds, Hung | Died) else holds]
@@ -286,7 +286,7 @@ def _with_version(module: str) -> str:
 
 def _examined(spec: str, *, as_: str | None, dialect: str | None, isolate: bool) -> Answer:
     from faultclock.cli.preparing import prepared
-    from faultclock.run.doctor import examine
+    from faultclock.run.doctor.doctor import examine
 
     adopted = prepared(spec, as_=as_, dialect=dialect, inline=not isolate)
     found = examine(adopted.binding, isolate=isolate, given_requests=adopted.given_requests)

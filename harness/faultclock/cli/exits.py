@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from faultclock.model.checkup import CheckUp
-    from faultclock.model.finding import Report
+    from faultclock.model.report.checkup import CheckUp
+    from faultclock.model.report.finding import Report
 
 OK = 0
 #: The subject does not conform, a gate is shut, something got worse, a replayed trace differs, or
@@ -31,8 +31,8 @@ def exit_code_of(report: Report) -> int:
     Beside a baseline, what is known does not count, and an entry that is stale does.
     """
     # Imported here: `--help` should not load the model.
-    from faultclock.model.finding import Verdict
-    from faultclock.model.standing import standing
+    from faultclock.model.report.beside_baseline import standing
+    from faultclock.model.report.finding import Verdict
 
     codes = {Verdict.FAIL: NONCONFORMING, Verdict.PASS: OK, Verdict.WARN: OK}
     return codes.get(standing(report), INCONCLUSIVE)
@@ -46,7 +46,7 @@ def exit_code_of_checkup(checkup: CheckUp, fail_on: str) -> int:
     Args:
         fail_on: `serious`, `any` or `never`: which problems count.
     """
-    from faultclock.model.trace import CUT_SHORT
+    from faultclock.model.trace.trace import CUT_SHORT
 
     new = [problem for problem in checkup.problems if not problem.known]
     gate = checkup.report.gate

@@ -15,7 +15,7 @@ from faultclock.load.files import check_output_file, make_output_folder, write_t
 
 if TYPE_CHECKING:
     from faultclock.explore.followup import Followed
-    from faultclock.model.exploration import Exploration
+    from faultclock.model.report.exploration import Exploration
 
 _STDOUT = "-"
 _HTML, _JSON = "exploration.html", "exploration.json"

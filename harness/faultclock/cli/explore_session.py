@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from faultclock.explore.engine import ExploreRequest
     from faultclock.history.session import Session
     from faultclock.history.store import HistoryStore
-    from faultclock.model.exploration import Reached, Tried
+    from faultclock.model.report.exploration import Reached, Tried
 
 
 class KeptSession:

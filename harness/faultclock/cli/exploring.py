@@ -21,8 +21,8 @@ from faultclock.errors import InputError
 from faultclock.explore.engine import ExploreRequest, Interrupted, explore
 from faultclock.explore.followup import Followed, FollowUp, follow_up
 from faultclock.explore.shrink import RUNS_MAX
-from faultclock.model.exploration import Exploration, FailureGroup, Tried
-from faultclock.model.finding import Verdict
+from faultclock.model.report.exploration import Exploration, FailureGroup, Tried
+from faultclock.model.report.finding import Verdict
 from faultclock.render.exploration_text import exploration_lines
 from faultclock.render.wording import count
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from faultclock.model.finding import Finding, RunReport
+from faultclock.model.report.finding import Finding, RunReport
 from faultclock.render import finding_text
 from faultclock.render.finding_text import WIDTH_MAX
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, shown_with

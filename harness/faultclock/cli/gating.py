@@ -16,8 +16,8 @@ from faultclock.errors import InputError
 
 if TYPE_CHECKING:
     from faultclock.load.scenario import LoadedScenario
-    from faultclock.model.finding import Report, RunReport
-    from faultclock.model.gate import Baseline
+    from faultclock.model.report.finding import Report, RunReport
+    from faultclock.model.report.gate import Baseline
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 #: Where a project's own scenarios lie, unless its configuration says something else.
@@ -78,13 +78,13 @@ class Gate:
         Raises:
             InputError: it is not.
         """
-        from faultclock.gate.baseline import check_fits
+        from faultclock.history.gate.baseline import check_fits
 
         check_fits(self.baseline, subject, model, self.file)
 
     def is_news(self, run: RunReport) -> bool:
         """Return whether `run` fails in a way that the baseline does not know."""
-        from faultclock.gate.baseline import is_news
+        from faultclock.history.gate.baseline import is_news
 
         return is_news(run, self.baseline, today=self.today)
 
@@ -102,7 +102,7 @@ class Gate:
                 leads to no scenario.
         """
         from faultclock.cli.selection import without_root
-        from faultclock.gate.baseline import gated
+        from faultclock.history.gate.baseline import gated
         from faultclock.load.baseline import known_scenarios
         from faultclock.load.scenario import find_scenarios
 

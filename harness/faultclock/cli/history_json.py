@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from faultclock.history.findings import FlakySubject, History
-from faultclock.model.token import token_of
+from faultclock.model.report.token import token_of
 
 _FORMAT = 1
 

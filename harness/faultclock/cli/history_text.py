@@ -14,8 +14,8 @@ from faultclock.history.findings import (
     RunRef,
     SessionLine,
 )
-from faultclock.model.finding import Verdict
-from faultclock.model.token import token_of
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.token import token_of
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import count, short_digest
 

@@ -17,8 +17,8 @@ from faultclock.cli.target_options import subject_dialect_option
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
-    from faultclock.infer.profile import Inferred
-    from faultclock.model.inferred import RetryProfile
+    from faultclock.model.report.inferred import RetryProfile
+    from faultclock.profile.infer.profile import Inferred
 
 _STDOUT = "-"
 _TRACES = "traces"
@@ -83,8 +83,8 @@ def command(
     error_model = load_error_model(model) if model is not None else None
     from faultclock.cli.preparing import prepared
     from faultclock.cli.progress import bar
-    from faultclock.infer.profile import infer_profile
-    from faultclock.infer.running import Bench
+    from faultclock.profile.infer.profile import infer_profile
+    from faultclock.profile.infer.running import Bench
 
     binding = prepared(subject).binding
     if binding.role not in ("provider_adapter", "runtime"):
@@ -130,8 +130,8 @@ def _kept(inferred: Inferred, output: str | None) -> RetryProfile:
     profile = inferred.profile
     if output is None:
         return profile
-    from faultclock.infer.probes import trace_file_name
     from faultclock.load.trace_file import write_trace
+    from faultclock.profile.infer.probes import trace_file_name
 
     refs = []
     for ref in profile.traces:

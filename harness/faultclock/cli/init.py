@@ -26,7 +26,7 @@ from faultclock.cli.say import say, say_lines
 from faultclock.cli.target_options import as_option, dialect_option
 from faultclock.errors import InputError
 from faultclock.load.yaml_file import read_bytes
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 from faultclock.render.scaffold import (
     CLIENTS,
     FOLDER,

@@ -16,9 +16,9 @@ from faultclock.cli.say import say
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
-    from faultclock.model.error_model import ErrorModel
-    from faultclock.model.finding import RunReport
-    from faultclock.model.trace import Trace
+    from faultclock.model.error_model.error_model import ErrorModel
+    from faultclock.model.report.finding import RunReport
+    from faultclock.model.trace.trace import Trace
 
 _EPILOG = """\
 TRACE is a trace of Faultclock, or, with --map, the event log of another system as JSON Lines. A map
@@ -107,7 +107,7 @@ def _tell_of_unnamed(
     paths: tuple[str, ...], read: tuple[Trace, ...], map_: str, model: ErrorModel
 ) -> None:
     """Say on standard error which events of the logs no rule can speak of."""
-    from faultclock.load.foreign_map import load_foreign_map, unnamed_events
+    from faultclock.load.foreign.map import load_foreign_map, unnamed_events
 
     foreign = load_foreign_map(map_)
     for path, trace in zip(paths, read, strict=True):
@@ -128,8 +128,8 @@ def _read(
     """Return the error model, what it was loaded by, and the traces."""
     from faultclock.cli.options import DEFAULT_MODEL
     from faultclock.load.error_model import load_error_model
-    from faultclock.load.foreign_log import read_foreign_log
-    from faultclock.load.foreign_map import check_foreign_map, load_foreign_map
+    from faultclock.load.foreign.log import read_foreign_log
+    from faultclock.load.foreign.map import check_foreign_map, load_foreign_map
     from faultclock.load.trace_file import read_trace
     from faultclock.load.yaml_file import read_document
 

@@ -20,9 +20,9 @@ from faultclock.load.files import write_text_atomically
 from faultclock.load.json_file import as_written, read_json
 from faultclock.load.scenario import LoadedScenario, shipped_scenarios
 from faultclock.model.cells import cell_of
-from faultclock.model.finding import PassedOver, Report
-from faultclock.model.last_failed import FailedScenario, LastFailed
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import PassedOver, Report
+from faultclock.model.report.last_failed import FailedScenario, LastFailed
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.render.wording import count
 
 _FOLDER, _NAME = ".faultclock_cache", "last-failed.json"

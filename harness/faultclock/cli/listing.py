@@ -13,7 +13,7 @@ from faultclock.cli.say import machine, say
 from faultclock.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from faultclock.model.error_model import ErrorModel
+    from faultclock.model.error_model.error_model import ErrorModel
 
 Entry = dict[str, Any]
 
@@ -157,7 +157,7 @@ def _model_entry(model: ErrorModel) -> Entry:
 
 
 def _maps(_: str) -> list[Entry]:
-    from faultclock.load.foreign_map import foreign_map_ids, load_foreign_map
+    from faultclock.load.foreign.map import foreign_map_ids, load_foreign_map
 
     return [
         {

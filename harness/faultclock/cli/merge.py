@@ -52,7 +52,7 @@ def command(
     gate = gate_of(baseline, today)
     started_s = time.perf_counter()
     from faultclock.cli.stored import stored_report
-    from faultclock.gate.merge import merged
+    from faultclock.history.gate.merge import merged
 
     places = [os.path.realpath(path) for path in reports_read]
     for index, path in enumerate(reports_read):

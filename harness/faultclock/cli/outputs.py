@@ -21,8 +21,8 @@ from faultclock.load.files import (
     write_text_atomically,
 )
 from faultclock.load.trace_file import write_trace
-from faultclock.model.finding import Report
-from faultclock.model.trace import Trace
+from faultclock.model.report.finding import Report
+from faultclock.model.trace.trace import Trace
 
 _STDOUT = "-"
 _STDOUT_FD, _STDERR_FD = 1, 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from faultclock.cli.say import say
 
 if TYPE_CHECKING:
-    from faultclock.run.hosting import Host
+    from faultclock.run.process.hosting import Host
     from faultclock.subjects.adopt import Adopted
 
 
@@ -31,8 +31,8 @@ def prepared(
     """
     # Imported here: `--help` should not load what makes runs.
     from faultclock.cli.options import memory_limit_bytes
-    from faultclock.run.hosting import Host
     from faultclock.run.prepare import hosted_target
+    from faultclock.run.process.hosting import Host
 
     host = host or Host(captures=not inline)
     try:

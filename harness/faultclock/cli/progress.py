@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from faultclock.cli.say import beside, screens
-from faultclock.model.finding import RunReport
+from faultclock.model.report.finding import RunReport
 from faultclock.printable import one_line
 
 #: Drawing costs about a millisecond, a run less: so not after every run.

@@ -19,7 +19,7 @@ from faultclock.cli.say import machine, say
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
-    from faultclock.record.running import Recorded
+    from faultclock.live.record.running import Recorded
     from faultclock.recordings.importing import Imported
 
 _EPILOG = """\
@@ -77,7 +77,7 @@ def command(
 ) -> int:
     """Run a Python program and turn what it exchanged with providers into scenarios."""
     from faultclock.cli.drafts import write_all
-    from faultclock.record.running import record
+    from faultclock.live.record.running import record
 
     slug = _slug(name, program)
     _check(program, output, slug, dialect, json, force=force)

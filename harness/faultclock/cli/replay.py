@@ -22,7 +22,7 @@ from faultclock.errors import InputError
 
 if TYPE_CHECKING:
     from faultclock.cli.outputs import Outputs
-    from faultclock.model.trace import Trace
+    from faultclock.model.trace.trace import Trace
     from faultclock.run.replay import ReplayResult
 
 _FINDING = re.compile(r"[Ff]-[0-9a-f]{10,12}")
@@ -81,7 +81,7 @@ def command(
 ) -> int:
     """Run a stored trace, a token or a report's finding again."""
     from faultclock.cli.outputs import Outputs
-    from faultclock.model.token import is_token
+    from faultclock.model.report.token import is_token
 
     outputs = Outputs(trace_dir=trace_dir)
     outputs.check()

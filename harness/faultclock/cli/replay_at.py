@@ -14,12 +14,12 @@ from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.options import DEFAULT_MODEL, parse_readings
 from faultclock.cli.say import say
 from faultclock.errors import InputError
-from faultclock.model.exploration import Coordinates, Exploration
+from faultclock.model.report.exploration import Coordinates, Exploration
 
 if TYPE_CHECKING:
     from faultclock.cli.outputs import Outputs
-    from faultclock.model.finding import Report, RunReport
-    from faultclock.model.scenario import Scenario
+    from faultclock.model.report.finding import Report, RunReport
+    from faultclock.model.scenario.scenario import Scenario
     from faultclock.run.replay import Replayed
 
 #: A digest is shown by its first digits.
@@ -52,7 +52,7 @@ def of_token(token: str) -> Wanted:
     Raises:
         InputError: it is none, or was mistyped.
     """
-    from faultclock.model.token import coordinates_of
+    from faultclock.model.report.token import coordinates_of
 
     try:
         return Wanted(coordinates=coordinates_of(token))
@@ -276,7 +276,7 @@ def _told(
 
 
 def _exit_code(report: RunReport, replayed: Replayed) -> int:
-    from faultclock.model.finding import Verdict
+    from faultclock.model.report.finding import Verdict
 
     if not replayed.result.identical or report.verdict is Verdict.FAIL:
         return NONCONFORMING

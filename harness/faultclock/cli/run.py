@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from datetime import date
 
     from faultclock.cli.gating import Gate
-    from faultclock.cli.kept import KeptRuns
+    from faultclock.cli.history_writing import KeptRuns
     from faultclock.cli.last_failed import FailureRecord, Narrowed
     from faultclock.load.matrix import Crossing
     from faultclock.load.scenario import LoadedScenario
-    from faultclock.model.finding import Report, RunReport, Shard
-    from faultclock.model.scenario import Scenario
-    from faultclock.model.trace import Trace
+    from faultclock.model.report.finding import Report, RunReport, Shard
+    from faultclock.model.scenario.scenario import Scenario
+    from faultclock.model.trace.trace import Trace
     from faultclock.run.suite import SuiteRequest
     from faultclock.subjects.binding import Binding
 
@@ -205,7 +205,7 @@ def _kept(path: str | None) -> KeptRuns | None:
     if path is None:
         return None
     # Imported here: a run without a history needs no database.
-    from faultclock.cli.kept import KeptRuns
+    from faultclock.cli.history_writing import KeptRuns
 
     return KeptRuns(path)
 
@@ -237,7 +237,7 @@ def _ending(gate: Gate | None, *, fail_fast: bool) -> Callable[[RunReport], bool
         return lambda _: False
     if gate is not None:
         return gate.is_news
-    from faultclock.model.finding import Verdict
+    from faultclock.model.report.finding import Verdict
 
     return lambda run: run.verdict is Verdict.FAIL
 

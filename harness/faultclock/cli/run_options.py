@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from faultclock.model.finding import Shard
+    from faultclock.model.report.finding import Shard
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -69,7 +69,7 @@ _TABLE = (
 def _shard(_: click.Context, __: click.Parameter, value: str | None) -> Shard | None:
     if value is None:
         return None
-    from faultclock.model.finding import Shard
+    from faultclock.model.report.finding import Shard
 
     found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", value)
     number, count = (int(part) for part in found.groups()) if found else (0, 0)

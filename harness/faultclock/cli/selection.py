@@ -13,9 +13,9 @@ from faultclock.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from faultclock.load.scenario import LoadedScenario
-    from faultclock.model.error_model import ErrorModel
-    from faultclock.model.finding import PassedOver, Shard
-    from faultclock.model.scenario import Scenario
+    from faultclock.model.error_model.error_model import ErrorModel
+    from faultclock.model.report.finding import PassedOver, Shard
+    from faultclock.model.scenario.scenario import Scenario
     from faultclock.subjects.binding import Binding
 
 
@@ -31,7 +31,7 @@ def excluded(
         UnknownNameError: a pattern names nothing that there is.
         InputError: nothing is left.
     """
-    from faultclock.model.finding import PassedOver
+    from faultclock.model.report.finding import PassedOver
 
     because: dict[str, str] = {}
     for pattern in patterns:
@@ -113,9 +113,9 @@ def playable(
     Raises:
         InputError: none can be played.
     """
-    from faultclock.model.finding import PassedOver
+    from faultclock.model.report.finding import PassedOver
     from faultclock.run.bind_scenario import bind_scenario, cannot_be_said
-    from faultclock.run.fitting import unplayable
+    from faultclock.run.doctor.fitting import unplayable
 
     chosen: list[LoadedScenario] = []
     others: list[PassedOver] = []
@@ -175,7 +175,7 @@ def of_shard(
     Args:
         options: `seed`, `seeds` and `sweep`, as a `SuiteRequest` has them.
     """
-    from faultclock.run.shards import dealt, run_count, selection_digest
+    from faultclock.run.process.shards import dealt, run_count, selection_digest
 
     seed, seeds, sweep = options["seed"], options["seeds"], options["sweep"]
     costs: Counter[str] = Counter()

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from faultclock.live.serving import Serving, Where
-    from faultclock.model.finding import Report
-    from faultclock.model.scenario import Scenario
-    from faultclock.model.trace import Trace
-    from faultclock.sim.recorder import Fact
+    from faultclock.model.report.finding import Report
+    from faultclock.model.scenario.scenario import Scenario
+    from faultclock.model.trace.trace import Trace
+    from faultclock.sim.kernel.recorder import Fact
     from faultclock.subjects.binding import Binding
 
 _EPILOG = """\
@@ -208,7 +208,7 @@ def _found(
     from faultclock.fakes.dialects import dialect_named
     from faultclock.live.servable import check_servable, program_binding
     from faultclock.load.scenario import find_scenarios
-    from faultclock.model.scenario import DEFAULT_DIALECT
+    from faultclock.model.scenario.scenario import DEFAULT_DIALECT
     from faultclock.run.bind_scenario import bind_scenario
 
     runnable = [item for found in find_scenarios((selector,)) for item in found.runnable]

@@ -12,11 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.session import SessionCommand, SessionScenario, SessionSettings, digest_of
+from faultclock.model.report.session import (
+    SessionCommand,
+    SessionScenario,
+    SessionSettings,
+    digest_of,
+)
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 
 if TYPE_CHECKING:
-    from faultclock.model.error_model import ErrorModel
+    from faultclock.model.error_model.error_model import ErrorModel
     from faultclock.subjects.binding import Binding
 
 _SOURCE = "*.py"

@@ -10,7 +10,7 @@ import click
 from faultclock.cli.say import say
 
 if TYPE_CHECKING:
-    from faultclock.model.trace import Trace
+    from faultclock.model.trace.trace import Trace
 
 Store = Callable[["Trace"], str | None]
 

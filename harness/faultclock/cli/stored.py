@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
-    from faultclock.model.finding import Report
+    from faultclock.model.report.finding import Report
 
 _STDIN = "-"
 
@@ -20,7 +20,7 @@ def stored_report(path: str) -> Report:
         InputError: it cannot be read, or is none.
     """
     from faultclock.load.report import load_report, read_report
-    from faultclock.model.finding import Report
+    from faultclock.model.report.finding import Report
 
     is_piped = path == _STDIN
     found = read_report(sys.stdin.buffer, "standard input") if is_piped else load_report(path)

@@ -15,8 +15,8 @@ from faultclock.cli.finding_text import told_in_full
 from faultclock.cli.grouping import table_by
 from faultclock.cli.say import say
 from faultclock.cli.tables import SYMBOLS, in_one_line, lines_within, terminal_width, write_table
-from faultclock.model.finding import Report, RunReport, Verdict
-from faultclock.model.standing import standing
+from faultclock.model.report.beside_baseline import standing
+from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.render.finding_text import command_lines
 from faultclock.render.gate import gate_lines
 from faultclock.render.passed_over import passed_over_lines

@@ -14,7 +14,7 @@ from io import StringIO
 from typing import IO, TYPE_CHECKING
 
 from faultclock.cli.say import Span, say
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.printable import one_line
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import clipped

@@ -15,8 +15,8 @@ from faultclock.errors import InputError, SourceError
 if TYPE_CHECKING:
     from faultclock.load.known_keys import Location
     from faultclock.load.yaml_file import Document
-    from faultclock.model.error_model import ErrorModel
-    from faultclock.model.scenario import ProviderScript, Scenario
+    from faultclock.model.error_model.error_model import ErrorModel
+    from faultclock.model.scenario.scenario import ProviderScript, Scenario
 
 _TRACE_SUFFIX = ".jsonl"
 
@@ -76,7 +76,7 @@ def _expanded(paths: tuple[str, ...]) -> Iterator[str]:
 def _checked(path: str) -> str:
     """Load the file, and return what it is."""
     from faultclock.load.error_model import check_error_model
-    from faultclock.load.foreign_map import is_foreign_map
+    from faultclock.load.foreign.map import is_foreign_map
     from faultclock.load.scenario import checked_scenario, checked_variants
     from faultclock.load.trace_file import read_trace
     from faultclock.load.yaml_file import read_document
@@ -109,9 +109,9 @@ def _check_provider_scripts(document: Document, scenario: Scenario) -> None:
         SourceError: with all that none can put on the wire.
     """
     from faultclock.fakes.dialects import dialect_named
-    from faultclock.fakes.script_check import unplayable
+    from faultclock.fakes.provider.script_check import unplayable
     from faultclock.load.payloads import load_payloads
-    from faultclock.model.scenario import DEFAULT_DIALECT
+    from faultclock.model.scenario.scenario import DEFAULT_DIALECT
 
     scripts: list[tuple[Location, ProviderScript]] = [(("provider",), scenario.provider)]
     scripts += [(("fallbacks", n), script) for n, script in enumerate(scenario.fallbacks)]
@@ -181,7 +181,7 @@ def _check_of(rule: str, known: Collection[str]) -> str | None:
 
 def _checked_map(document: Document) -> str:
     from faultclock.load.error_model import load_error_model
-    from faultclock.load.foreign_map import check_foreign_map, foreign_map_of, model_beside
+    from faultclock.load.foreign.map import check_foreign_map, foreign_map_of, model_beside
 
     found = foreign_map_of(document)
     check_foreign_map(document, found, load_error_model(model_beside(document.path, found.model)))

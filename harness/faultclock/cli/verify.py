@@ -16,7 +16,7 @@ from faultclock.cli.say import machine, say
 
 if TYPE_CHECKING:
     from faultclock.certify.verifying import Verified
-    from faultclock.model.certificate import Verification
+    from faultclock.model.report.certificate import Verification
 
 _EPILOG = """\
 DIR is a folder that `faultclock certify` has written. Every byte of it is compared with what was

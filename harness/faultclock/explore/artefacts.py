@@ -18,8 +18,8 @@ from typing import Any
 from faultclock.explore.pytest_text import pytest_text
 from faultclock.explore.reduction_words import choice_words
 from faultclock.load.scenario_file import scenario_text
-from faultclock.model.exploration import FailureMark, Shrunk, Size
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.exploration import FailureMark, Shrunk, Size
+from faultclock.model.scenario.scenario import Scenario
 
 _WIDTH = 94
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import Coverage, Reached
-from faultclock.model.finding import Judgement
-from faultclock.model.removable import rules_of
-from faultclock.model.scenario import Role, Scenario
-from faultclock.model.trace import SubjectInfo, Trace
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import Coverage, Reached
+from faultclock.model.report.finding import Judgement
+from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.oracle.judge import CHECKS, check_infos
 
 _ASKING: tuple[Role, ...] = ("provider_adapter", "runtime")

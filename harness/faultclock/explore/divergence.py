@@ -19,9 +19,9 @@ from difflib import SequenceMatcher
 from operator import attrgetter
 
 from faultclock.explore.facts import Facts, Names, facts_of, first_difference
-from faultclock.model.events import describe
-from faultclock.model.exploration import Divergence, DivergenceRow
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.report.exploration import Divergence, DivergenceRow
+from faultclock.model.trace.events import describe
+from faultclock.model.trace.trace import Trace, TraceEvent
 
 #: Rows that are shown before the first difference, from it on at most, and behind the last that
 #: differs among those.

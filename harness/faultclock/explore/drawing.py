@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from faultclock.errors import InputError
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.varied import ChoiceAt, choices_at, varied
 from faultclock.model.tape import BLANK, FIFO, Chance, Schedule, ScheduleKind, Tape
-from faultclock.model.varied import ChoiceAt, choices_at, varied
 
 #: How ties may be broken, with how often each is drawn. No kind is best everywhere: a coin for each
 #: tie finds soonest what needs one or two right tosses, a priority that is lost now and then what

@@ -22,8 +22,8 @@ from faultclock.explore.coverage import Tally
 from faultclock.explore.drawing import SCHEDULES, Drawing
 from faultclock.explore.goal import judge_for
 from faultclock.explore.trial import died, rerun, trial
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import (
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import (
     Coordinates,
     Exploration,
     ExploredScenario,
@@ -32,18 +32,18 @@ from faultclock.model.exploration import (
     Tried,
     Unsteady,
 )
-from faultclock.model.finding import PassedOver, Verdict
-from faultclock.model.scenario import Scenario, scenario_digest
-from faultclock.model.sought import Sought
+from faultclock.model.report.finding import PassedOver, Verdict
+from faultclock.model.report.token import token_of
+from faultclock.model.report.wanted_exception import Sought
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import ScheduleKind
-from faultclock.model.token import token_of
-from faultclock.model.trace import Trace
-from faultclock.oracle.evidence import SPOILING
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
-from faultclock.run.aside import Aside
 from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.run.process.second_process import Aside
+from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import of_role
-from faultclock.run.workers import Shared, Workers, as_finished
 from faultclock.subjects.binding import Binding
 
 Outcome = tuple[Tried, Reached]

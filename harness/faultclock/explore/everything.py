@@ -17,12 +17,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
-from faultclock.model.fault import AttemptRange
-from faultclock.model.removable import rules_of
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.varied import FIXED, LACKS, VARY, choices_at, varied, written_at
+from faultclock.model.scenario.vary import AnyOf, Span, Variation, Vary
 from faultclock.model.tape import Tape
-from faultclock.model.varied import FIXED, LACKS, VARY, choices_at, varied, written_at
-from faultclock.model.vary import AnyOf, Span, Variation, Vary
 
 #: What is below these is not the world's: texts that are sent, and what the subject is given.
 _KEPT = frozenset(

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 
 #: Members whose values are numbered as things come up.
 _COUNTED = frozenset(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 
 from faultclock.explore.goal import CHECK, raised_at
-from faultclock.model.exploration import FailureMark
-from faultclock.model.finding import Finding, Judgement, Verdict
-from faultclock.model.trace import Trace
+from faultclock.model.report.exploration import FailureMark
+from faultclock.model.report.finding import Finding, Judgement, Verdict
+from faultclock.model.trace.trace import Trace
 
 _DIGITS = 12
 

@@ -19,15 +19,15 @@ from faultclock.explore.engine import ExploreRequest
 from faultclock.explore.goal import judge_for, verdict_of
 from faultclock.explore.shrink import RUNS_MAX, Smallest, shrink
 from faultclock.explore.trial import rerun
-from faultclock.model.exploration import Exploration, FailureGroup
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.exploration import Exploration, FailureGroup
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.varied import choices_in_words, varied
 from faultclock.model.tape import BLANK, SCENARIO_STREAMS, Chance
-from faultclock.model.trace import Trace
-from faultclock.model.varied import choices_in_words, varied
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
+from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import run_one
-from faultclock.run.workers import Shared, Workers, as_finished
 
 _PASSES = (Verdict.PASS, Verdict.WARN)
 

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Judgement, SourcePlace, Verdict
-from faultclock.model.finding import verdict_of as verdict_of_checks
-from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes
-from faultclock.model.sought import Sought
-from faultclock.model.trace import Trace
-from faultclock.oracle.evidence import SPOILING
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Judgement, SourcePlace, Verdict
+from faultclock.model.report.finding import verdict_of as verdict_of_checks
+from faultclock.model.report.wanted_exception import Sought
+from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes
+from faultclock.model.trace.trace import Trace
+from faultclock.oracle.checks.run.evidence import SPOILING
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.judge import Judge
 
 #: Id of the check of a search.

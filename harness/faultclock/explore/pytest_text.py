@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from faultclock.model.finding import Finding
+from faultclock.model.report.finding import Finding
 
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 

@@ -30,9 +30,9 @@ from faultclock.explore.reduction_words import (
     wait_words,
 )
 from faultclock.model.duration import format_duration
-from faultclock.model.fault import AttemptRange
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Tape
 
 #: One number for each reduction: the state that it is in.

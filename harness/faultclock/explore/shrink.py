@@ -18,13 +18,13 @@ from faultclock.explore.search import least, steps_down
 from faultclock.explore.sizes import size_of
 from faultclock.load.scenario_names import unknown_names
 from faultclock.load.yaml_file import Document, parse_document
-from faultclock.model.exploration import FailureMark, Shrunk
-from faultclock.model.finding import Verdict
-from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import FailureMark, Shrunk
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.trigger import EventTrigger
 from faultclock.model.tape import SCENARIO_STREAMS, Tape
-from faultclock.model.trace import Trace
-from faultclock.model.trigger import EventTrigger
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding

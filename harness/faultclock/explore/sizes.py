@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from faultclock.model.events import ends_of
-from faultclock.model.exploration import Size
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
+from faultclock.model.report.exploration import Size
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.events import ends_of
+from faultclock.model.trace.trace import Trace
 
 _RULES = frozenset({"faults", "rules", "cancels", "crashes", "edits"})
 

@@ -12,14 +12,14 @@ from faultclock.explore.coverage import reached_by
 from faultclock.explore.drawing import Planned
 from faultclock.explore.fingerprint import marks_of
 from faultclock.explore.goal import verdict_of
-from faultclock.model.exploration import Coordinates, Reached, Tried
-from faultclock.model.finding import Verdict
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import Coordinates, Reached, Tried
+from faultclock.model.report.finding import Verdict
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import BLANK, Chance
-from faultclock.model.trace import Trace
-from faultclock.model.varied import varied
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
-from faultclock.run.confirm import confirmed, is_made_twice
+from faultclock.run.process.confirm import confirmed, is_made_twice
 from faultclock.run.suite import lost_run, run_one
 from faultclock.subjects.binding import Binding
 

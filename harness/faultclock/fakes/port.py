@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from faultclock.fakes.rules import NumberedRule, RulesMet, seal
-from faultclock.sim.flood import make_room
-from faultclock.sim.kernel import Kernel
-from faultclock.sim.promise import Promise
+from faultclock.sim.kernel.flood import make_room
+from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.promise import Promise
 
 #: Of a subject: its methods are coroutine functions, or block the simulated thread.
 Style = Literal["async", "sync"]

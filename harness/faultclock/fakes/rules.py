@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from faultclock.model.fault import AttemptRange
+from faultclock.model.scenario.fault import AttemptRange
 
 
 class NumberedRule(Protocol):

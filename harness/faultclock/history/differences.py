@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.session import SessionSettings
 
 _NO = "none"
 _DIGITS = 12

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from faultclock.model.exploration import Coordinates
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionCommand
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionCommand
 
 #: What stands for a verdict where the runs of one coordinate were not the same twice.
 UNSTEADY = "UNSTEADY"

@@ -10,10 +10,10 @@ from faultclock.history.differences import run_differences, state_differences
 from faultclock.history.findings import Flip, FlipCause
 from faultclock.history.queries import ALL, Wanted, asked
 from faultclock.history.scenarios import settings_of
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionSettings
 
-#: Worst first, as `faultclock.model.finding.overall` folds them. `run` is compared with `run`, and
+#: Worst first, as `faultclock.model.report.finding.overall` folds them. `run` is compared with `run`, and
 #: exploration with exploration: they do not make the same runs.
 _FLIPS = asked(
     """

@@ -9,7 +9,7 @@ import json
 import zlib
 from typing import Any
 
-from faultclock.model.exploration import Tried
+from faultclock.model.report.exploration import Tried
 
 _FIELDS = {"tape", "failures", "unsteady"}
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultclock.history.findings import RunRef
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 
 #: A digest is replaced by the first session that has it: a small number is quick to sort by.
 #: `drawn` and `step` say which run it is: 0 and 0 for what `run` makes.

@@ -11,8 +11,8 @@ from faultclock.history.findings import UNSTEADY, History, SessionLine
 from faultclock.history.flaky import flaky_subjects
 from faultclock.history.flips import flips
 from faultclock.history.queries import ALL, Wanted, asked
-from faultclock.model.finding import Verdict
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.finding import Verdict
+from faultclock.model.report.session import SessionSettings
 
 _SESSIONS = """
 SELECT id, settings, state, started_at, ended_at,

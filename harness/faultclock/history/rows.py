@@ -11,7 +11,7 @@ from typing import Any
 from faultclock.history.names import NameLists
 from faultclock.history.packing import packed, unpacked
 from faultclock.history.scenarios import ScenarioNumbers
-from faultclock.model.exploration import Reached, Tried
+from faultclock.model.report.exploration import Reached, Tried
 
 _INSERT = """
 INSERT INTO run (session, scenario, number, seed, schedule, verdict, ending, events, virtual_ns,

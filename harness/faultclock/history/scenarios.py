@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from faultclock.model.session import SessionScenario, SessionSettings
+from faultclock.model.report.session import SessionScenario, SessionSettings
 
 _BEGIN = """
 INSERT INTO session (command, subject, settings, settings_digest, world, judge, drawn, state,

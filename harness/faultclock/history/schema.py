@@ -20,7 +20,7 @@ APPLICATION_ID = 0x46636C6B
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         # `settings` is JSON, without the scenarios, which have a table. `world`, `judge` and
-        # `drawn` are digests of parts of it (model/session.py).
+        # `drawn` are digests of parts of it (model/report/session.py).
         # `turn` counts how often it was begun or resumed: one with an older turn may not write.
         """
         CREATE TABLE session (

@@ -14,8 +14,8 @@ from datetime import datetime
 from faultclock.errors import InputError, InternalError
 from faultclock.history.file import reading, sound, told, writing
 from faultclock.history.rows import RunRows
-from faultclock.model.exploration import Reached, Tried
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.exploration import Reached, Tried
+from faultclock.model.report.session import SessionSettings
 
 
 class Session:

@@ -18,8 +18,8 @@ from faultclock.history.file import WAIT_S, opened_to_write, reading, sound, tol
 from faultclock.history.rows import RunRows
 from faultclock.history.scenarios import settings_of, write_settings
 from faultclock.history.session import Session, time_text
-from faultclock.model.exploration import Reached, Tried
-from faultclock.model.session import SessionSettings
+from faultclock.model.report.exploration import Reached, Tried
+from faultclock.model.report.session import SessionSettings
 
 #: Listed differences to an unfinished session of other settings; the rest is counted.
 _TOLD_MOST = 4

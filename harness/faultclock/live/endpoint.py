@@ -19,7 +19,7 @@ import struct
 from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
-from faultclock.fakes.place import Waiting
+from faultclock.fakes.provider.place import Waiting
 from faultclock.model.duration import MILLISECOND_NS
 
 if TYPE_CHECKING:

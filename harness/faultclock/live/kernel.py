@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from faultclock.fakes.place import Waiting
+from faultclock.fakes.provider.place import Waiting
 from faultclock.model.duration import SECOND_NS
-from faultclock.sim.recorder import Fact
+from faultclock.sim.kernel.recorder import Fact
 
 
 class Timers(Protocol):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.provider.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.live.routes import Routes
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import Scenario
 
 
 class LiveProvider(FakeProvider):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 
 _PREFIX = "/call/"
 _REQUEST_LINE = re.compile(rb"[!-~]+ (?P<target>[!-~]+) HTTP/1\.[01]\r?\n")

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from itertools import chain
 
 from faultclock.live.kernel import LiveKernel
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import EndingReason, Trace, TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import EndingReason, Trace, TraceEvent
 from faultclock.run.execute import seal, trace_header
-from faultclock.sim.recorder import Fact
+from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.binding import Binding
 
 

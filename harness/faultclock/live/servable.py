@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from faultclock.errors import InputError
 from faultclock.load.payloads import load_dialect
-from faultclock.model.fault import ConnectRefused, ConnectTimeout, DnsFailure
-from faultclock.model.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.scenario.fault import ConnectRefused, ConnectTimeout, DnsFailure
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Scenario
 from faultclock.subjects.binding import Binding
 
 _SIMULATE = "run it in the simulation: `faultclock run` plays it for Python subjects"

@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.fakes.place import Waiting
+from faultclock.fakes.provider.place import Waiting
 from faultclock.live.endpoint import LiveEndpoint
 from faultclock.live.kernel import LiveKernel
 from faultclock.live.provider import LiveProvider
 from faultclock.live.routes import Routes
 from faultclock.live.servable import base_path, check_servable
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.bind_scenario import payloads_of
 
 #: Only programs on this machine are served.

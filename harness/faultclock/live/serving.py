@@ -20,9 +20,9 @@ from faultclock.live.kernel import LiveKernel
 from faultclock.live.sealing import sealed_live
 from faultclock.live.server import HOST, LiveServer
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
-from faultclock.sim.recorder import Fact
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
+from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.binding import Binding
 
 

@@ -14,7 +14,7 @@ from faultclock.load.scenario import (
     shipped_scenarios,
 )
 from faultclock.load.yaml_file import Document, parse_document, read_document
-from faultclock.model.gate import Baseline, included_twice
+from faultclock.model.report.gate import Baseline, included_twice
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 

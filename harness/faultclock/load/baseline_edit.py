@@ -27,7 +27,7 @@ from faultclock.load.baseline_layout import (
     layout_of,
 )
 from faultclock.load.located.words import plain_value
-from faultclock.model.gate import Baseline, Deviation
+from faultclock.model.report.gate import Baseline, Deviation
 
 #: Nothing is wrapped: a line that is longer than others is easier to merge than one in pieces.
 _WIDTH = 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from faultclock.load.json_file import as_written, read_json
-from faultclock.model.census import Census
+from faultclock.model.report.census import Census
 
 #: A census of thirty clients has a few megabytes.
 _BYTES_MAX = 200_000_000

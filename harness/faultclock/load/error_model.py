@@ -19,7 +19,7 @@ from faultclock.errors import Problem, SourceError, UnknownNameError
 from faultclock.load.known_keys import Location
 from faultclock.load.resources import error_models_root
 from faultclock.load.yaml_file import Document, read_document
-from faultclock.model.error_model import ErrorModel, Switch
+from faultclock.model.error_model.error_model import ErrorModel, Switch
 
 _SUFFIXES = (".yaml", ".yml")
 _SWITCHES = TypeAdapter(tuple[Switch, ...])

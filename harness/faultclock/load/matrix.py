@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from faultclock.errors import SourceError
 from faultclock.load.yaml_file import Document
-from faultclock.model.matrix import Matrix
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.matrix import Matrix
+from faultclock.model.scenario.scenario import Scenario
 
 #: What stands for a definition; any other text with a dollar sign is a text.
 _NAME = re.compile(r"\$[a-z][a-z0-9-]*")

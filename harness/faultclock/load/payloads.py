@@ -9,7 +9,7 @@ from pathlib import Path
 from faultclock.errors import Problem, SourceError, UnknownNameError
 from faultclock.load.resources import fixtures_root
 from faultclock.load.yaml_file import load_yaml
-from faultclock.model.payload import ErrorPayload, PayloadFile
+from faultclock.model.scenario.payload import ErrorPayload, PayloadFile
 
 
 def load_payloads(dialect: str, root: Path | None = None) -> Mapping[str, ErrorPayload]:

@@ -17,11 +17,11 @@ from faultclock.load.files import opened
 from faultclock.load.json_file import as_written
 from faultclock.load.json_stream import read_object
 from faultclock.load.run_log import RunLog
-from faultclock.model.checkup import CheckUp
-from faultclock.model.event_check import check_events
-from faultclock.model.exploration import Exploration
-from faultclock.model.finding import Report, RunReport, overall, verdict_of
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.checkup import CheckUp
+from faultclock.model.report.exploration import Exploration
+from faultclock.model.report.finding import Report, RunReport, overall, verdict_of
+from faultclock.model.trace.event_check import check_events
+from faultclock.model.trace.trace import TraceEvent
 
 _CHANGED = "it was changed after it was written: make it again"
 _NO_JSON = "write the report with --json FILE"

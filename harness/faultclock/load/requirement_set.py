@@ -15,9 +15,9 @@ from typing import Any
 from faultclock.errors import UnknownNameError
 from faultclock.load.resources import requirement_sets_root
 from faultclock.load.yaml_file import load_yaml
-from faultclock.model.conformance import RequirementSet
-from faultclock.model.error_model import ErrorModel, Requirement
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.error_model.error_model import ErrorModel, Requirement
+from faultclock.model.report.conformance import RequirementSet
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 
 _SUFFIXES = (".yaml", ".yml")
 

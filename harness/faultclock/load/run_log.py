@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 
 from faultclock.errors import InputError
 from faultclock.model.canonical import canonical_text, canonical_value
-from faultclock.model.finding import CallReport, Finding, RunReport, Verdict, WaitMark
+from faultclock.model.report.finding import CallReport, Finding, RunReport, Verdict, WaitMark
 
 #: Runs that stay in memory as they are: nearly every report has fewer.
 HELD_MAX = 100

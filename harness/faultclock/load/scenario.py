@@ -23,7 +23,7 @@ from faultclock.load.scenario_names import unknown_names
 from faultclock.load.vary import explored_wrongly
 from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
-from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
 
 _SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"

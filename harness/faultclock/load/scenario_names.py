@@ -12,9 +12,9 @@ from faultclock.errors import Problem
 from faultclock.load.known_keys import Location
 from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document
-from faultclock.model.events import EVENT_KINDS
-from faultclock.model.scenario import RUNTIME_ONLY, Role, Scenario
-from faultclock.model.trigger import EventTrigger
+from faultclock.model.scenario.scenario import RUNTIME_ONLY, Role, Scenario
+from faultclock.model.scenario.trigger import EventTrigger
+from faultclock.model.trace.events import EVENT_KINDS
 
 _COMMON = {"variant", "matrix", "models", "vary", "settle", "tape"}
 #: Role to the sections that mean something for it, beside those that every scenario has.

@@ -19,18 +19,18 @@ from pydantic import BaseModel, TypeAdapter
 from faultclock.load.attribute_docs import attribute_docs
 from faultclock.load.known_keys import file_key
 from faultclock.model._base import SparseValue
-from faultclock.model.census import Census
-from faultclock.model.checkup import CheckUp
 from faultclock.model.config import Config
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.events import event_types
-from faultclock.model.exploration import Exploration
-from faultclock.model.finding import Report
+from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.foreign_map import ForeignMap
-from faultclock.model.gate import Baseline
-from faultclock.model.inferred import RetryProfile
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceFooter, TraceHeader
+from faultclock.model.report.census import Census
+from faultclock.model.report.checkup import CheckUp
+from faultclock.model.report.exploration import Exploration
+from faultclock.model.report.finding import Report
+from faultclock.model.report.gate import Baseline
+from faultclock.model.report.inferred import RetryProfile
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.events import event_types
+from faultclock.model.trace.trace import TraceFooter, TraceHeader
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

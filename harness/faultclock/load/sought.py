@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from faultclock.errors import InputError
-from faultclock.model.sought import Sought
+from faultclock.model.report.wanted_exception import Sought
 
 _HEAD = "Traceback (most recent call last)"
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})\b')

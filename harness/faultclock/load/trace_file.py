@@ -24,10 +24,10 @@ from faultclock.errors import EventError, Problem, SourceError
 from faultclock.load.files import write_text_atomically
 from faultclock.load.json_file import as_written, read_json
 from faultclock.load.yaml_file import read_bytes
-from faultclock.model.event_check import check_events
-from faultclock.model.events import INT_END
-from faultclock.model.notes import NotesFile
-from faultclock.model.trace import (
+from faultclock.model.trace.event_check import check_events
+from faultclock.model.trace.events import INT_END
+from faultclock.model.trace.notes import NotesFile
+from faultclock.model.trace.trace import (
     FORMAT,
     Trace,
     TraceEvent,

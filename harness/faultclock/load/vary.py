@@ -18,11 +18,10 @@ from faultclock.load.known_keys import Location
 from faultclock.load.wording import did_you_mean, problems_of, spot_at
 from faultclock.load.yaml_file import Document, parse_document
 from faultclock.model.duration import format_duration
-from faultclock.model.removable import rules_of
-from faultclock.model.scenario import Scenario
-from faultclock.model.settled import never_settles
-from faultclock.model.tape import SCENARIO_STREAMS, Tape
-from faultclock.model.varied import (
+from faultclock.model.scenario.faults_stop import never_settles
+from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.varied import (
     ChoiceAt,
     NowhereError,
     choices_at,
@@ -30,6 +29,7 @@ from faultclock.model.varied import (
     varied_data,
     written_at,
 )
+from faultclock.model.tape import SCENARIO_STREAMS, Tape
 
 #: What else is asked of a scenario than that it is one, such as that its names lead somewhere.
 Further = Callable[[Document, Scenario], Iterable[Problem]]

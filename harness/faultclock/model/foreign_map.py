@@ -3,7 +3,7 @@
 Such a log was recorded elsewhere, by another language or in production. It says what a system said
 of itself and nothing that the world observed, so what can be judged is the order of its events,
 what each audience saw, and the waits and errors that it names. What the reader makes of a log is in
-`faultclock.load.foreign_log`.
+`faultclock.load.foreign.log`.
 """
 
 from __future__ import annotations

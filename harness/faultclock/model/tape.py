@@ -15,7 +15,7 @@ Names of streams:
     latency/<connection>/<side>, pace/..., overload/...
                              number: a draw of that stream, from 0; what is drawn instead
 
-`faultclock.sim.streams` and `faultclock.sim.lanes` say what the last three are made of.
+`faultclock.sim.kernel.streams` and `faultclock.sim.kernel.lanes` say what the last three are made of.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from faultclock.model.trace import Declares
+from faultclock.model.trace.trace import Declares
 from faultclock.mutants.events import Editor, EventOperator, Fields
 from faultclock.mutants.reference import Part, Reference
 from faultclock.mutants.talks import CommonTalk, StudTalk

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Literal
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import OrderStep
-from faultclock.model.scenario import Role
-from faultclock.model.trace import SubjectInfo
-from faultclock.oracle.history import History
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import OrderStep
+from faultclock.model.scenario.scenario import Role
+from faultclock.model.trace.trace import SubjectInfo
+from faultclock.oracle.facts.history import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,53 +9,50 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Judgement, Verdict
-from faultclock.model.trace import SubjectInfo, Trace
-from faultclock.oracle import (
-    amplification,
-    answers,
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Judgement, Verdict
+from faultclock.model.trace.trace import SubjectInfo, Trace
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
+from faultclock.oracle.checks.agent import (
     approval_deadlines,
     approvals,
     audience,
-    backoff,
-    breaker,
     cancels,
-    chain_rules,
-    evidence,
-    extension_role,
     extension_set,
-    failure_classified,
-    failure_outcome,
-    failure_redone,
-    failure_told,
-    handling,
-    jitter,
     joins,
     limits,
-    liveness,
-    log_checks,
-    ordering,
     resume,
-    retries,
-    retry_shapes,
-    rows,
     stages,
     store_redo,
-    store_role,
     tool_calls,
     tool_effects,
     tool_redo,
     tool_results,
-    tool_retries,
-    tool_service,
     turn_course,
     turn_ends,
+)
+from faultclock.oracle.checks.failures import classified as failure_classified
+from faultclock.oracle.checks.failures import outcome as failure_outcome
+from faultclock.oracle.checks.failures import redone as failure_redone
+from faultclock.oracle.checks.failures import reported as failure_told
+from faultclock.oracle.checks.provider import (
+    amplification,
+    answers,
+    backoff,
+    breaker,
+    chain_rules,
+    handling,
+    jitter,
+    log_checks,
+    retries,
+    retry_shapes,
     wrapping,
 )
-from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
-from faultclock.oracle.foreign import as_lower_bound, cannot_judge, with_lines
-from faultclock.oracle.history import History
+from faultclock.oracle.checks.roles import extension_role, store_role, tool_retries, tool_service
+from faultclock.oracle.checks.rules import ordering, rows
+from faultclock.oracle.checks.run import evidence, liveness
+from faultclock.oracle.checks.run.foreign import as_lower_bound, cannot_judge, with_lines
+from faultclock.oracle.facts.history import History
 from faultclock.oracle.marks import call_reports, wait_marks
 from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
 

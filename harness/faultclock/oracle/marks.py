@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultclock.model.duration import format_duration
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import AttemptMark, CallReport, WaitMark
-from faultclock.oracle.attempts import Attempt, Call, Request
-from faultclock.oracle.chain import chain_of
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import AttemptMark, CallReport, WaitMark
 from faultclock.oracle.check import also
-from faultclock.oracle.history import History
-from faultclock.oracle.plans import plans_of
-from faultclock.oracle.predict import Step, step_legal
-from faultclock.oracle.redo import wait_before
-from faultclock.oracle.retries import LONG_NS, floor_between
+from faultclock.oracle.checks.provider.retries import LONG_NS, floor_between
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.retries.plans import plans_of
+from faultclock.oracle.retries.predict import Step, step_legal
+from faultclock.oracle.retries.redo import wait_before
+from faultclock.oracle.wire.attempts import Attempt, Call, Request
+from faultclock.oracle.wire.chain import chain_of
 
 
 def call_reports(history: History, model: ErrorModel) -> Iterator[CallReport]:

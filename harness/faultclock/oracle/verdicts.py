@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
 from faultclock.oracle.check import Outcome, Violation
 
 

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from faultclock.bench.client import Bench, BenchRefusedError
-from faultclock.bench.values import (
+from faultclock.printable import harmless, one_line
+from faultclock.pytest_plugin.bench.client import Bench, BenchRefusedError
+from faultclock.pytest_plugin.bench.values import (
     SCENARIO_SUFFIXES,
     Ask,
     CheckBaseline,
@@ -23,7 +24,6 @@ from faultclock.bench.values import (
     Ran,
     Run,
 )
-from faultclock.printable import harmless, one_line
 from faultclock.pytest_plugin.settings import SETUP, Setup, table_of
 
 #: The mark of every item of ours.

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from faultclock.bench.client import Bench, BenchRefusedError
-from faultclock.bench.values import Play, PlayedRun
 from faultclock.errors import InputError
 from faultclock.load.config import as_seen_from, load_config
 from faultclock.load.payloads import load_dialect
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import DEFAULT_DIALECT
-from faultclock.model.trace import Trace
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT
+from faultclock.model.trace.trace import Trace
+from faultclock.pytest_plugin.bench.client import Bench, BenchRefusedError
+from faultclock.pytest_plugin.bench.values import Play, PlayedRun
 from faultclock.run.host import RecordingHost
-from faultclock.sim.actors import current
+from faultclock.sim.kernel.actors import current
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import MODEL, ProviderRequest
 from faultclock.subjects.registry import load_subject

@@ -14,12 +14,12 @@ import pytest
 from pydantic import ValidationError
 
 from faultclock.errors import InputError, UnknownNameError
-from faultclock.fakes.injector import unmet
-from faultclock.fakes.provider import FakeProvider, ProviderState
+from faultclock.fakes.provider.provider import FakeProvider, ProviderState
+from faultclock.fakes.wire.injector import unmet
 from faultclock.load.payloads import dialect_names, load_dialect, load_payloads
-from faultclock.model.fault import Fault, FaultRule, Trigger
-from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript
-from faultclock.model.trace import TraceEvent
+from faultclock.model.scenario.fault import Fault, FaultRule, Trigger
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, ProviderScript
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.sim.world import World
 from faultclock.subjects.ports import API_KEY
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.bench.client import Bench, Benches
-from faultclock.bench.values import Settings
+from faultclock.pytest_plugin.bench.client import Bench, Benches
+from faultclock.pytest_plugin.bench.values import Settings
 
 FILE_NAME = "pyproject.toml"
 

@@ -19,12 +19,12 @@ from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 import pytest
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.trace import TraceEvent
-from faultclock.run.staying import staying
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.run.process.no_exit import staying
 from faultclock.run.variables import settle
-from faultclock.sim.ending import Ending, Limits
+from faultclock.sim.kernel.ending import Ending, Limits
+from faultclock.sim.kernel.recorder import Recorder
 from faultclock.sim.patches import installed
-from faultclock.sim.recorder import Recorder
 from faultclock.sim.world import World
 
 P = ParamSpec("P")

@@ -19,7 +19,7 @@ from faultclock.load.located.tree import OURS, Place
 from faultclock.load.scenario import checked_scenario
 from faultclock.load.scenario_file import scenario_text
 from faultclock.load.yaml_file import parse_document
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording
 from faultclock.recordings.formats import read_recording
 from faultclock.recordings.outcome import Hearing, Outcome, outcome_of

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from faultclock.model.fault import AnswerEnd
 from faultclock.model.finish_reasons import is_usual_end
-from faultclock.model.scenario import ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.scenario import ToolCallReply
 from faultclock.recordings.bodies import as_json, is_html
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.providers import asks_for_stream
@@ -70,7 +70,7 @@ _WHOLE = frozenset({"eos", "eos_token"})
 
 
 class Understood(Protocol):
-    """What a dialect reads in an answer; as `faultclock.fakes.dialect.Heard`."""
+    """What a dialect reads in an answer; as `faultclock.fakes.wire.dialect.Heard`."""
 
     @property
     def text(self) -> str | None:
@@ -104,7 +104,7 @@ class Understood(Protocol):
 
 
 class Hearing(Protocol):
-    """What is asked of a dialect; as `faultclock.fakes.dialect.Dialect`."""
+    """What is asked of a dialect; as `faultclock.fakes.wire.dialect.Dialect`."""
 
     @property
     def ends(self) -> frozenset[AnswerEnd]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from faultclock.model import events
-from faultclock.model.finding import EventMark, RunReport
+from faultclock.model.report.finding import EventMark, RunReport
+from faultclock.model.trace import events
 from faultclock.render.axis import CompressedAxis
 from faultclock.render.timeline import Lane, Mark, Window, draw_windows, wait_edges
 from faultclock.render.wording import count, exact_time, listed, short_time

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from faultclock.model.finding import RunReport, WaitMark
+from faultclock.model.report.finding import RunReport, WaitMark
 from faultclock.render.wording import count, exact_time, listed, short_time
 
 WIDTH = 360.0

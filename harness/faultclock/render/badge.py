@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
-from faultclock.model.conformance import Appraisal
-from faultclock.model.finding import Verdict
+from faultclock.model.report.conformance import Appraisal
+from faultclock.model.report.finding import Verdict
 from faultclock.render.page import environment
 
 _DIGITS = 8

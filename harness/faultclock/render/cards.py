@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from faultclock.model.finding import Finding, RunReport, Verdict
+from faultclock.model.report.finding import Finding, RunReport, Verdict
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, shown_with
 from faultclock.render.verdict_words import group_of, worst_first
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from faultclock.model.census import Census, ClientCensus
+from faultclock.model.report.census import Census, ClientCensus
 from faultclock.render.census_legend import LEGEND
 from faultclock.render.census_others import Compared, Others
 from faultclock.render.census_view import (

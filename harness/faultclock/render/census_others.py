@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from faultclock.model.census import Census, ScenarioConduct
+from faultclock.model.report.census import Census, ScenarioConduct
 from faultclock.render.census_view import attempts_in_words, call_look, first_waits
 from faultclock.render.wording import count, short_time
 

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from faultclock.model.census import Census, ClientCensus
-from faultclock.model.finding import Verdict
+from faultclock.model.report.census import Census, ClientCensus
+from faultclock.model.report.finding import Verdict
 from faultclock.render.census_view import (
     broken_rows,
     families_of,

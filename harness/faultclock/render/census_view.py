@@ -11,8 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from faultclock.model.census import CallConduct, Census, ClientCensus, ScenarioConduct, Step, Tally
-from faultclock.model.finding import Verdict
+from faultclock.model.report.census import (
+    CallConduct,
+    Census,
+    ClientCensus,
+    ScenarioConduct,
+    Step,
+    Tally,
+)
+from faultclock.model.report.finding import Verdict
 from faultclock.render.wording import count, short_time
 
 _WAITS_SHOWN = 3

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 
-from faultclock.model.checkup import CheckUp
-from faultclock.model.finding import Verdict
+from faultclock.model.report.checkup import CheckUp
+from faultclock.model.report.finding import Verdict
 from faultclock.render.json_text import canonical_json
 from faultclock.render.overview import make_overview
 from faultclock.render.page import asset, environment, policy

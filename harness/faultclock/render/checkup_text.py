@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from faultclock.model.checkup import CheckUp, Problem
-from faultclock.model.finding import RequirementCoverage, RunReport, Verdict
-from faultclock.model.problems import hung_at
-from faultclock.model.trace import CUT_SHORT
+from faultclock.model.report.checkup import CheckUp, Problem
+from faultclock.model.report.finding import RequirementCoverage, RunReport, Verdict
+from faultclock.model.report.problems import hung_at
+from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
 from faultclock.render.wording import clipped, count, visible
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from faultclock.model.report_diff import CheckChange, Fact, ReportDiff, RunsChange, StillFailing
+from faultclock.model.report.report_diff import (
+    CheckChange,
+    Fact,
+    ReportDiff,
+    RunsChange,
+    StillFailing,
+)
 from faultclock.render.json_text import canonical_json
 from faultclock.render.verdict_words import LOOKS
 from faultclock.render.wording import clipped, count

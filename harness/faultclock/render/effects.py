@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultclock.model.events import ends_of
-from faultclock.model.finding import EventMark, RunReport
+from faultclock.model.report.finding import EventMark, RunReport
+from faultclock.model.trace.events import ends_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

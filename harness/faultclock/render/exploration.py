@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from faultclock.model.exploration import Exploration
+from faultclock.model.report.exploration import Exploration
 from faultclock.render import exploration_view as view
 from faultclock.render.json_text import canonical_json
 from faultclock.render.page import asset, environment, policy

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from faultclock.model.exploration import Divergence, Exploration, Unsteady
-from faultclock.model.finding import Verdict
+from faultclock.model.report.exploration import Divergence, Exploration, Unsteady
+from faultclock.model.report.finding import Verdict
 from faultclock.render.exploration_view import (
     GroupView,
     agreement,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from faultclock.model.exploration import (
+from faultclock.model.report.exploration import (
     Divergence,
     Exploration,
     ExploredScenario,
@@ -20,7 +20,7 @@ from faultclock.model.exploration import (
     Shrunk,
     Unsteady,
 )
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.verdict_words import GLOSSARY, LOOKS
 from faultclock.render.wording import count, exact_time, listed
 

@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
-from faultclock.model.finding import Finding
+from faultclock.model.report.finding import Finding
 from faultclock.render.notes_text import NOTHING_NOTED, Noted, place_text
 
 #: Columns that are filled at most; a wider line is hard to read.

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from faultclock.model.cells import cell_of
-from faultclock.model.finding import Report, Verdict
-from faultclock.model.gate import Deviation, GateReport, Regression
-from faultclock.model.standing import standing
+from faultclock.model.report.beside_baseline import standing
+from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.report.gate import Deviation, GateReport, Regression
 from faultclock.render.wording import count, listed
 
 #: Lines of one list that a summary shows; all of them are in the reports.

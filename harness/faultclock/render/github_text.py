@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from faultclock.model.finding import Report, Verdict
+from faultclock.model.report.finding import Report, Verdict
 from faultclock.render.gate import make_gate
 from faultclock.render.notices import Gravity, Notice, gravities, notices
 from faultclock.render.wording import clipped, count, visible

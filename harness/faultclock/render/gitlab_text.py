@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 from faultclock.render.notices import Gravity, Notice, notices
 from faultclock.render.wording import visible
 

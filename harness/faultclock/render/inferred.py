@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from faultclock.model.duration import format_duration
-from faultclock.model.inferred import (
+from faultclock.model.report.inferred import (
     Ceiling,
     Deadline,
     Difference,

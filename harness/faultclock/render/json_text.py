@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from faultclock.model._base import Value
 from faultclock.model.canonical import canonical_text, canonical_value
-from faultclock.model.finding import Report
+from faultclock.model.report.finding import Report
 
 
 def canonical_json(value: Value) -> str:

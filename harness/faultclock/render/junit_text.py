@@ -24,9 +24,9 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 from junitparser.xunit2 import TestCase
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.finding import Finding, Report, RunReport, Verdict
-from faultclock.model.gate import Deviation, GateReport
-from faultclock.model.notes import RunNotes
+from faultclock.model.report.finding import Finding, Report, RunReport, Verdict
+from faultclock.model.report.gate import Deviation, GateReport
+from faultclock.model.trace.notes import RunNotes
 from faultclock.render.notes_text import place_text, said_lines, shown_with
 from faultclock.render.notices import NOTHING, Notice, known_entry, notices
 from faultclock.render.wording import time_word, visible

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from faultclock.model.events import ends_of, is_routine
-from faultclock.model.finding import RunReport, Verdict
+from faultclock.model.report.finding import RunReport, Verdict
+from faultclock.model.trace.events import ends_of, is_routine
 from faultclock.render.notes_text import output_text
 
 #: A run with more events shows those that a finding cites, then the earliest. One that a problem

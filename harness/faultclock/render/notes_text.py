@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultclock.model.finding import Finding, SourcePlace
-from faultclock.model.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
+from faultclock.model.report.finding import Finding, SourcePlace
+from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
 from faultclock.render.wording import clipped, count, exact_time, short_time, visible
 
 #: Exceptions and waiting places beside one finding: of fifty alike clients the first ones.

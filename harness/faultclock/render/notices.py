@@ -14,8 +14,8 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from faultclock.model.cells import cell_of
-from faultclock.model.finding import Finding, Report, RunReport, SourcePlace, Verdict
-from faultclock.model.gate import Deviation, GateReport
+from faultclock.model.report.finding import Finding, Report, RunReport, SourcePlace, Verdict
+from faultclock.model.report.gate import Deviation, GateReport
 from faultclock.render.wording import count, visible
 
 #: The rule of what is told where nothing was run, or nothing of it was judged.

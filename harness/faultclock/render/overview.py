@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultclock.model.error_model import SwitchOption
-from faultclock.model.finding import Report, RequirementCoverage, Verdict
+from faultclock.model.error_model.error_model import SwitchOption
+from faultclock.model.report.finding import Report, RequirementCoverage, Verdict
 from faultclock.render.verdict_words import GLOSSARY
 from faultclock.render.wording import count, time_word
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.verdict_words import LOOKS, Look
 from faultclock.render.wording import (
     clipped,

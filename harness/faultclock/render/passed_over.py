@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from faultclock.model.finding import PassedOver
+from faultclock.model.report.finding import PassedOver
 from faultclock.render.wording import count, listed
 
 #: More scenarios than these that have one reason are counted, and the first of them named.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from faultclock.model.finding import Verdict
+from faultclock.model.report.finding import Verdict
 from faultclock.render.sections import Section
 
 

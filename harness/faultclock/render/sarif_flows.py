@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from faultclock.model.finding import EventMark, Finding, OrderStep, RunReport, SourcePlace
+from faultclock.model.report.finding import EventMark, Finding, OrderStep, RunReport, SourcePlace
 from faultclock.render.notices import Notice, Showing, uri_of
 from faultclock.render.wording import clipped, exact_time, time_word, visible
 

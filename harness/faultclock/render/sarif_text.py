@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from faultclock.model.finding import CheckEntry, Finding, Report, RequirementCoverage
+from faultclock.model.report.finding import CheckEntry, Finding, Report, RequirementCoverage
 from faultclock.render.notes_text import shown_with
 from faultclock.render.notices import Gravity, Notice, notices
 from faultclock.render.sarif_flows import DESCRIPTION_MAX, flows, message, physical

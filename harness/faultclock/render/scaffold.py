@@ -19,7 +19,7 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from faultclock.errors import InputError
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 
 ContinuousIntegration = Literal["github", "gitlab", "none"]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from faultclock.model.finding import CrossingReport, Finding, Report, RunReport, Verdict
+from faultclock.model.report.finding import CrossingReport, Finding, Report, RunReport, Verdict
 from faultclock.render.agent import AgentTimeline, draw_agent
 from faultclock.render.backoff_chart import ChartRow, chart_rows
 from faultclock.render.cards import Card, make_cards

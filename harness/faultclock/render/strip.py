@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from faultclock.model.finding import CallReport, RunReport, WaitMark
+from faultclock.model.report.finding import CallReport, RunReport, WaitMark
 from faultclock.render.axis import DecadeAxis
 from faultclock.render.timeline import LANES_MAX
 from faultclock.render.wording import count, listed, short_time

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from faultclock.model.events import mark_of
-from faultclock.model.finding import AttemptMark, CallReport, EventMark, RunReport, WaitMark
+from faultclock.model.report.finding import AttemptMark, CallReport, EventMark, RunReport, WaitMark
+from faultclock.model.trace.events import mark_of
 from faultclock.render.axis import CompressedAxis
 from faultclock.render.wording import exact_time, listed, short_time
 

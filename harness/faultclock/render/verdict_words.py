@@ -1,7 +1,7 @@
 """How a verdict looks and reads, and which group of checks a finding belongs to.
 
 A verdict is always a symbol, a word and a colour together. Folding several findings into one
-cell uses `faultclock.model.finding.overall`: the rule that decides is the model's, not ours.
+cell uses `faultclock.model.report.finding.overall`: the rule that decides is the model's, not ours.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from faultclock.model.finding import Finding, Verdict, overall
+from faultclock.model.report.finding import Finding, Verdict, overall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

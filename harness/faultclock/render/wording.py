@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from faultclock.model.duration import MICROSECOND_NS, MILLISECOND_NS, SECOND_NS
-from faultclock.model.trace import TimeBase
+from faultclock.model.trace.trace import TimeBase
 from faultclock.printable import visible
 
 __all__ = [

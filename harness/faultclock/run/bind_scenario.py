@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect, load_payloads
-from faultclock.model.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript, Scenario
-from faultclock.model.settled import settled
+from faultclock.model.scenario.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
+from faultclock.model.scenario.faults_stop import settled
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript, Scenario
 from faultclock.subjects.binding import Binding
 
 

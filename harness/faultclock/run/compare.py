@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from faultclock.model.trace import Trace, header_line, trace_lines
+from faultclock.model.trace.trace import Trace, header_line, trace_lines
 
 #: Where a header has the digest of a subject's file, which says nothing to a person.
 _SOURCE = "header.subject.source_digest"

@@ -14,11 +14,11 @@ from contextvars import copy_context
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.mishap import CancelRule
+from faultclock.model.scenario.mishap import CancelRule
 from faultclock.run.agenda import Call
 from faultclock.run.program import ENDS, Asked, Beside, Join, Program, Until
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.loop import SimLoop
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.loop import SimLoop
 
 
 class AsyncDriver:

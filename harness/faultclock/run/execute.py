@@ -14,9 +14,9 @@ from importlib.metadata import version
 
 import faultclock
 from faultclock.errors import InputError
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import BLANK, PLAIN, SCENARIO_STREAMS, Chance, Tape
-from faultclock.model.trace import (
+from faultclock.model.trace.trace import (
     EndingReason,
     Trace,
     TraceEvent,
@@ -25,9 +25,9 @@ from faultclock.model.trace import (
     trace_digest,
 )
 from faultclock.run.bind_scenario import bind_scenario
-from faultclock.run.happened import Happened
 from faultclock.run.lives import live
-from faultclock.run.made import Made, made_of
+from faultclock.run.process.run_request import Made, made_of
+from faultclock.run.process.run_result import Happened
 from faultclock.subjects.binding import Binding
 
 __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from faultclock.errors import InputError
 from faultclock.model.cells import cell_of
-from faultclock.model.events import ends_of
-from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace
-from faultclock.model.trigger import EventTrigger
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.trigger import EventTrigger
+from faultclock.model.trace.events import ends_of
+from faultclock.model.trace.trace import Trace
 
 __all__ = [
     "cell_of",

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from faultclock.fakes.plain import plain as plain_value
-from faultclock.sim.context import current_call
-from faultclock.sim.flood import make_room
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.context import current_call
+from faultclock.sim.kernel.flood import make_room
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.subjects.outcome import scrub
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.model.error_model import ErrorModel, Level
-from faultclock.model.finding import CheckEntry
+from faultclock.model.error_model.error_model import ErrorModel, Level
+from faultclock.model.report.finding import CheckEntry
 from faultclock.oracle.judge import check_infos
 from faultclock.subjects.registry import catalog
 

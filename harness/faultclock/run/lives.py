@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Role, Scenario
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
-from faultclock.run.happened import Happened, reason_of
 from faultclock.run.mishaps import Mishaps, MishapsState
-from faultclock.run.notes import RawNotes, noting
+from faultclock.run.notes.taking import RawNotes, noting
+from faultclock.run.process.run_result import Happened, reason_of
 from faultclock.run.program import Setting
 from faultclock.run.roles.adapter import AdapterProgram
 from faultclock.run.roles.extension import ExtensionProgram
@@ -33,7 +33,7 @@ from faultclock.run.roles.runtime import RuntimeProgram
 from faultclock.run.roles.store import StoreProgram
 from faultclock.run.roles.tool import ToolProgram
 from faultclock.run.worlds import choices_of, limits_of, seed_of_life
-from faultclock.sim.recorder import Fact, Recorder
+from faultclock.sim.kernel.recorder import Fact, Recorder
 from faultclock.sim.world import World
 from faultclock.subjects.binding import Binding
 

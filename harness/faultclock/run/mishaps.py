@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from faultclock.model.mishap import CancelRule, CrashRule
-from faultclock.model.scenario import Scenario
-from faultclock.run.moments import Watch
+from faultclock.model.scenario.mishap import CancelRule, CrashRule
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.program import Program
-from faultclock.sim.kernel import Kernel
-from faultclock.sim.recorder import Recorder, WatchedRecorder
+from faultclock.run.triggers import Watch
+from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.recorder import Recorder, WatchedRecorder
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from faultclock.model.finding import PassedOver, RunReport
-from faultclock.model.scenario import Scenario
+from faultclock.model.report.finding import PassedOver, RunReport
+from faultclock.model.scenario.scenario import Scenario
 
 
 def not_run_after(

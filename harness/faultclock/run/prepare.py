@@ -16,13 +16,13 @@ from dataclasses import replace
 
 from faultclock.errors import SubjectError
 from faultclock.run.bind_scenario import bind_scenario
+from faultclock.run.doctor.healthy import rehearsal
+from faultclock.run.doctor.probe import probe
 from faultclock.run.execute import simulate
-from faultclock.run.healthy import rehearsal
-from faultclock.run.hosting import Host, HostedSubject, LostError
-from faultclock.run.isolate import limit_children, run_contained
-from faultclock.run.notes_output import Spill
-from faultclock.run.probe import probe
-from faultclock.run.untouched import Untouched
+from faultclock.run.notes.output import Spill
+from faultclock.run.process.hosting import Host, HostedSubject, LostError
+from faultclock.run.process.integrity import Untouched
+from faultclock.run.process.isolate import limit_children, run_contained
 from faultclock.run.variables import settle, silence
 from faultclock.sim.patches import install, install_late
 from faultclock.subjects.abilities import ALL_ABILITIES, false_claims
@@ -169,7 +169,7 @@ def _check_declared(binding: Binding, spec: str) -> Binding:
     if binding.abilities == ALL_ABILITIES:
         return binding
     # Imported here: what runs several lives of a subject prepares subjects itself.
-    from faultclock.run.abilities import abilities_of
+    from faultclock.run.doctor.abilities import abilities_of
 
     probed = probe(binding)
     if not probed.healthy:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.mishap import CancelRule, CrashRule
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.mishap import CancelRule, CrashRule
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.agenda import Agenda, Call
 from faultclock.run.host import RecordingHost
-from faultclock.run.notes import note_raised
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.disk_state import Leaves
-from faultclock.sim.escapes import SimEscape, SimKilled
+from faultclock.run.notes.taking import note_raised
+from faultclock.sim.host.disk_state import Leaves
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.escapes import SimEscape, SimKilled
 from faultclock.sim.world import World
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.outcome import describe_exception

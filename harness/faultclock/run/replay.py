@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultclock.errors import InputError
-from faultclock.model.exploration import Coordinates
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import Chance, Tape
-from faultclock.model.trace import Trace
-from faultclock.model.varied import varied
+from faultclock.model.trace.trace import Trace
 from faultclock.run.compare import ReplayResult, compare
 from faultclock.run.expand import cell_of, crash_after
 from faultclock.run.suite import of_role, run_one

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import faultclock
-from faultclock.model.coverage import Coverage
-from faultclock.model.error_model import ErrorModel, Requirement
-from faultclock.model.exploration import Coordinates
-from faultclock.model.finding import (
+from faultclock.model.error_model.error_model import ErrorModel, Requirement
+from faultclock.model.report.coverage import Coverage
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.finding import (
     CrossingReport,
     Finding,
     Judgement,
@@ -25,9 +25,9 @@ from faultclock.model.finding import (
     overall,
     verdict_of,
 )
-from faultclock.model.scenario import Scenario
-from faultclock.model.token import token_of
-from faultclock.model.trace import SubjectInfo, Trace
+from faultclock.model.report.token import token_of
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import SubjectInfo, Trace
 from faultclock.run.expand import crash_event, variant_of
 from faultclock.run.kill_matrix import check_entries
 from faultclock.run.report_places import shown_notes, source_of

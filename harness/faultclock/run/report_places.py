@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from faultclock.model.finding import Finding, Judgement, SourcePlace
-from faultclock.model.notes import Frame, RunNotes, WaitingPlace
-from faultclock.model.trace import Trace
+from faultclock.model.report.finding import Finding, Judgement, SourcePlace
+from faultclock.model.trace.notes import Frame, RunNotes, WaitingPlace
+from faultclock.model.trace.trace import Trace
 
 #: Lines of output in a report: the first ones say how it began, the last ones what led here.
 _FIRST_MAX, _LAST_MAX = 10, 50

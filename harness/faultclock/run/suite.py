@@ -17,9 +17,9 @@ from pathlib import PurePath
 from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
 from faultclock.load.run_log import RunLog
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.exploration import Coordinates
-from faultclock.model.finding import (
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.exploration import Coordinates
+from faultclock.model.report.finding import (
     CrossingReport,
     Finding,
     PassedOver,
@@ -27,19 +27,19 @@ from faultclock.model.finding import (
     RunReport,
     Shard,
 )
-from faultclock.model.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
-from faultclock.model.trace import Trace
+from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
-from faultclock.run.hosting import make_run
-from faultclock.run.made import RunRequest, lost
 from faultclock.run.not_run import not_run_after
+from faultclock.run.process.hosting import make_run
+from faultclock.run.process.judged_runs import Done, Twice
+from faultclock.run.process.run_request import RunRequest, lost
+from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
-from faultclock.run.twice import Done, Twice
-from faultclock.run.workers import Shared, Workers, in_order
 from faultclock.subjects.binding import Binding
 
 #: Runs that a worker is given at once.

@@ -11,22 +11,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faultclock.fakes.extensions import FakeExtension
-from faultclock.fakes.interactors import FakeInteractor, InteractorState
-from faultclock.fakes.providers import FakeProviders, ProvidersState
-from faultclock.fakes.state_machine import FakeStateMachine
-from faultclock.fakes.store import FakeStore
-from faultclock.fakes.stored_session import StoreState
-from faultclock.fakes.tools import FakeTool, ToolsState
+from faultclock.fakes.ports.extensions import FakeExtension
+from faultclock.fakes.ports.interactors import FakeInteractor, InteractorState
+from faultclock.fakes.ports.state_machine import FakeStateMachine
+from faultclock.fakes.ports.store import FakeStore
+from faultclock.fakes.ports.stored_session import StoreState
+from faultclock.fakes.ports.tools import FakeTool, ToolsState
+from faultclock.fakes.provider.providers import FakeProviders, ProvidersState
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario import Scenario
-from faultclock.model.session_script import SessionScript
-from faultclock.model.store_script import StoreScript
-from faultclock.model.tool_script import ToolScript
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.session_script import SessionScript
+from faultclock.model.scenario.store_script import StoreScript
+from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.bind_scenario import payloads_of
 from faultclock.run.script_values import contract_of, limits_of, stage_of, target_of
 from faultclock.run.surroundings_services import Services, ServicesState
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.world import World
 from faultclock.subjects.ports import (
     Host,

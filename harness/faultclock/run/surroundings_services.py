@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.fakes.archive import FakeArchive
-from faultclock.fakes.policy import FakePolicy
-from faultclock.fakes.programs import FakePrograms, ProgramsState
-from faultclock.fakes.services import FakeHook, FakeQueue, FakeTelemetry
-from faultclock.fakes.uses import UsesState
-from faultclock.fakes.workflow import FakeWorkflow, made_nodes
-from faultclock.model.scenario import Scenario
+from faultclock.fakes.ports.archive import FakeArchive
+from faultclock.fakes.ports.policy import FakePolicy
+from faultclock.fakes.ports.programs import FakePrograms, ProgramsState
+from faultclock.fakes.ports.services import FakeHook, FakeQueue, FakeTelemetry
+from faultclock.fakes.ports.uses import UsesState
+from faultclock.fakes.ports.workflow import FakeWorkflow, made_nodes
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.script_values import node_of
 from faultclock.sim.world import World
 from faultclock.subjects.outcome import scrub

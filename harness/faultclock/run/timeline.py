@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from faultclock.model.events import describe
-from faultclock.model.finding import EventMark
-from faultclock.model.trace import Trace
+from faultclock.model.report.finding import EventMark
+from faultclock.model.trace.events import describe
+from faultclock.model.trace.trace import Trace
 
 #: Marks per run in a report; the rest is in the trace. 50 clients make about 3,000 events.
 MARKS_MAX = 400

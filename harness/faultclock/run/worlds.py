@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Chance
-from faultclock.sim.choices import Choices
-from faultclock.sim.kernel import Limits
+from faultclock.sim.kernel.choices import Choices
+from faultclock.sim.kernel.kernel import Limits
 
 
 def limits_of(scenario: Scenario) -> Limits:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any, Literal, get_args, get_type_hints
 
 from faultclock.errors import SubjectError
-from faultclock.model.trace import Declares
+from faultclock.model.trace.trace import Declares
 from faultclock.subjects.binding import Binding, bind
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ExtensionContract

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from faultclock.errors import SubjectError
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 from faultclock.subjects.binding import Binding, bind
 
 

@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 from faultclock.errors import SubjectError
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
-from faultclock.model.scenario import DEFAULT_DIALECT, Role
-from faultclock.model.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
+from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Role
+from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
 from faultclock.subjects.outcome import Classify
 from faultclock.subjects.ports import ProviderRequest
 
 if TYPE_CHECKING:
     # A person's file imports this module, and needs none of what reports are made of.
-    from faultclock.model.finding import SourcePlace
+    from faultclock.model.report.finding import SourcePlace
 
 #: What a binding can express; checks that need more do not apply to it.
 

@@ -25,7 +25,7 @@ from faultclock.subjects.outcome import describe_exception
 from faultclock.subjects.source import imported_modules, place_in
 
 if TYPE_CHECKING:
-    from faultclock.model.finding import SourcePlace
+    from faultclock.model.report.finding import SourcePlace
 
 #: What runs when a file says `os.environ["NAME"]`.
 _READS_VARIABLE = type(os.environ).__getitem__.__code__

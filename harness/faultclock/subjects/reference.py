@@ -17,7 +17,7 @@ import ssl
 import time
 from collections.abc import Callable
 
-from faultclock.model.trace import Declares
+from faultclock.model.trace.trace import Declares
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply

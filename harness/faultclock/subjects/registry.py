@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 from faultclock.subjects.adopt import adopt
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.shipped import SHIPPED

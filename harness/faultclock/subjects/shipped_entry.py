@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from faultclock.model.scenario import Role
+from faultclock.model.scenario.scenario import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import ast
 import warnings
 from pathlib import Path
 
-from faultclock.model.finding import SourcePlace
+from faultclock.model.report.finding import SourcePlace
 
 #: Folders of environments, which many keep in their working folder.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})

@@ -18,8 +18,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from faultclock.fakes.answer import Answer
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.model.scenario.payload import ErrorPayload
 
 Way = Literal["async", "sync"]
 #: Where an error meets the SDK: as an answer with its status, inside a stream that began well

@@ -17,9 +17,9 @@ from typing import Any, cast
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import read_events
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 KEY = "sk-not-a-key"

@@ -9,9 +9,9 @@ import anthropic
 from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import TypeAdapter
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import read_events
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 TOOL = {

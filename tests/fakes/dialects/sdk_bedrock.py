@@ -9,8 +9,8 @@ from typing import Any, cast
 import boto3
 from botocore.config import Config
 
-from faultclock.fakes.answer import Answer
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.bedrock_model import message_problems, output_problems, stream_of
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way
 

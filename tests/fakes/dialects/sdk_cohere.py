@@ -15,9 +15,9 @@ from cohere.v2.types.v2chat_response import V2ChatResponse
 from cohere.v2.types.v2chat_stream_response import V2ChatStreamResponse
 from pydantic import TypeAdapter
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import read_events
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 _KEY = "co-not-a-key"

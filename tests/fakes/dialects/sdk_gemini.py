@@ -13,8 +13,8 @@ from typing import Any, cast
 from google import genai
 from google.genai import types
 
-from faultclock.fakes.answer import Answer
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, unknown_members
 
 _KEY = "AIza-not-a-key"

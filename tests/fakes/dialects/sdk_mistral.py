@@ -9,9 +9,9 @@ from typing import Any, cast
 from mistralai.client import Mistral
 from mistralai.client.models import ChatCompletionResponse, CompletionChunk
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import read_events
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Way, lost_members
 from tests.fakes.dialects.openai_clients import KEY, MESSAGES, TOOL
 

@@ -12,9 +12,9 @@ from typing import Any
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import json_object, read_events, write_event
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import json_object, read_events, write_event
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place
 from tests.fakes.dialects.openai_clients import KEY, OpenAIChatSdk
 

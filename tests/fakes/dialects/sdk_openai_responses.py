@@ -8,9 +8,9 @@ from typing import Any
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.event_stream import read_events
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, unknown_members
 from tests.fakes.dialects.openai_clients import TOOL, OpenAIChatSdk, in_stream
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.dialect import Dialect, Exchange
 from faultclock.fakes.dialects import dialect_named, dialect_names
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.dialect import Dialect, Exchange
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_dialect
 from tests.fakes.dialects.asking import facts_of
 from tests.fakes.dialects.driver import Sdk

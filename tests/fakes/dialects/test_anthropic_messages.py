@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.dialect import Asked, Exchange, Meter, RateStanding
 from faultclock.fakes.dialects.anthropic_messages import AnthropicMessages
-from faultclock.fakes.event_stream import read_events
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.dialect import Asked, Exchange, Meter, RateStanding
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = AnthropicMessages()

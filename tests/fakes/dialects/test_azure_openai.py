@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from faultclock.fakes.dialects.azure_openai import AzureOpenAI
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, events_of, headers_of, request
 

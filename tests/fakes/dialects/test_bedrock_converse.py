@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.aws_event_stream import write_message
-from faultclock.fakes.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.dialects.bedrock_converse import BedrockConverse
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.aws_event_stream import write_message
+from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 from tests.fakes.dialects.bedrock_model import (
     message_problems,

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import InputError
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.dialects.gemini_generate_content import (
     GeminiGenerateContent,
     protobuf_duration,
 )
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.scenario import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = GeminiGenerateContent()

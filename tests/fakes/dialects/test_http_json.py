@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.fakes.dialect import Exchange
 from faultclock.fakes.dialects.http_json import HttpJson
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.dialect import Exchange
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.scenario.scenario import ProviderScript
 from tests.fakes.dialects.asking import broken_off
 
 DIALECT = HttpJson()

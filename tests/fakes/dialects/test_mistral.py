@@ -10,7 +10,7 @@ import pytest
 from faultclock.errors import InternalError
 from faultclock.fakes.dialects.mistral import Mistral
 from faultclock.load.payloads import load_payloads
-from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.asking import (
     EXCHANGE,
     LIMITED,

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from ollama import ChatResponse
 
 from faultclock.errors import InputError
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.dialects.ollama import Ollama
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.scenario import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = Ollama()

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects.openai_chat import OpenAIChat
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import split_text
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.fakes.wire.dialect import Asked, Exchange
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import split_text
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 from tests.fakes.dialects.driver import unknown_members
 
 DIALECT = OpenAIChat()

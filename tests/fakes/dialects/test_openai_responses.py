@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 
 from faultclock.errors import InternalError
 from faultclock.fakes.dialects.openai_responses import OpenAIResponses
-from faultclock.fakes.event_stream import read_events
-from faultclock.fakes.http_server import HttpRequest
+from faultclock.fakes.wire.event_stream import read_events
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderReply, ToolCallReply
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderReply, ToolCallReply
 from tests.fakes.dialects import asking
 from tests.fakes.dialects.asking import (
     EXCHANGE,

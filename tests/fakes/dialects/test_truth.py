@@ -10,8 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from faultclock.fakes.answer import Answer
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import Answer
+from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.driver import (
     Ask,
     Expected,

@@ -18,19 +18,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from faultclock.fakes.answer import Answer
-from faultclock.fakes.delivery import Start
 from faultclock.fakes.dialects import dialect_named
-from faultclock.fakes.history import EXAMPLES
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.provider import FakeProvider, PlannedExchange
-from faultclock.fakes.refusal_words import filled
+from faultclock.fakes.provider.conversation import EXAMPLES
+from faultclock.fakes.provider.provider import FakeProvider, PlannedExchange
+from faultclock.fakes.provider.refusal_words import filled
+from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.delivery import Start
+from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_dialect
-from faultclock.model.fault import AnswerEnd, FaultRule
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
-from faultclock.sim.context import CALL_ID
-from faultclock.sim.kernel import Limits
+from faultclock.model.scenario.fault import AnswerEnd, FaultRule
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
+from faultclock.sim.kernel.context import CALL_ID
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.patches import installed
 from faultclock.sim.world import World
 from tests.fakes.dialects.driver import Ask, Expected, Place, Reply, Sdk, Way

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.ordering import OrderingRule
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.error_model.ordering import OrderingRule
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 
 NAMES = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.patterns import PatternResult, evaluate
 from tests.oracle.rules.random_rules import events_of, rule
 

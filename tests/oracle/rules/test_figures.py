@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import PatternResult, evaluate
 from tests.oracle.rules.random_rules import SETTINGS, rule

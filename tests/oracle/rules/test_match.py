@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.match import EventIndex, described, field_of, matches
 
 

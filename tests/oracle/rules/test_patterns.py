@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.ordering import OrderingRule
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.error_model.ordering import OrderingRule
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.match import matches
 from faultclock.oracle.rules.patterns import RuleSet, evaluate
 from tests.oracle.brute_force import faults, violated_keys

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import h11
 
 if TYPE_CHECKING:
-    from faultclock.sim.kernel import Kernel
+    from faultclock.sim.kernel.kernel import Kernel
     from faultclock.sim.net.network import Endpoint
 
 

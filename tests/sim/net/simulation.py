@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultclock.sim.kernel import Limits
+from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.net.fates import (
     Accept,
     ConnectFate,

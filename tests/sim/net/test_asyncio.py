@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel.context import CALL_ID
 from tests.sim.net.scripted import FIN, RESET, THINK, Send, Wait
 from tests.sim.net.simulation import SECOND, simulate
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel.context import CALL_ID
 from faultclock.sim.net.fates import Refuse, Resolve
 from faultclock.sim.net.network import Endpoint, Network
 from faultclock.sim.world import World

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.error_model import ErrorModel
-from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import Scenario
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.secrets import SECRET_SHAPE
 from faultclock.mutants.registry import MUTANTS
 from faultclock.oracle.judge import judge

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import Trace, TraceEvent
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.reference_runtime.bound import reference_runtime

@@ -11,7 +11,7 @@ import pkgutil
 from functools import cache
 
 from faultclock.errors import UnknownNameError
-from faultclock.fakes.dialect import Dialect
+from faultclock.fakes.wire.dialect import Dialect
 
 __all__ = ["dialect_named", "dialect_names"]
 

@@ -17,22 +17,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Meter, Refusal
-from faultclock.fakes.event_stream import (
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, Refusal
+from faultclock.fakes.wire.event_stream import (
     json_object,
     objects_in,
     read_events,
     text_in,
     write_event,
 )
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, said, split_text, token, tokens_of
-from faultclock.fakes.shaping import good
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
+from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _PATH_END = "/v1/messages"
 _ARGUMENT_PIECE_CHARS = 12

@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from faultclock.fakes.answer import Headers
-from faultclock.fakes.dialect import Asked, Exchange, Refusal
 from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat
-from faultclock.fakes.event_stream import text_in
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, token
+from faultclock.fakes.wire.answer import Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Refusal
+from faultclock.fakes.wire.event_stream import text_in
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, token
 
 _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)/chat/completions")
 _V1_PATH = "/openai/v1/chat/completions"

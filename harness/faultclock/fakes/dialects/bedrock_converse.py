@@ -19,17 +19,17 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.aws_event_stream import Message, read_messages, write_message
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Refusal
-from faultclock.fakes.event_stream import json_object, objects_in, text_in
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, said, split_text, token, tokens_of
-from faultclock.fakes.shaping import good
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.aws_event_stream import Message, read_messages, write_message
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Refusal
+from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
+from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _PATH = re.compile(r"/model/(?P<model>[^/]+)/(?P<operation>converse|converse-stream)")
 _SIGNATURE = re.compile(

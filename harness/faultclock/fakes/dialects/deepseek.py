@@ -11,11 +11,11 @@ import json
 from types import MappingProxyType
 from typing import Any
 
-from faultclock.fakes.answer import Headers
-from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat, prompt_tokens
-from faultclock.fakes.said import Said, SaidToolCall, token
-from faultclock.model.fault import AnswerEnd
+from faultclock.fakes.wire.answer import Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange
+from faultclock.fakes.wire.said import Said, SaidToolCall, token
+from faultclock.model.scenario.fault import AnswerEnd
 
 
 class DeepSeek(OpenAIChat):

@@ -20,17 +20,17 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.arguments import arguments_object
-from faultclock.fakes.dialect import Asked, Exchange, Heard, RateStanding, Refusal
-from faultclock.fakes.event_stream import json_object, objects_in, read_events, text_in
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, said, split_text, token, tokens_of
-from faultclock.fakes.shaping import good
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.arguments import arguments_object
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, RateStanding, Refusal
+from faultclock.fakes.wire.event_stream import json_object, objects_in, read_events, text_in
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
+from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _PATH = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):((?:streamG|g)enerateContent)$")
 #: Where a message says itself when to come back.

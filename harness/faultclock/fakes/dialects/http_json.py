@@ -17,13 +17,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange, Heard
-from faultclock.fakes.event_stream import json_object
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.event_stream import json_object
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript
 
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

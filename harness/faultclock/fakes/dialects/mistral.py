@@ -15,14 +15,14 @@ from types import MappingProxyType
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange, Heard
 from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat, prompt_tokens
-from faultclock.fakes.event_stream import objects_in, text_in, write_event
-from faultclock.fakes.said import Said, SaidToolCall, split_text, token
+from faultclock.fakes.wire.answer import ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.event_stream import objects_in, text_in, write_event
+from faultclock.fakes.wire.said import Said, SaidToolCall, split_text, token
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.fault import AnswerEnd
-from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.payload import ErrorPayload
 
 _REQUESTS_LIMIT, _TOKENS_LIMIT = 360, 500_000
 #: All that a stream says of an error: that there was one.

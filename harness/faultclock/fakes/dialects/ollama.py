@@ -18,17 +18,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.arguments import arguments_object
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Refusal
-from faultclock.fakes.event_stream import json_object, objects_in, text_in
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, said, split_text, tokens_of
-from faultclock.fakes.shaping import good
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.arguments import arguments_object
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Refusal
+from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, said, split_text, tokens_of
+from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

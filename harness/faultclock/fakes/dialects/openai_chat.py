@@ -16,21 +16,21 @@ from types import MappingProxyType
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange, Heard, Refusal
-from faultclock.fakes.event_stream import (
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Refusal
+from faultclock.fakes.wire.event_stream import (
     json_object,
     objects_in,
     read_events,
     text_in,
     write_event,
 )
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import Said, SaidToolCall, said, split_text, token, tokens_of
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, SaidToolCall, said, split_text, token, tokens_of
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.fault import AnswerEnd, HttpDate
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.scenario.fault import AnswerEnd, HttpDate
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
-from faultclock.fakes.answer import ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat
-from faultclock.fakes.event_stream import write_event
-from faultclock.fakes.http_server import HttpRequest
-from faultclock.fakes.said import SaidToolCall, token
-from faultclock.model.fault import AnswerEnd
-from faultclock.model.payload import ErrorPayload
+from faultclock.fakes.wire.answer import ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange
+from faultclock.fakes.wire.event_stream import write_event
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import SaidToolCall, token
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.payload import ErrorPayload
 
 #: xAI's words for a wrong key, which it sends with a 400 and no code that says so: quoted in
 #: github.com/continuedev/continue/issues/10778, and with its blanks encoded in

@@ -14,15 +14,21 @@ from types import MappingProxyType
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import Answer, ErrorFacts
-from faultclock.fakes.dialect import Asked, Exchange, Heard
 from faultclock.fakes.dialects.openai_chat import OpenAIChat
-from faultclock.fakes.event_stream import json_object, objects_in, read_events, text_in, write_event
-from faultclock.fakes.said import Said, said, split_text, token, tokens_of
-from faultclock.fakes.shaping import good
-from faultclock.model.fault import AnswerEnd
-from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.fakes.wire.answer import Answer, ErrorFacts
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.event_stream import (
+    json_object,
+    objects_in,
+    read_events,
+    text_in,
+    write_event,
+)
+from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
+from faultclock.fakes.wire.shaping import good
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 #: With these codes a response fails; others come in an event that is an error

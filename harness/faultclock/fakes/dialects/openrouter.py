@@ -14,14 +14,14 @@ from types import MappingProxyType
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.fakes.answer import ErrorFacts, Headers
-from faultclock.fakes.dialect import Asked, Exchange, Heard
 from faultclock.fakes.dialects.openai_chat import NOW, OpenAIChat
-from faultclock.fakes.event_stream import objects_in, write_event
-from faultclock.fakes.said import Said, token
+from faultclock.fakes.wire.answer import ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.event_stream import objects_in, write_event
+from faultclock.fakes.wire.said import Said, token
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.fault import AnswerEnd
-from faultclock.model.payload import ErrorPayload
+from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.payload import ErrorPayload
 
 _PROVIDER = "OpenAI"
 #: openrouter.ai/docs/api-reference/errors, "When no content is generated", and its list of codes.

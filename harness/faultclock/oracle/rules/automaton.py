@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from faultclock.model.finding import OrderStep
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.finding import OrderStep
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.match import described
-from faultclock.oracle.rules.stretch import STEP, Fault, Stretch, agrees, differs
+from faultclock.oracle.rules.scope import STEP, Fault, Stretch, agrees, differs
 
 #: The events that lead to a state, in order.
 _Way = tuple[TraceEvent, ...]

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from faultclock.model.finding import OrderStep
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.finding import OrderStep
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import described, field_of
-from faultclock.oracle.rules.stretch import EVENT, Fault, Stretch, agrees, differs
+from faultclock.oracle.rules.scope import EVENT, Fault, Stretch, agrees, differs
 
 
 class Absence(Stretch):

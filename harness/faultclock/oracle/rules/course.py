@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from faultclock.model.trace import TraceEvent
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import described, field_of
-from faultclock.oracle.rules.stretch import (
+from faultclock.oracle.rules.scope import (
     AMONG,
     EVENT,
     STEP,

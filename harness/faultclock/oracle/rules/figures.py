@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from faultclock.model.duration import parse_duration
-from faultclock.model.lookup import CountLookup, TimeLookup, is_setting
-from faultclock.model.scenario import Scenario
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.lookup import CountLookup, TimeLookup, is_setting
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.match import field_of
 
 #: What lookups find: `scenario`, and `network` with its `round_trip` in nanoseconds.

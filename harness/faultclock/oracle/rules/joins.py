@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from faultclock.model.ordering import FieldPair
+from faultclock.model.error_model.ordering import FieldPair
 from faultclock.oracle.rules.match import field_of, is_absent
 
 #: One token for each field. A rule without a join has one key, and all its events share it.

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from faultclock.model.event_paths import PLACE_DIGITS_MAX
-from faultclock.model.event_sets import EventPattern
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_paths import PLACE_DIGITS_MAX
+from faultclock.model.error_model.event_sets import EventPattern
+from faultclock.model.trace.trace import TraceEvent
 
 _MISSING = object()
 

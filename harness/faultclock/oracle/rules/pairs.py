@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from faultclock.model.duration import format_duration
-from faultclock.model.finding import OrderStep
-from faultclock.model.trace import TraceEvent
+from faultclock.model.report.finding import OrderStep
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.joins import Key
 from faultclock.oracle.rules.match import described
-from faultclock.oracle.rules.stretch import (
+from faultclock.oracle.rules.scope import (
     EVENT,
     OTHER,
     Fault,

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
-from faultclock.model.event_sets import EventRef, Events, resolved
-from faultclock.model.finding import OrderStep
-from faultclock.model.ordering import OrderingRule, Pattern
-from faultclock.model.trace import TraceEvent
+from faultclock.model.error_model.event_sets import EventRef, Events, resolved
+from faultclock.model.error_model.ordering import OrderingRule, Pattern
+from faultclock.model.report.finding import OrderStep
+from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.automaton import Automaton
 from faultclock.oracle.rules.counts import Absence, AtMost, ExactlyOne, Existence
 from faultclock.oracle.rules.course import Increasing, Last, Sequence, Universality
 from faultclock.oracle.rules.figures import Settings
 from faultclock.oracle.rules.match import EventIndex, described, field_of, is_absent
 from faultclock.oracle.rules.pairs import Precedence, Response
-from faultclock.oracle.rules.stretch import (
+from faultclock.oracle.rules.scope import (
     AFTER,
     AMONG,
     BEFORE,

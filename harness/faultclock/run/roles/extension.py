@@ -19,13 +19,13 @@ from functools import partial
 from typing import Any
 
 from faultclock.errors import InputError
-from faultclock.model.port_values import Slot
-from faultclock.model.scenario import Scenario, Task
+from faultclock.model.scenario.port_values import Slot
+from faultclock.model.scenario.scenario import Scenario, Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.run.program import NO_TEXT, SETTLE_NS, Asked, Program, Setting, Step, Until
 from faultclock.run.roles.service import Service
-from faultclock.sim.context import CALL_ID
+from faultclock.sim.kernel.context import CALL_ID
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import CancelSignal, ExtensionContract, ExtensionHost
 from faultclock.subjects.schemas import misfit

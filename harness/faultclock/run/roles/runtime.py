@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from faultclock.errors import InputError
-from faultclock.fakes.store import WriteCrash, WriteMoment
+from faultclock.fakes.ports.store import WriteCrash, WriteMoment
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.mishap import CancelRule, CrashRule
-from faultclock.model.scenario import Question, Scenario, Task
+from faultclock.model.scenario.mishap import CancelRule, CrashRule
+from faultclock.model.scenario.scenario import Question, Scenario, Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.run.program import (

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faultclock.model.disk_script import DiskEdit, DiskScript, StoreArguments
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.mishap import CrashRule
-from faultclock.model.scenario import Scenario, Task
+from faultclock.model.scenario.disk_script import DiskEdit, DiskScript, StoreArguments
+from faultclock.model.scenario.mishap import CrashRule
+from faultclock.model.scenario.scenario import Scenario, Task
 from faultclock.run.agenda import Call
 from faultclock.run.program import SETTLE_NS, Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
@@ -29,8 +29,8 @@ from faultclock.run.roles.store_calls import (
     describe_asked,
     describe_returned,
 )
-from faultclock.sim.disk import Disk, PlannedCrash
-from faultclock.sim.disk_state import DiskState, Leaves
+from faultclock.sim.host.disk import Disk, PlannedCrash
+from faultclock.sim.host.disk_state import DiskState, Leaves
 from faultclock.subjects.ports import StoreSurroundings
 
 _FOLDER_PREFIX = "faultclock-store-"

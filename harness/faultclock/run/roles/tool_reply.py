@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.run.host import plain
-from faultclock.sim.escapes import SimEscape, SimKilled
+from faultclock.sim.kernel.escapes import SimEscape, SimKilled
 from faultclock.subjects.ports import ToolProblem, ToolResult
 from faultclock.subjects.schemas import misfit
 

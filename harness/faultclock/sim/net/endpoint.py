@@ -15,11 +15,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from faultclock.sim.context import current_call
-from faultclock.sim.escapes import refuse
+from faultclock.sim.kernel.context import current_call
+from faultclock.sim.kernel.escapes import refuse
 
 if TYPE_CHECKING:
-    from faultclock.sim.kernel import Kernel
+    from faultclock.sim.kernel.kernel import Kernel
     from faultclock.sim.net.network import Network
 
 #: What `getpeername` answers: (host, port), or (host, port, flow, scope) for IPv6.

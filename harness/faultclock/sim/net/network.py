@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, assert_never
 from weakref import WeakValueDictionary
 
 from faultclock.errors import InternalError
-from faultclock.sim.context import current_call
-from faultclock.sim.kernel import TIMED_OUT, Call, Kernel, current
+from faultclock.sim.kernel.context import current_call
+from faultclock.sim.kernel.kernel import TIMED_OUT, Call, Kernel, current
+from faultclock.sim.kernel.streams import Streams
 from faultclock.sim.net.endpoint import Address, Endpoint, link
 from faultclock.sim.net.fates import (
     CONNECT_GIVE_UP_NS,
@@ -33,7 +34,6 @@ from faultclock.sim.net.fates import (
     ResolveFate,
     Unreachable,
 )
-from faultclock.sim.streams import Streams
 
 if TYPE_CHECKING:
     from faultclock.sim.net.sockets import SimSocket

@@ -14,8 +14,8 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.escapes import refuse
-from faultclock.sim.kernel import current
+from faultclock.sim.kernel.escapes import refuse
+from faultclock.sim.kernel.kernel import current
 from faultclock.sim.net.lookup import query
 from faultclock.sim.net.network import current_network
 from faultclock.sim.net.selecting import SimEpoll, SimPoll, sim_select

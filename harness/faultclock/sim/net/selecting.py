@@ -13,7 +13,7 @@ import select
 from collections.abc import Iterable
 from typing import Any
 
-from faultclock.sim.escapes import refuse
+from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.net.network import current_network
 from faultclock.sim.net.sockets import SimSocket
 from faultclock.sim.net.watchers import park_until, timeout_to_ns

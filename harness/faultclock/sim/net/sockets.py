@@ -16,8 +16,8 @@ import socket
 from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from faultclock.sim.escapes import refuse
-from faultclock.sim.kernel import current
+from faultclock.sim.kernel.escapes import refuse
+from faultclock.sim.kernel.kernel import current
 from faultclock.sim.net.endpoint import Address, Endpoint
 from faultclock.sim.net.network import Attempt, current_network
 from faultclock.sim.net.tls import Buffer

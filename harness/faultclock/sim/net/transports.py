@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from faultclock.sim.escapes import refuse
+from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.net.lookup import AddressInfo, query
 from faultclock.sim.net.network import current_network
 from faultclock.sim.net.servers import SimServer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from faultclock.sim.kernel import TIMED_OUT, Kernel, Wake
+from faultclock.sim.kernel.kernel import TIMED_OUT, Kernel, Wake
 
 if TYPE_CHECKING:
     from faultclock.sim.net.sockets import SimSocket

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from faultclock.errors import InternalError
-from faultclock.sim.actors import current
+from faultclock.sim.kernel.actors import current
 from faultclock.sim.net import patches as net_patches
 from faultclock.sim.patches import (
     blocking,

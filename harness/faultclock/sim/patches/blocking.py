@@ -16,12 +16,17 @@ from asyncio import Future, events, iscoroutine, tasks
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from faultclock.sim.actors import current
-from faultclock.sim.executors import make_critical, make_future_hash, make_shutdown, make_submit
-from faultclock.sim.locks import HybridLock, HybridRLock, HybridSimpleQueue
-from faultclock.sim.loop import new_event_loop
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.executors import (
+    make_critical,
+    make_future_hash,
+    make_shutdown,
+    make_submit,
+)
+from faultclock.sim.kernel.locks import HybridLock, HybridRLock, HybridSimpleQueue
+from faultclock.sim.kernel.loop import new_event_loop
+from faultclock.sim.kernel.threads import make_hash, make_init, make_is_alive, make_join, make_start
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
-from faultclock.sim.threads import make_hash, make_init, make_is_alive, make_join, make_start
 
 
 def _always(replacement: Any) -> Any:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from faultclock.sim.actors import current
+from faultclock.sim.kernel.actors import current
 from faultclock.sim.patches.entropy import draw, simulated_uuid1
 from faultclock.sim.patches.registry import Patch, named_like
 

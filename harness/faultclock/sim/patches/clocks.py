@@ -17,9 +17,9 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.actors import SIMULATED, Actor, current
-from faultclock.sim.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.actors import SIMULATED, Actor, current
+from faultclock.sim.kernel.clock import MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.patches.registry import Patch, named_like
 
 #: Reads of any clock by one thread at one instant before they cost anything.

@@ -17,10 +17,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.actors import current
-from faultclock.sim.context import current_call
-from faultclock.sim.flood import make_room
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.context import current_call
+from faultclock.sim.kernel.flood import make_room
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
 
 #: Node of every simulated uuid1: locally administered, as for a machine without a card.

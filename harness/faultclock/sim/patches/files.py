@@ -16,11 +16,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.actors import current
-from faultclock.sim.disk import PART, Disk, Handle, current_disk
-from faultclock.sim.disk_file import flags_of, open_descriptor, open_file, refused_flag
-from faultclock.sim.disk_state import folder_of
-from faultclock.sim.escapes import refuse
+from faultclock.sim.host.disk import PART, Disk, Handle, current_disk
+from faultclock.sim.host.disk_file import flags_of, open_descriptor, open_file, refused_flag
+from faultclock.sim.host.disk_state import folder_of
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.patches.registry import Patch, named_like
 
 #: Audit events of functions that somebody bound before they were replaced, as `tempfile` does.

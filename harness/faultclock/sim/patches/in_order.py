@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from faultclock.sim.actors import current
+from faultclock.sim.kernel.actors import current
 from faultclock.sim.patches.registry import Patch, named_like
 
 

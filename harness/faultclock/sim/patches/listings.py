@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from faultclock.sim.disk import current_disk
+from faultclock.sim.host.disk import current_disk
 from faultclock.sim.patches.registry import Patch, named_like
 
 

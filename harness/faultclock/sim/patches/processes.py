@@ -18,16 +18,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from faultclock.sim.actors import current
-from faultclock.sim.clock import seconds_to_ns
-from faultclock.sim.escapes import refuse
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.host.process_files import reading_end, writing_end
+from faultclock.sim.host.processes import Child, InputPipe, OutputPipe, Processes, current_processes
+from faultclock.sim.host.shell_words import ShellNeededError, shell_words
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.clock import seconds_to_ns
+from faultclock.sim.kernel.escapes import refuse
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.patches.clocks import note_read
 from faultclock.sim.patches.refusals import importing
 from faultclock.sim.patches.registry import Patch, named_like
-from faultclock.sim.process_files import reading_end, writing_end
-from faultclock.sim.processes import Child, InputPipe, OutputPipe, Processes, current_processes
-from faultclock.sim.shell_words import ShellNeededError, shell_words
 
 Function = Callable[..., Any]
 

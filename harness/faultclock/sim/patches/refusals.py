@@ -6,7 +6,7 @@ cannot be removed, so it looks only while patches are installed and only at simu
 
 Not visible: extension modules that block, sleep, or open sockets and threads in C. The known
 ones are refused on import, and the watchdog ends a real block. Where a run has a process of its
-own, `run/confinement.py` has the kernel refuse sockets and processes as well.
+own, `run/process/confinement.py` has the kernel refuse sockets and processes as well.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from asyncio import BaseEventLoop
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.actors import current
-from faultclock.sim.escapes import refuse
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.patches import files
 from faultclock.sim.patches.registry import Patch, named_like, refusing
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from faultclock.sim.actors import current
-from faultclock.sim.escapes import refuse
+from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.escapes import refuse
 
 Function = Callable[..., Any]
 

@@ -17,8 +17,8 @@ from types import TracebackType
 
 import time_machine
 
-from faultclock.sim.actors import SIMULATED
-from faultclock.sim.kernel import Kernel
+from faultclock.sim.kernel.actors import SIMULATED
+from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.patches.clocks import note_read
 
 _real_time_ns = time_machine.escape_hatch.time.time_ns

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from faultclock.model.port_values import Slot
+from faultclock.model.scenario.port_values import Slot
 from faultclock.subjects.ports.host import Host
 from faultclock.subjects.ports.tool import CancelSignal
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from faultclock.model.interaction_script import InteractionKind
-from faultclock.model.port_values import InteractionAnswer, InteractionRequest
+from faultclock.model.scenario.interaction_script import InteractionKind
+from faultclock.model.scenario.port_values import InteractionAnswer, InteractionRequest
 
 __all__ = ["InteractionAnswer", "InteractionKind", "InteractionRequest", "Interactor"]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
 
-from faultclock.model.failure_rules import RunState
-from faultclock.model.mishap import CancelScope
-from faultclock.model.port_values import InteractionAnswer
+from faultclock.model.error_model.failure_rules import RunState
+from faultclock.model.scenario.mishap import CancelScope
+from faultclock.model.scenario.port_values import InteractionAnswer
 from faultclock.subjects.ports.extension import Extension
 from faultclock.subjects.ports.host import Host
 from faultclock.subjects.ports.interaction import InteractionKind, Interactor

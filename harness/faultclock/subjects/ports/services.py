@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from faultclock.model.services_script import HookSlot
+from faultclock.model.scenario.services_script import HookSlot
 
 __all__ = ["Archive", "Hook", "HookSlot", "Policy", "ProviderTarget", "Queue", "TelemetrySink"]
 

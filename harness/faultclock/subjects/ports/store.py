@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from faultclock.model.port_values import Slot
+from faultclock.model.scenario.port_values import Slot
 from faultclock.subjects.ports.host import Host
 
 __all__ = ["SessionStore", "Slot", "StoreSurroundings"]

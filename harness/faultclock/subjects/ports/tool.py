@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from faultclock.model.port_values import ToolProblem, ToolResult
+from faultclock.model.scenario.port_values import ToolProblem, ToolResult
 from faultclock.subjects.ports.host import Host
 from faultclock.subjects.ports.provider import API_KEY
 

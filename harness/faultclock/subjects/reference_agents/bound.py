@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.model.trace import Declares
+from faultclock.model.trace.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultclock.model.trace import Declares
+from faultclock.model.trace.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-from faultclock.model.mishap import CancelScope
+from faultclock.model.scenario.mishap import CancelScope
 from faultclock.subjects.ports import TypedError
 
 T = TypeVar("T")

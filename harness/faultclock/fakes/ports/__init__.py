@@ -1,0 +1,1 @@
+"""The fakes behind a runtime's ports: tools, person, store, programs, services."""

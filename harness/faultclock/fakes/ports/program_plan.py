@@ -1,0 +1,96 @@
+"""What one execution of a fake program does: a pure fold, `(script, counts, words) -> plan`.
+
+It knows neither time nor who started it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from faultclock.fakes.rules import first_for
+from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.scenario.program_script import ProgramOutcome, ProgramRule, ProgramScript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramCounts:
+    """What was executed so far in the run, over all lives. Plain data: it is pickled.
+
+    Attributes:
+        runs: executions of programs that are there.
+        executions: executions by program name, also of programs that are not there.
+        matching: by id of a rule, executions whose arguments contain its words.
+    """
+
+    runs: int = 0
+    executions: Mapping[str, int] = field(default_factory=dict)
+    matching: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramPlan:
+    """What one execution does.
+
+    Attributes:
+        run: "p1", "p2"... over all programs of the run; empty where the program is missing.
+        number: 1-based, among the executions of its program.
+        rule: what decides; None where all is good.
+    """
+
+    run: str
+    number: int
+    rule: ProgramRule | None
+    outcome: ProgramOutcome
+
+
+def decide(
+    script: ProgramScript, counts: ProgramCounts, arguments: Iterable[str]
+) -> tuple[ProgramCounts, ProgramPlan]:
+    """Return the counts after one more execution begins, and what it does.
+
+    Args:
+        arguments: those of the execution, without the program's name.
+    """
+    words = _words(arguments)
+    matching = {
+        rule.id: counts.matching.get(rule.id, 0) + 1
+        for rule in script.rules
+        if words.issuperset(rule.arguments)
+    }
+
+    def numbered(rule: ProgramRule) -> tuple[AttemptRange, int]:
+        return rule.executions, matching.get(rule.id, 0)
+
+    rule = first_for(script.rules, numbered, lambda rule: rule.id in matching)
+    outcome = script.good if rule is None else rule.then
+    after = counted(counts, script.name)
+    after = replace(after, matching={**counts.matching, **matching})
+    run = ""
+    if not outcome.missing:
+        after = replace(after, runs=counts.runs + 1)
+        run = f"p{after.runs}"
+    number = after.executions[script.name]
+    return after, ProgramPlan(run=run, number=number, rule=rule, outcome=outcome)
+
+
+def counted(counts: ProgramCounts, program: str) -> ProgramCounts:
+    """Return the counts after one more execution of `program`, which need not be there."""
+    number = counts.executions.get(program, 0) + 1
+    return replace(counts, executions={**counts.executions, program: number})
+
+
+def fault_kind_of(outcome: ProgramOutcome) -> str:
+    """Return what is wrong with an execution, in a word."""
+    if outcome.missing:
+        return "missing"
+    if outcome.hangs:
+        return "hang"
+    if outcome.signal:
+        return "signal"
+    return outcome.means or ("exit" if outcome.status else "output")
+
+
+def _words(arguments: Iterable[str]) -> frozenset[str]:
+    """Return each argument, and the words in it: a prompt is one argument of many words."""
+    return frozenset(word for text in arguments for word in (text, *text.split()))

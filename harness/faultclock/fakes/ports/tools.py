@@ -1,0 +1,313 @@
+"""Fake tools: they execute in virtual time, have their effect on the world, and reply.
+
+One FakeTool is one tool in one life of the subject. What outlives the process, the counts, the
+effect ledger and the effects that are still to come, is in a ToolsState that all tools of a run
+share. Which rule decides is `tool_plan`'s business; every fact about an execution is recorded
+here and nowhere else. A tool never checks its input or output: that is the runtime's duty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from faultclock.fakes.plain import digest, plain
+from faultclock.fakes.port import Port, Style, waiting
+from faultclock.fakes.ports.tool_plan import (
+    ToolCounts,
+    ToolPlan,
+    commit,
+    decide,
+    effect_key,
+    reply_of,
+)
+from faultclock.fakes.rules import RulesMet
+from faultclock.model.scenario.port_values import ToolResult
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.model.typed_error import TypedError
+from faultclock.sim.kernel.kernel import Call, Kernel
+from faultclock.sim.kernel.promise import Promise
+
+
+class Signal(Protocol):
+    """What asks an execution to stop; see the port of a tool."""
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when it is cancelled; at once if it is already."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingEffect:
+    """An effect that comes even if the subject ends.
+
+    Attributes:
+        due_ns: virtual time at which it happens.
+        call: the call that began the execution.
+    """
+
+    execution: str
+    tool: str
+    tool_call: str
+    key: str
+    call: str | None
+    due_ns: int
+
+
+@dataclass(slots=True)
+class ToolsState:
+    """What all tools of a run remember over the lives of the subject. Plain data: it is pickled.
+
+    Attributes:
+        counts: executions and effects so far.
+        met: the rules that have fired.
+        pending: effects still to come that a killed subject does not stop, by execution.
+    """
+
+    counts: ToolCounts = field(default_factory=ToolCounts)
+    met: RulesMet = field(default_factory=RulesMet)
+    pending: dict[str, PendingEffect] = field(default_factory=dict)
+
+
+class _Execution:
+    """One execution on its way."""
+
+    __slots__ = ("key", "plan", "promise", "seen", "tool_call")
+
+    def __init__(self, plan: ToolPlan, tool_call: str, key: str) -> None:
+        self.plan = plan
+        self.tool_call = tool_call
+        self.key = key
+        self.seen = True
+        self.promise: Promise
+
+    @property
+    def id(self) -> str:
+        return self.plan.execution
+
+
+class FakeTool(Port):
+    """One tool in one life of the subject.
+
+    Make it when the clock stands where its life begins, in every life, whether or not the subject
+    is handed it: effects that are left from an earlier life are scheduled then, those that came
+    due in between at once.
+
+    `execute(arguments, *, call_id, signal=None)` executes once and returns a ToolResult. For an
+    async subject it is a coroutine function, and the execution begins when the coroutine first
+    runs: a task that is cancelled before that has called nothing. For a blocking subject it
+    blocks the simulated thread. It raises what the port of a tool says: TypedError
+    Cancellation/ToolCancelled when the signal stopped it, RuntimeError where the script says
+    that an exception leaves it.
+
+    An execution of a tool that `goes_on` takes no notice of a signal, and ends unseen when the
+    task that awaits it is cancelled. Its effect comes even if the process is killed meanwhile, as
+    the late effect of a reply that went out does; any other execution dies with its process.
+
+    Args:
+        script: what it is and does.
+        kernel: of the world of this life.
+        style: of the subject.
+        state: shared by all tools of the run.
+        life: 1-based.
+    """
+
+    execute: Callable[..., Any]
+
+    def __init__(
+        self,
+        script: ToolScript,
+        kernel: Kernel,
+        style: Style,
+        state: ToolsState,
+        life: int = 1,
+    ) -> None:
+        super().__init__(
+            kernel,
+            life,
+            actor="tool",
+            of=f"tool {script.name}",
+            rules=script.rules,
+            met=state.met,
+        )
+        self.script = script
+        self._state = state
+        self._running: dict[str, _Execution] = {}
+        self._due: dict[str, Call] = {}
+        self.execute = waiting(style, self._begin)
+        for effect in list(state.pending.values()):
+            if effect.tool == script.name:
+                self._due[effect.execution] = kernel.call_at(
+                    effect.due_ns, self._commit_pending, effect.execution
+                )
+
+    @property
+    def name(self) -> str:
+        """Its name, as the model says it."""
+        return self.script.name
+
+    def end_life(self) -> None:
+        """Record what never replied, and let everything stand still. Call it once per life."""
+        for call in self._due.values():
+            call.cancel()
+        self._due.clear()
+        for execution in list(self._running.values()):
+            self._record_of("tool.unfinished", execution)
+        self._running.clear()
+
+    # ------------------------------------------------------------------ an execution
+
+    def _begin(
+        self, arguments: object, *, call_id: str = "", signal: Signal | None = None
+    ) -> Promise:
+        self._enter()
+        given = arguments if isinstance(arguments, Mapping) else {}
+        self._state.counts, plan = decide(self.script, self._state.counts, given)
+        execution = _Execution(plan, str(call_id or ""), effect_key(self.name, arguments))
+        execution.promise = Promise(
+            self._kernel, f"the tool {self.name!r}", lambda: self._abandoned(execution)
+        )
+        self._running[execution.id] = execution
+        # A fact may be the last one of its life, so what survives is noted before it.
+        if self.script.on_cancel == "goes_on":
+            self._expect_effect(execution, plan.effect_ns)
+        self._record_of(
+            "tool.called", execution, arguments=plain(arguments), agent=self.script.agent
+        )
+        if plan.fires_at_once:
+            self._fire_of(execution)
+        self._due[execution.id] = self._kernel.call_after(plan.takes_ns, self._work_done, execution)
+        if signal is not None:
+            signal.on_cancel(lambda: self._signalled(execution))
+        return execution.promise
+
+    def _work_done(self, execution: _Execution) -> None:
+        plan = execution.plan
+        del self._due[execution.id]
+        wait_ns = None
+        if plan.effect_ns is not None:
+            if plan.late:
+                wait_ns = plan.effect_ns - plan.takes_ns
+            else:
+                self._commit(execution)
+        if plan.replies:
+            self._reply(execution, wait_ns)
+        if wait_ns is not None:
+            self._due[execution.id] = self._kernel.call_after(wait_ns, self._commit_late, execution)
+
+    def _reply(self, execution: _Execution, effect_wait_ns: int | None) -> None:
+        plan = execution.plan
+        if not plan.fires_at_once:
+            self._fire_of(execution)
+        self._expect_effect(execution, effect_wait_ns)
+        del self._running[execution.id]
+        reply = reply_of(self.script, plan.rule)
+        if isinstance(reply, RuntimeError):
+            self._record_of(
+                "tool.raised", execution, type=type(reply).__name__, seen=execution.seen
+            )
+            execution.promise.reject(reply)
+        else:
+            self._record_of("tool.replied", execution, seen=execution.seen, **_facts_of(reply))
+            execution.promise.resolve(reply)
+
+    # ------------------------------------------------------------------ effects
+
+    def _expect_effect(self, execution: _Execution, wait_ns: int | None) -> None:
+        """Note an effect that no crash prevents."""
+        if wait_ns is not None:
+            self._state.pending[execution.id] = PendingEffect(
+                execution=execution.id,
+                tool=self.name,
+                tool_call=execution.tool_call,
+                key=execution.key,
+                call=execution.promise.call,
+                due_ns=self._kernel.now_ns + wait_ns,
+            )
+
+    def _commit_late(self, execution: _Execution) -> None:
+        del self._due[execution.id]
+        self._commit(execution)
+
+    def _commit(self, execution: _Execution) -> None:
+        self._state.pending.pop(execution.id, None)
+        count = self._count(execution.key)
+        self._record_of("tool.effect", execution, key=execution.key, count=count)
+
+    def _commit_pending(self, execution: str) -> None:
+        effect = self._state.pending.pop(execution)
+        del self._due[execution]
+        self._record(
+            "tool.effect",
+            effect.call,
+            execution=execution,
+            tool=effect.tool,
+            tool_call=effect.tool_call,
+            key=effect.key,
+            count=self._count(effect.key),
+        )
+
+    def _count(self, key: str) -> int:
+        self._state.counts, count = commit(self._state.counts, key)
+        return count
+
+    # ------------------------------------------------------------------ cancels
+
+    def _abandoned(self, execution: _Execution) -> None:
+        """The task that awaited it was cancelled."""
+        if self._stops(execution):
+            self._stop(execution)
+        else:
+            execution.seen = False
+
+    def _signalled(self, execution: _Execution) -> None:
+        if self._stops(execution):
+            self._stop(execution)
+            execution.promise.reject(
+                TypedError("Cancellation", "ToolCancelled", f"the tool {self.name} was cancelled")
+            )
+
+    def _stops(self, execution: _Execution) -> bool:
+        alive = self._kernel.ending is None and execution.id in self._running
+        return alive and self.script.on_cancel == "stops"
+
+    def _stop(self, execution: _Execution) -> None:
+        del self._running[execution.id]
+        due = self._due.pop(execution.id, None)
+        if due is not None:
+            due.cancel()
+        self._record_of("tool.stopped", execution)
+
+    # ------------------------------------------------------------------ facts
+
+    def _fire_of(self, execution: _Execution) -> None:
+        rule = execution.plan.rule
+        if rule is not None:
+            kind, call = rule.then.fault.kind, execution.promise.call
+            self._fire(rule, kind, call, execution=execution.id)
+
+    def _record_of(self, kind: str, execution: _Execution, /, **payload: Any) -> None:
+        self._record(
+            kind,
+            execution.promise.call,
+            execution=execution.id,
+            tool=self.name,
+            tool_call=execution.tool_call,
+            **payload,
+        )
+
+
+def _facts_of(reply: ToolResult) -> dict[str, Any]:
+    problem = reply.problem
+    return {
+        "ok": reply.ok,
+        "partial": reply.ok and bool(reply.errors),
+        "class": None if problem is None else problem.error_class,
+        "code": None if problem is None else problem.code,
+        "errors": [
+            {"item": error.item, "class": error.error_class, "code": error.code}
+            for error in reply.errors
+        ],
+        "value_sha256": None if problem is not None else digest(reply.value),
+    }

@@ -1,0 +1,1 @@
+"""The fake provider: who is let in, what is answered, and how fast."""

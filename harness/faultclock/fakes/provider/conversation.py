@@ -1,0 +1,125 @@
+"""What a provider objects to in the conversation that a request repeats.
+
+There is one walk for all dialects, over the messages as `Dialect.chat` has them. It names what it
+finds: a role that the API does not know, a tool call that nothing answers, an answer of a tool that
+nothing asked for. The words and the status are the payload of that name in the dialect's file, and
+a provider whose file has no such payload accepts the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from faultclock.fakes.wire.dialect import Asked, Dialect, Refusal
+from faultclock.fakes.wire.event_stream import objects_in, text_in
+
+#: Members of a request that name what the provider has kept, in which a call may stand (openai
+#: 3.54, types/responses/response_create_params.py).
+_KEPT = ("conversation", "previous_response_id")
+_REFERENCE = "item_reference"
+#: What is objected to.
+_ROLE, _UNANSWERED, _UNASKED = "unknown_role", "tool_call_unanswered", "tool_result_unasked"
+OBJECTIONS = frozenset({_ROLE, _UNANSWERED, _UNASKED})
+#: What stands in the places of an objection that a scenario has the provider make without cause.
+EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("id", "ids"), "call_0123456789"),
+        "at": "3",
+        "number": "4",
+        "called_at": "2",
+        "part": "0",
+        "role": "robot",
+        "before": "user",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Which objection holds, and what stands in the places of its words."""
+
+    name: str
+    places: Mapping[str, str]
+
+
+def objection(dialect: Dialect, asked: Asked, names: Iterable[str]) -> Refusal | None:
+    """Return why the provider refuses the conversation of a request; None where it does not.
+
+    An answer that is given twice passes: no source says what a provider makes of one.
+
+    Args:
+        names: of the payloads that the provider has.
+    """
+    known = OBJECTIONS.intersection(names)
+    if not known:
+        return None
+    messages = dialect.chat(asked)
+    found = _unknown_role(messages, dialect.roles) or _unpaired(
+        messages, kept=_is_kept(asked.body), anywhere=dialect.answers_anywhere
+    )
+    if found is None or found.name not in known:
+        return None
+    return Refusal(payload=found.name, values={}, places=found.places)
+
+
+def _unknown_role(messages: Sequence[Mapping[str, Any]], roles: frozenset[str]) -> _Found | None:
+    for message in messages if roles else ():
+        role = message.get("sent_as", message.get("role"))
+        if role not in roles:
+            shown = role if isinstance(role, str) and role.isprintable() else ""
+            at = int(message["at"])
+            places = {"role": shown, "at": str(at), "number": str(at + 1)}
+            return _Found(name=_ROLE, places=places)
+    return None
+
+
+def _unpaired(
+    messages: Sequence[Mapping[str, Any]], *, kept: bool, anywhere: bool
+) -> _Found | None:
+    """Return the first call or answer that has no other half.
+
+    Args:
+        kept: whether calls may stand in what the provider has kept.
+        anywhere: whether an answer may stand anywhere behind its call, and not just at once.
+    """
+    asked: set[str] = set()
+    open_: dict[str, int] = {}
+    before = ""
+    for message in messages:
+        at = int(message["at"])
+        if message.get("role") == "tool":
+            id_ = _shown(message.get("pair", message.get("tool_call_id")))
+            if id_ not in asked and not kept:
+                places = {"id": id_, "at": str(at), "part": str(message.get("part", 0))}
+                return _Found(name=_UNASKED, places={**places, "before": before})
+            open_.pop(id_, None)
+        elif open_ and not anywhere:
+            return _unanswered(open_, at)
+        else:
+            called = objects_in(message.get("tool_calls"))
+            calls = [_shown(call.get("pair", call.get("id"))) for call in called]
+            asked = {*(asked if anywhere else ()), *calls}
+            open_ |= dict.fromkeys(calls, at)
+        before = _shown(message.get("role"))
+    end = int(messages[-1]["at"]) + 1 if messages else 0
+    return _unanswered(open_, end) if open_ else None
+
+
+def _unanswered(open_: Mapping[str, int], at: int) -> _Found:
+    """Return the objection to calls without an answer, which should stand `at` that place."""
+    ids, called = list(open_), next(iter(open_.values()))
+    places = {"ids": ", ".join(ids), "id": ids[0], "at": str(at), "called_at": str(called)}
+    return _Found(name=_UNANSWERED, places=places)
+
+
+def _is_kept(body: Mapping[str, Any]) -> bool:
+    items = objects_in(body.get("input"))
+    return any(map(body.get, _KEPT)) or any(item.get("type") == _REFERENCE for item in items)
+
+
+def _shown(value: object) -> str:
+    text = text_in(value) or ""
+    return text if text.isprintable() else ""

@@ -1,0 +1,200 @@
+"""The seam between the provider and one API's way of speaking.
+
+A dialect turns requests into facts, intents into bytes, and bytes back into facts. It holds no
+connection, no clock and no fault: those are the provider's. To add an API, write one module in
+`fakes/dialects` with a class that fills `Dialect`; its error answers are data, in the file of the
+same name below `fixtures/payloads/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from faultclock.fakes.wire.answer import Answer, ErrorFacts
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.scenario import ProviderScript, ToolCallReply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why the provider answers a request with an error of its own accord.
+
+    Attributes:
+        payload: name of the error payload.
+        values: members of its error object that take the place of the payload's own.
+        places: what fills the `{name}` places of its words.
+    """
+
+    payload: str
+    values: Mapping[str, str]
+    places: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a dialect understood of a request.
+
+    Attributes:
+        model: the model that it names, if it does.
+        stream: whether it asks for an event stream.
+        refusal: set where the request is not one that the provider would answer.
+        body: the parsed body; empty when it is not an object.
+    """
+
+    model: str | None
+    stream: bool
+    refusal: Refusal | None
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """One of a provider's limits, as it stands after a request.
+
+    Attributes:
+        limit: how much it allows in a minute.
+        remaining: how much of it is left now.
+        reset_ns: until all of it is there again, if nothing else is asked for.
+    """
+
+    limit: int
+    remaining: int
+    reset_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateStanding:
+    """How full a provider's buckets are after a request: what its rate-limit headers tell.
+
+    Attributes:
+        requests, tokens: None where there is no such limit.
+        retry_after_ns: set where the request was refused: until it would not be.
+    """
+
+    requests: Meter | None = None
+    tokens: Meter | None = None
+    retry_after_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What an answer of the provider says, read back from its bytes.
+
+    Attributes:
+        text: of a good answer; what arrived of it where it was cut.
+        finish_reason: None where the answer does not say that it is whole.
+        error: the error object that is the body, or is inside the stream.
+        refusal: what the model says in place of an answer, where an API keeps that apart.
+        blocked: whether the prompt was blocked; None: the API does not say which was filtered.
+    """
+
+    text: str | None = None
+    tool_calls: tuple[ToolCallReply, ...] = ()
+    finish_reason: str | None = None
+    error: ErrorFacts | None = None
+    refusal: str | None = None
+    blocked: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What identifies one exchange; everything generated for it follows from this.
+
+    Attributes:
+        number: 1-based, over the whole run.
+        seed: of the run.
+        unix_s: wall-clock second of the virtual instant at which the request arrived.
+        think_ms: how long the provider claims to have worked, in whole milliseconds.
+        standing: of a provider that has limits; a dialect without it reports limits that are
+            never reached.
+        ends: how the good answer ends, where it is not to be a whole one.
+    """
+
+    number: int
+    seed: int
+    unix_s: int
+    think_ms: int
+    standing: RateStanding | None = None
+    ends: AnswerEnds | None = None
+
+
+class Dialect(Protocol):
+    """One API's way of speaking."""
+
+    @property
+    def name(self) -> str:
+        """The name that scenarios use, such as `openai-chat`."""
+        ...
+
+    @property
+    def own_payloads(self) -> tuple[str, ...]:
+        """Names of the error payloads that it answers with of its own accord."""
+        ...
+
+    @property
+    def ends(self) -> frozenset[AnswerEnd]:
+        """The ways in which it can say that an answer is not a whole one."""
+        ...
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of messages that it knows; none: it takes any."""
+        ...
+
+    @property
+    def answers_anywhere(self) -> bool:
+        """Whether a tool's answer may stand anywhere behind its call, and not just at once."""
+        ...
+
+    def read(self, request: HttpRequest) -> Asked:
+        """Return what `request` asks for."""
+        ...
+
+    def chat(self, asked: Asked) -> list[dict[str, Any]]:
+        """Return the messages of a request to the model as OpenAI's chat has them.
+
+        Answers of tools stand apart. Each message says where it stands in the request: `at` is
+        its 0-based place, `part` the place of an answer within its message. `sent_as` is the role
+        that the request gives it, where that is another. `pair` stands in a call and in its answer
+        where the API does not match them by their ids.
+        """
+        ...
+
+    def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
+        """Return the answer of a provider to which nothing goes wrong.
+
+        It ends as `exchange` has it, which is one of the ways in `ends`.
+        """
+        ...
+
+    def error_answer(
+        self, payload: ErrorPayload, status: int, exchange: Exchange, values: Mapping[str, str]
+    ) -> Answer:
+        """Return an answer of `status` whose body is `payload`."""
+        ...
+
+    def error_facts(self, body: Mapping[str, Any]) -> ErrorFacts | None:
+        """Return what an error body says, None where it is not one of this API."""
+        ...
+
+    def error_event(
+        self, payload: ErrorPayload, asked: Asked, exchange: Exchange, chunks_before: int
+    ) -> tuple[bytes, ErrorFacts]:
+        """Return the bytes of an error inside a stream, and its facts.
+
+        Args:
+            asked, exchange: those of the stream, which the event may name.
+            chunks_before: how many chunks of the good answer were sent before it.
+        """
+        ...
+
+    def heard(self, body: bytes, content_type: str) -> Heard:
+        """Return what an answer says, which a recording or this dialect itself gave.
+
+        What cannot be read is left out; no body raises anything.
+        """
+        ...

@@ -1,0 +1,219 @@
+"""Which fault fires: a pure fold over the fault plan, `(state, what happened) -> (state, Fate)`.
+
+It knows neither bytes nor sockets. Attempts are 1-based and counted per call and over all calls.
+A request takes the next number. A lookup or a connection attempt belongs to the attempt that
+would come next: it takes that number only when a fault ends the attempt right there.
+
+The first rule whose trigger holds for an attempt claims it. A fault of the network fires at its
+own stage (lookup, connect), any other at the request. A fault that cannot apply to the exchange
+(a stream error where nothing is streamed, a cut behind the end of the answer, the end of a text
+where the answer asks for tools) claims nothing
+there, so it stays unmet and spoils the run instead of passing silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from faultclock.model.scenario.fault import (
+    AnswerEnds,
+    ConnectRefused,
+    ConnectTimeout,
+    CorruptBody,
+    DnsFailure,
+    Fault,
+    FaultPlan,
+    FaultRule,
+    SlowDrip,
+    Stall,
+    StreamError,
+    Trigger,
+    Truncate,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerShape:
+    """How large the good answer of a request is; decides whether a cut can apply.
+
+    Attributes:
+        stream: whether it is an event stream.
+        body_bytes: length of the whole body.
+        chunks: number of data chunks of the stream, its end marker not counted.
+        chunks_before_finish: how many of them precede the one with the finish reason.
+        text: whether it is a text, and not a wish for tools.
+    """
+
+    stream: bool
+    body_bytes: int
+    chunks: int = 0
+    chunks_before_finish: int = 0
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolving:
+    """The subject looks a host name up."""
+
+    call: str | None
+    now_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connecting:
+    """The subject opens a connection."""
+
+    call: str | None
+    now_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requesting:
+    """The subject's request arrived.
+
+    Attributes:
+        answer: shape of the good answer; None where the provider refuses the request itself
+            (no such path, no key), so that no fault of the plan applies.
+    """
+
+    call: str | None
+    now_ns: int
+    answer: AnswerShape | None
+
+
+Happening = Resolving | Connecting | Requesting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """The injector's answer.
+
+    Attributes:
+        attempt: 1-based number of the attempt within its call.
+        rule: the rule that fires now; None lets it pass.
+    """
+
+    attempt: int
+    rule: FaultRule | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectorState:
+    """How many attempts there were, and which rules were met.
+
+    Attributes:
+        attempts: attempts so far by call id.
+        total: attempts so far over all calls.
+        met: ids of the rules whose effect reached the wire.
+    """
+
+    attempts: Mapping[str | None, int] = field(default_factory=lambda: MappingProxyType({}))
+    total: int = 0
+    met: frozenset[str] = frozenset()
+
+
+def decide(
+    plan: FaultPlan, state: InjectorState, happening: Happening
+) -> tuple[InjectorState, Fate]:
+    """Return the state after `happening`, and its fate.
+
+    A rule of the network that fires is met at once; any other is met when its effect reaches the
+    wire, which the caller says with `mark_met`.
+    """
+    call = happening.call
+    attempt, attempt_of_all = state.attempts.get(call, 0) + 1, state.total + 1
+    rule = _claiming(plan, happening, attempt, attempt_of_all)
+    if not isinstance(happening, Requesting):
+        if rule is None or not _fires_at(rule.then, happening):
+            return state, Fate(attempt=attempt, rule=None)
+        state = mark_met(state, rule.id)
+    counted = replace(state, attempts={**state.attempts, call: attempt}, total=attempt_of_all)
+    return counted, Fate(attempt=attempt, rule=rule)
+
+
+def mark_met(state: InjectorState, rule_id: str) -> InjectorState:
+    """Return the state in which the rule's effect reached the wire."""
+    return state if rule_id in state.met else replace(state, met=state.met | {rule_id})
+
+
+def unmet(plan: FaultPlan, state: InjectorState) -> FaultPlan:
+    """Return the rules that were never met, in the plan's order."""
+    return tuple(rule for rule in plan if rule.id not in state.met)
+
+
+def task_of(call: str | None) -> str | None:
+    """Return the task id of a call id such as `ask/1`."""
+    return None if call is None else call.split("/", 1)[0]
+
+
+def _claiming(
+    plan: FaultPlan, happening: Happening, attempt: int, attempt_of_all: int
+) -> FaultRule | None:
+    for rule in plan:
+        number = attempt if rule.when.scope == "call" else attempt_of_all
+        if _holds(rule.when, happening, number) and _can_apply(rule.then, happening):
+            return rule
+    return None
+
+
+def _holds(when: Trigger, happening: Happening, number: int) -> bool:
+    if number not in when.attempts:
+        return False
+    if when.task is not None and when.task != task_of(happening.call):
+        return False
+    if when.from_time is not None and happening.now_ns < when.from_time:
+        return False
+    if when.until_time is not None and happening.now_ns >= when.until_time:
+        return False
+    if when.stream is None:
+        return True
+    # Before the request is read it is unknown whether it will ask for a stream.
+    if not isinstance(happening, Requesting) or happening.answer is None:
+        return False
+    return happening.answer.stream is when.stream
+
+
+def _fires_at(fault: Fault, happening: Happening) -> bool:
+    if isinstance(fault, DnsFailure):
+        return isinstance(happening, Resolving)
+    if isinstance(fault, (ConnectRefused, ConnectTimeout)):
+        return isinstance(happening, Connecting)
+    return isinstance(happening, Requesting)
+
+
+def _can_apply(fault: Fault, happening: Happening) -> bool:
+    """Whether `fault` can still end or shape the attempt that `happening` is part of."""
+    match happening:
+        case Resolving():
+            return True
+        case Connecting():
+            return not isinstance(fault, DnsFailure)
+        case Requesting(answer=None):
+            return False
+        case Requesting(answer=AnswerShape() as answer):
+            return _fits(fault, answer)
+    return False
+
+
+def _fits(fault: Fault, answer: AnswerShape) -> bool:
+    match fault:
+        case DnsFailure() | ConnectRefused() | ConnectTimeout():
+            return False
+        case Truncate(how="clean_end", after_chunks=int(chunks)):
+            return answer.stream and chunks <= answer.chunks_before_finish
+        case Truncate(after_chunks=int(chunks)) | Stall(after_chunks=int(chunks)):
+            return answer.stream and chunks <= answer.chunks
+        case Truncate(after_body_bytes=int(count)) | Stall(after_body_bytes=int(count)):
+            return count < answer.body_bytes
+        case CorruptBody():
+            return fault.at_byte < answer.body_bytes
+        case SlowDrip():
+            return answer.body_bytes > 0
+        case AnswerEnds():
+            return answer.text
+        case StreamError():
+            return answer.stream and fault.after_chunks <= answer.chunks
+        case _:
+            return True

@@ -1,0 +1,1 @@
+"""The logs of other systems, read as traces."""

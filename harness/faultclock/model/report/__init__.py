@@ -1,0 +1,1 @@
+"""What a judgement comes to, and what is made of it: findings, reports, certificates."""

@@ -1,0 +1,350 @@
+"""Problems: the findings of many runs, folded into what a person mends. Pure.
+
+One cause is one problem. An exception of the handling is one by its type and its line; anything
+else by its requirement and what was observed, without the numbers in it, and by the line that
+waited where one is known. What becomes of a call after its handler has crashed follows from the
+crash and is part of that problem. An error model that names no harm still gives causes: then the
+order is by what is broken and how often.
+
+The fingerprint of `explore` would not do: it is made of the kinds of events, so one cause would be
+two problems where it shows on a new connection and on one that was kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from faultclock.model.error_model.error_model import Requirement
+from faultclock.model.error_model.harm import Harm
+from faultclock.model.report.checkup import Problem
+from faultclock.model.report.finding import (
+    Finding,
+    Report,
+    RequirementCoverage,
+    RunReport,
+    SourcePlace,
+    Verdict,
+)
+from faultclock.model.trace.notes import Frame, RaisedError
+
+#: A requirement as the error model has it, or as a report shows it.
+Demand = Requirement | RequirementCoverage
+
+_DIGITS = 10
+#: Log lines that a problem shows: the last ones, which are the nearest to its end.
+_OUTPUT_MAX = 8
+#: A broken MUST, and a broken SHOULD.
+_DEVIATES = (Verdict.FAIL, Verdict.WARN)
+#: What differs from run to run for the same cause: quoted values, and numbers with their units.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NUMBER = re.compile(r"\b\d[\d.,]*(?:ns|us|µs|ms|s|m|h|d)?(?:\d[\d.]*(?:ms|s|m|h))*\b")
+#: Scenarios of the inference: no file leads to them, so any other shows a problem better.
+_INFERRED = "infer/"
+
+
+#: See `_Seen.plainness`.
+_Plainness = tuple[bool, bool, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """One deviation with the run that shows it.
+
+    Attributes:
+        run: of a verdict on a group of seeds, the first of them.
+        seeds: how many runs that group has; 1 for a verdict on one run.
+        raised: the exception that left its call, where that is what it is about.
+        crash: the crash of the handler that it follows from; None: it stands for itself.
+    """
+
+    finding: Finding
+    run: RunReport
+    order: int
+    requirement: Demand
+    seeds: int = 1
+    raised: RaisedError | None = None
+    crash: _Seen | None = None
+
+    @property
+    def harm(self) -> Harm | None:
+        """What it does to people; None where the error model does not say."""
+        return self.requirement.harm
+
+    @property
+    def plainness(self) -> _Plainness:
+        """Sorts the plainest situation first: few calls, few events."""
+        events = len(self.run.timeline) + self.run.timeline_cut
+        inferred = self.run.scenario.startswith(_INFERRED)
+        return (self.crash is not None, inferred, len(self.run.calls), events, self.order)
+
+
+def problems_of(
+    runs: Sequence[RunReport],
+    seeds_findings: Iterable[Finding],
+    demands: Iterable[Demand],
+    *,
+    known: Collection[str] = (),
+) -> tuple[Problem, ...]:
+    """Return what is to be mended, the most harmful first.
+
+    Args:
+        seeds_findings: verdicts on groups of seeds among `runs`.
+        demands: the requirements that the runs were judged by.
+        known: ids of the findings that a baseline knows.
+    """
+    requirements = {item.id: item for item in demands}
+    groups: dict[str, _Group] = {}
+    for order, run in enumerate(runs):
+        if not run.verdicts.isdisjoint(_DEVIATES):
+            for seen in _of_run(run, order, requirements):
+                groups.setdefault(_key(seen), _Group()).add(seen)
+    for seen in _of_seeds(seeds_findings, runs, requirements):
+        groups.setdefault(_key(seen), _Group()).add(seen)
+    problems = (_problem(key, group, known) for key, group in groups.items())
+    return tuple(sorted(problems, key=_rank))
+
+
+@dataclass(slots=True)
+class _Group:
+    """What shows one problem: the plainest of all in full, and of each what the problem says.
+
+    Attributes:
+        rows: plainness, title of the situation and id of the finding, in the order of the runs.
+        failing: ids of those that fail.
+    """
+
+    shown: _Seen | None = None
+    least: _Plainness = (True, True, 0, 0, 0)
+    rows: list[tuple[_Plainness, str, str]] = field(default_factory=list)
+    orders: set[int] = field(default_factory=set)
+    levels: set[str] = field(default_factory=set)
+    failing: set[str] = field(default_factory=set)
+
+    def add(self, seen: _Seen) -> None:
+        """Take one more deviation."""
+        plainness = seen.plainness
+        if self.shown is None or plainness < self.least:
+            self.shown, self.least = seen, plainness
+        self.rows.append((plainness, seen.run.title, seen.finding.id))
+        self.orders.add(seen.order)
+        if seen.crash is None:
+            self.levels.add(seen.requirement.level)
+        if seen.finding.verdict is Verdict.FAIL:
+            self.failing.add(seen.finding.id)
+
+
+def problems_in(report: Report) -> tuple[Problem, ...]:
+    """Return what is to be mended of `report`, with what its gate knows marked as known."""
+    gate = report.gate
+    known = {id_ for entry in gate.known for id_ in entry.findings} if gate is not None else set()
+    return problems_of(report.runs, report.seeds_findings, report.coverage, known=known)
+
+
+def unproved_in(report: Report) -> tuple[str, ...]:
+    """Return what proves nothing, one line for each reason, with how many situations it is for.
+
+    Runs that did not end come first: nothing else of the subject can be seen in them.
+    """
+    reasons: dict[str, dict[str, None]] = {}
+    for run in sorted(report.runs, key=lambda run: run.ending != "watchdog"):
+        if run.verdict is Verdict.INCONCLUSIVE:
+            reasons.setdefault(_unproved_reason(run), {})[run.title] = None
+    return tuple(
+        f"{next(iter(titles))}{f' and {len(titles) - 1} more' if len(titles) > 1 else ''}: {reason}"
+        for reason, titles in reasons.items()
+    )
+
+
+def _unproved_reason(run: RunReport) -> str:
+    if (frame := hung_at(run)) is not None:
+        return f"it did not end in real time, at {frame.file}:{frame.line}: {frame.code}"
+    found = [item for item in run.findings if item.verdict is Verdict.INCONCLUSIVE]
+    return next((item.reason or item.observed for item in found), run.ending)
+
+
+def hung_at(run: RunReport) -> Frame | None:
+    """Return the innermost own line of a run that its limit of real time ended, if it is known."""
+    if run.ending != "watchdog" or run.notes is None:
+        return None
+    hanging = (_own(wait.frames) for wait in run.notes.waits if wait.hangs)
+    return next((frame for frame in hanging if frame is not None), None)
+
+
+def _rank(problem: Problem) -> tuple[int, bool, int, str]:
+    harm = len(Harm) if problem.harm is None else problem.harm.rank
+    return (harm, not problem.serious, -problem.runs, problem.id)
+
+
+def _of_run(run: RunReport, order: int, requirements: Mapping[str, Demand]) -> Iterator[_Seen]:
+    """Yield the deviations of one run, those that follow from a crash marked as such."""
+    raised = {item.call: item for item in (run.notes.raised if run.notes is not None else ())}
+    found = [
+        (finding, _demand(finding, requirements), raised.get(finding.call or ""))
+        for finding in run.findings
+        if finding.verdict in _DEVIATES
+    ]
+    crashes: dict[str | None, _Seen] = {}
+    for finding, demand, error in found:
+        if _is_crash(demand, error):
+            seen = _Seen(finding=finding, run=run, order=order, requirement=demand, raised=error)
+            crashes.setdefault(finding.call, seen)
+            yield seen
+    for finding, demand, error in found:
+        if not _is_crash(demand, error):
+            # A problem worse than a crash does not follow from it.
+            follows = demand.harm is None or demand.harm.rank > Harm.CRASH.rank
+            crash = crashes.get(finding.call) if follows else None
+            yield _Seen(finding=finding, run=run, order=order, requirement=demand, crash=crash)
+
+
+def _is_crash(demand: Demand, error: RaisedError | None) -> bool:
+    """Return whether a handler crashed; without a word of the model its exception says so."""
+    if demand.harm is None:
+        return error is not None and error.raised_by == "operation"
+    return demand.harm is Harm.CRASH
+
+
+def _demand(finding: Finding, requirements: Mapping[str, Demand]) -> Demand:
+    """Return what `finding` is judged by; a report that does not list it still has it."""
+    known = requirements.get(finding.requirement or "")
+    if known is not None:
+        return known
+    return RequirementCoverage(
+        id=finding.requirement or finding.check,
+        level=finding.level or "MUST",
+        place=finding.place or "",
+        sentence=finding.sentence or finding.expected,
+        status="failed",
+    )
+
+
+def _of_seeds(
+    findings: Iterable[Finding], runs: Sequence[RunReport], requirements: Mapping[str, Demand]
+) -> Iterator[_Seen]:
+    for finding in findings:
+        of = [
+            (order, run)
+            for order, run in enumerate(runs)
+            if (run.scenario, run.variant) == (finding.scenario, finding.variant)
+        ]
+        if of and finding.verdict in _DEVIATES:
+            order, run = of[0]
+            yield _Seen(
+                finding=finding,
+                run=run,
+                order=order,
+                requirement=_demand(finding, requirements),
+                seeds=len(of),
+            )
+
+
+def _key(seen: _Seen) -> str:
+    """Return what is the same for the same cause, in every run that shows it."""
+    if seen.crash is not None:
+        return _key(seen.crash)
+    if seen.raised is not None:
+        place = _own(seen.raised.frames)
+        where = () if place is None else (place.file, place.function, place.code or place.line)
+        return _digest("raised", seen.raised.type, *where)
+    finding = seen.finding
+    observed = _NUMBER.sub("#", _QUOTED.sub("'…'", finding.observed))
+    cause = (finding.check, finding.requirement, observed)
+    waits = seen.run.notes.waits if seen.run.notes is not None else ()
+    lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}
+    source = finding.source
+    if source is not None and (source.file, source.line) in lines:
+        return _digest(*cause, source.file, source.line)
+    return _digest(*cause)
+
+
+def _digest(*parts: object) -> str:
+    text = "\n".join(map(str, parts))
+    return "P-" + hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+
+
+def _problem(key: str, group: _Group, known: Collection[str]) -> Problem:
+    shown, failing = group.shown, group.failing
+    assert shown is not None, "a group exists because of a deviation"
+    requirement = shown.requirement
+    by_plainness = sorted(group.rows, key=lambda row: row[0])
+    place, code = _place(shown)
+    return Problem(
+        id=key,
+        harm=shown.harm,
+        serious=bool(failing),
+        level=next(level for level in ("MUST", "SHOULD", "MAY") if level in group.levels),
+        title=_title(shown),
+        does=requirement.does or requirement.sentence,
+        change=requirement.change or shown.finding.hint,
+        source=place,
+        code=code,
+        error="" if shown.raised is None else _error(shown.raised),
+        frames=() if shown.raised is None else shown.raised.frames,
+        output=tuple(
+            line
+            for line in (shown.run.notes.output if shown.run.notes is not None else ())
+            if line.call in (None, shown.finding.call)
+        )[-_OUTPUT_MAX:],
+        runs=len(group.orders),
+        situations=tuple(dict.fromkeys(title for _, title, _ in by_plainness)),
+        expected=shown.finding.expected,
+        observed=shown.finding.observed,
+        reproduce=_reproduce(shown),
+        requirement=requirement.id,
+        sentence=requirement.sentence,
+        sources=requirement.sources,
+        findings=tuple(dict.fromkeys(id_ for _, _, id_ in by_plainness)),
+        known=bool(failing) and all(id_ in known for id_ in failing),
+    )
+
+
+def _title(seen: _Seen) -> str:
+    if seen.raised is not None:
+        return _error(seen.raised)
+    text = " ".join((seen.finding.observed or seen.requirement.sentence).split())
+    first = text.partition(" ")[0]
+    # `json.JSONDecodeError` stays as it is written.
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _error(raised: RaisedError) -> str:
+    message = " ".join(raised.message.split())
+    return f"{raised.type}: {message}" if message else raised.type
+
+
+def _place(seen: _Seen) -> tuple[SourcePlace | None, str]:
+    """Return the user's line to look at, and what stands there."""
+    frame = None if seen.raised is None else _own(seen.raised.frames)
+    if frame is not None:
+        return SourcePlace(file=frame.file, line=frame.line), frame.code
+    source = seen.finding.source
+    if source is None or seen.run.notes is None:
+        return source, ""
+    notes = seen.run.notes
+    stacks = [item.frames for item in notes.raised] + [item.frames for item in notes.waits]
+    codes = (
+        frame.code
+        for frames in stacks
+        for frame in frames
+        if (frame.file, frame.line) == (source.file, source.line) and frame.code
+    )
+    return source, next(codes, "")
+
+
+def _own(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost line of the user's own."""
+    return next((frame for frame in reversed(frames) if frame.own), None)
+
+
+def _reproduce(seen: _Seen) -> str:
+    """Return the command of the run; of a group of seeds, with all of them."""
+    if seen.seeds == 1:
+        return seen.run.replay
+    words = shlex.split(seen.run.replay)
+    if "--seeds" in words:
+        words[words.index("--seeds") + 1] = str(seen.seeds)
+    return shlex.join(words)

@@ -1,0 +1,1 @@
+"""Checks of an agent: its turns, tools, approvals, cancels, sessions and extensions."""

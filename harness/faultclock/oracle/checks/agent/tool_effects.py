@@ -1,0 +1,166 @@
+"""Effects: what a tool does to the world happens once for each tool call.
+
+Effect and reply are apart. A tool may have done its work and say that it failed (commit-then-fail),
+or say so first and do it afterwards (fail-then-commit); only the tool's contract may then allow
+another execution. After a crash nothing of an earlier process is done again, unless the model was
+given its outcome and asked for it anew: a runtime that forgets a turn with its effects
+lets the model ask for them once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.facts.history import History
+from faultclock.oracle.facts.stored_state import first_request, keeps_sessions
+from faultclock.oracle.facts.tool_messages import told_of
+from faultclock.oracle.facts.turn_facts import Execution, ToolCall
+
+
+class _Happened(NamedTuple):
+    """An effect, and the execution that had it."""
+
+    effect: TraceEvent
+    by: Execution
+
+
+@check(
+    "tools.effects",
+    title="Effects happen once",
+    says="An effect is repeated only as the tool's contract allows, and never after a crash.",
+    unjudged="no tool had an effect",
+    role="runtime",
+)
+def effects(history: History, model: ErrorModel) -> Verdicts:
+    """Judge each thing that was done to the world, by its key."""
+    by_key: dict[str | None, list[_Happened]] = {}
+    # In the order in which they were asked for: a late effect may come after the next one.
+    for execution in history.executions:
+        for effect in execution.effects:
+            by_key.setdefault(effect.key, []).append(_Happened(effect, execution))
+    for happened in by_key.values():
+        yield held(*also(model, "tools.effects.once"))
+        if _went_on(history, model, {item.by.life for item in happened}):
+            yield held(*also(model, "tools.effects.crash"))
+        first = next(_repeated(history, model, happened), None)
+        if first is not None:
+            yield first
+
+
+def _repeated(
+    history: History, model: ErrorModel, happened: list[_Happened]
+) -> Iterator[Violation]:
+    for index, again in enumerate(happened):
+        for first in reversed(happened[:index]):
+            judge = _in_one_life if first.by.life == again.by.life else _after_crash
+            yield from judge(history, model, first, again)
+
+
+def _in_one_life(
+    history: History, model: ErrorModel, first: _Happened, again: _Happened
+) -> Iterator[Violation]:
+    earlier, execution = first.by, again.by
+    same = history.asker_of(earlier) is history.asker_of(execution)
+    if not same or earlier.tool_call != execution.tool_call:
+        # The model asked twice.
+        return
+    script = history.tool_scripts.get(execution.tool)
+    retry = None if script is None else script.retry
+    code = (earlier.pair or "").rpartition("/")[2]
+    stopped = earlier.end is not None and earlier.end.kind == "tool.stopped"
+    if stopped and model.tool_calls is not None:
+        code = model.tool_calls.timed_out.rpartition("/")[2]
+    elif stopped and retry is not None:
+        # The model has no name for a timeout, so the contract's own need not be that one.
+        return
+    if retry is not None and code in retry.retryable and not earlier.is_good:
+        return
+    allowed = "has no retry policy" if retry is None else f"does not retry {code or 'this'}"
+    yield broken(
+        also(model, "tools.effects.once"),
+        call=execution.call,
+        expected=(
+            f"one effect of {execution.tool} for {execution.tool_call}: its contract {allowed}"
+        ),
+        observed=f"it happened again ({_how(first)})",
+        events=(*earlier.events, *execution.events, again.effect.seq),
+        hint="A reply that says failed does not say that nothing was done.",
+    )
+
+
+def _after_crash(
+    history: History, model: ErrorModel, first: _Happened, again: _Happened
+) -> Iterator[Violation]:
+    earlier, execution = first.by, again.by
+    if not _is_judged_after_crash(history, model):
+        return
+    owner = history.asker_of(execution)
+    asked_anew = owner is not None and owner.life == execution.life
+    if earlier.tool_call == execution.tool_call and (model.tool_calls or asked_anew):
+        # The very same call, executed again: ordering rules of the model say that of any execution.
+        return
+    if owner is not None and asked_anew:
+        call = history.call(earlier.call)
+        if _was_told(history, owner, earlier) or (call is not None and call.crashed is None):
+            # The model knew what had become of the first one, and wanted it all the same; or its
+            # turn was over before the crash.
+            return
+    yield broken(
+        also(model, "tools.effects.crash"),
+        call=execution.call,
+        expected=(
+            f"the effect of {execution.tool} that happened in life {earlier.life}"
+            f" ({earlier.tool_call}) is not repeated after the crash"
+        ),
+        observed=(
+            f"it happened again in life {execution.life} ({_how(first)});"
+            " the model was not informed of the first one"
+        ),
+        events=(*earlier.events, *execution.events, again.effect.seq),
+        hint="Record the start of each tool call first; on resume, seal the calls without an end.",
+    )
+
+
+def _went_on(history: History, model: ErrorModel, lives: set[int]) -> bool:
+    """Return whether a later process could have repeated, or did repeat, what happened."""
+    if model.tool_calls is not None:
+        return len(lives) > 1
+    crashed = {life.number for life in history.lives if life.crash is not None}
+    return any(
+        keeps_sessions(history, later.number)
+        and first_request(history, life=later.number) is not None
+        for later in history.lives
+        if later.number > min(lives) and lives & crashed
+    )
+
+
+def _is_judged_after_crash(history: History, model: ErrorModel) -> bool:
+    """Return whether the model asks for it, of a runtime that keeps its session at all."""
+    if model.tool_calls is not None:
+        return model.tool_calls.after_crash != "not_judged"
+    kept = any(keeps_sessions(history, life.number) for life in history.lives)
+    return kept and bool(also(model, "tools.effects.crash"))
+
+
+def _was_told(history: History, call: ToolCall, earlier: Execution) -> bool:
+    """Return whether the request that `call` answers has the result of `earlier`."""
+    answer = next(item for item in history.answers if call in item.tool_calls)
+    asked = answer.attempt.asked
+    return asked is not None and told_of(asked, earlier.tool_call) is not None
+
+
+def _how(first: _Happened) -> str:
+    """Return in words what came before the repetition."""
+    end = first.by.end
+    if end is None:
+        return "the first time, no reply came at all"
+    if first.by.is_good:
+        return "the first time, the reply was good"
+    said = first.by.pair or ("it was stopped" if end.kind == "tool.stopped" else "it broke")
+    if first.effect.seq < end.seq:
+        return f"commit-then-fail: the effect was there before the reply said {said}"
+    return f"fail-then-commit: the reply said {said}, and the effect came after it"

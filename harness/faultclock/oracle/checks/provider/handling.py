@@ -1,0 +1,265 @@
+"""What the caller gets when something fails: an end, a failure that says what failed, no secret.
+
+For every role. The recorder marks an error as an accident where no `raise` statement raised it: a
+ValueError from a date, a KeyError from a body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, takewhile
+
+from faultclock.model.duration import format_duration
+from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.secrets import SECRET, SECRET_SHAPE
+from faultclock.model.trace.trace import TraceEvent
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.facts.history import History, once
+from faultclock.oracle.wire.attempts import Call
+from faultclock.oracle.wire.chain import Link, chain_of
+from faultclock.oracle.wire.retry_hints import floor_of, hints_of
+from faultclock.oracle.wire.signals import Signal, classify
+from faultclock.oracle.wire.stops import HANGS
+from faultclock.oracle.words import short
+
+#: Failures that are an answer which cannot be read: then an error of a decoder names the failure.
+_UNREADABLE = ("malformed_body", "body_cut", "stream_cut")
+_DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
+#: Longest part of a message that a finding shows, in characters.
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A call that ended with an error.
+
+    Attributes:
+        chain: the errors, outermost first; at least one.
+        signal: of the failure that the call met last; None where its last attempt did not fail.
+    """
+
+    call: Call
+    end: TraceEvent
+    chain: Sequence[Link]
+    signal: Signal | None
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the call met an answer last that cannot be read."""
+        return self.signal is not None and self.signal.kind in _UNREADABLE
+
+    @property
+    def is_of_a_decoder(self) -> bool:
+        """Whether the error is that of the decoder which could not read the last answer."""
+        outermost = self.chain[0]
+        accident = bool(outermost.get("accident")) and outermost["type"] in _DECODERS
+        return accident and self.is_unreadable
+
+    def __str__(self) -> str:
+        return _shown(self.chain[0])
+
+
+@once
+def raised_in(history: History) -> tuple[Raised, ...]:
+    """Return the calls that ended with an error, in order."""
+    return tuple(
+        Raised(
+            call=call,
+            end=call.end,
+            chain=chain_of(call.end),
+            signal=None if call.last_failure is None else call.last_failure.signal,
+        )
+        for call in history.calls
+        if call.raised and call.end is not None
+    )
+
+
+def _shown(link: Link) -> str:
+    message = short(" ".join(link["message"].split()), _SHOWN)
+    return f"{link['type']}: {message}" if message else str(link["type"])
+
+
+# ------------------------------------------------------------------------------- every call ends
+
+
+@check(
+    "calls.end",
+    title="Every call ends",
+    says="Every call returns or raises. None waits for ever.",
+    unjudged="no call began",
+)
+def ends(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the calls that nothing stopped, in runs that show whether they end."""
+    everywhere = also(model, "calls.end.any") or also(model, "calls.end")
+    footer = history.trace.footer
+    for call in history.calls:
+        if call.crashed is not None or call.left is not None or call.stop is not None:
+            continue
+        if call.over is None and (footer.ending not in HANGS or _is_patient(history, call)):
+            continue
+        requirements = (*also(model, f"calls.end.{_held_by(history, call)}"), *everywhere)
+        yield held(*requirements)
+        if call.over is not None:
+            continue
+        lasted = format_duration(footer.ended_at_ns - call.start.at_ns)
+        where = f": {'; '.join(footer.detail)}" if footer.detail else ""
+        yield broken(
+            requirements,
+            call=call.id,
+            expected="the call returns or raises",
+            observed=f"it had not ended after {lasted}, when the run ended by"
+            f" {footer.ending.replace('_', ' ')}{where}",
+            events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
+            hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
+        )
+
+
+def _held_by(history: History, call: Call) -> str:
+    """Return what a call may wait for for ever: a `tool`, a `person`, the `model`, or `any`."""
+    met = {event.fault_kind for event in history.of("fault.fired") if event.call == call.id}
+    if "hang" in met:
+        return "tool"
+    if "never" in met:
+        return "person"
+    return "model" if any(attempt.tool_calls for attempt in call.attempts) else "any"
+
+
+def _is_patient(history: History, call: Call) -> bool:
+    """Return whether the call still waits because an answer asked it to."""
+    last = call.last_failure
+    if last is None or last.known_ns is None:
+        return False
+    asked = floor_of(hints_of(last))
+    return asked is not None and last.known_ns + asked.wait_ns > history.trace.footer.ended_at_ns
+
+
+# --------------------------------------------------------------------------- which error it is
+
+
+@check(
+    "handler.crash",
+    title="The handler does not crash",
+    says="The error that leaves a call is the failure or wraps it, and no accident of the"
+    " code that handles it.",
+    unjudged="no call met a failure",
+)
+def crash(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the errors that left calls; that of a decoder is the next check's."""
+    requirements = also(model, "handler.crash")
+    for call in history.calls:
+        if call.returned and any(attempt.failed for attempt in call.attempts):
+            yield held(*requirements)
+    for raised in raised_in(history):
+        if raised.is_of_a_decoder:
+            continue
+        yield held(*requirements)
+        # SystemExit ends the process of the caller, which is more than a crash of the handler.
+        if raised.chain[0].get("accident") or raised.chain[0]["type"] == "SystemExit":
+            yield _accident(
+                raised,
+                requirements,
+                "Read headers and bodies as input that may hold anything: check, or catch and go"
+                " on.",
+            )
+
+
+@check(
+    "handler.unreadable",
+    title="An unreadable answer has an error of its own",
+    says="A broken answer ends a call with an error of the client's own, and not with that of"
+    " a decoder.",
+    unjudged="no answer that cannot be read ended a call with an error",
+)
+def unreadable(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the errors of calls that met an answer last that cannot be read."""
+    requirements = also(model, "handler.unreadable")
+    for raised in raised_in(history):
+        if raised.is_unreadable:
+            yield held(*requirements)
+        if raised.is_of_a_decoder:
+            hint = "Catch the decoder's error, and raise the client's own from it."
+            yield _accident(raised, requirements, hint)
+
+
+def _accident(raised: Raised, requirements: tuple[str, ...], hint: str) -> Violation:
+    last = raised.call.attempts[-1] if raised.call.attempts else None
+    what = "" if last is None or last.signal is None else f": {last.signal}"
+    return broken(
+        requirements,
+        call=raised.call.id,
+        expected=f"an error that says what failed{what}",
+        observed=f"{raised} left the call",
+        events=(*(last.events if last is not None else ()), raised.end.seq),
+        hint=hint,
+    )
+
+
+@check(
+    "errors.apart",
+    title="Failures leave different errors",
+    says="A rate limit, a refused key, a wrong request and an outage leave different errors.",
+    unjudged="no two calls failed in ways that need different reactions",
+)
+def apart(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the first error of each class that a caller has to tell from the others."""
+    requirements = also(model, "errors.apart")
+    seen: dict[str, tuple[Raised, tuple[tuple[str, str], ...]]] = {}
+    for raised in raised_in(history):
+        pair = None if raised.signal is None else classify(model, raised.signal).pair
+        if pair is not None and pair[0] in model.told_apart:
+            # What lies behind `raise … from None` was hidden on purpose.
+            shown = takewhile(lambda link: link["link"] != "suppressed", raised.chain)
+            looks = tuple((link["type"], link["message"]) for link in shown)
+            seen.setdefault(pair[0], (raised, looks))
+    if len(seen) < 2:
+        return
+    yield held(*requirements)
+    for (one, looks), (other, others_looks) in combinations(seen.values(), 2):
+        if looks == others_looks:
+            yield broken(
+                requirements,
+                call=other.call.id,
+                expected=f"{one.signal} and {other.signal} leave different errors",
+                observed=f"both are {looks[0][0]} with the same message and causes",
+                events=(one.end.seq, other.end.seq),
+                hint="Keep the status on the error, or raise a type for each kind.",
+            )
+            return
+
+
+@check(
+    "errors.secrets",
+    title="No secret in an error",
+    says="No error that leaves a call holds an API key.",
+    unjudged="no call ended with an error",
+)
+def secrets(history: History, model: ErrorModel) -> Verdicts:
+    """Judge the messages of all errors that left a call."""
+    requirements = also(model, "errors.secrets")
+    for raised in raised_in(history):
+        yield held(*requirements)
+        leaking = next((link for link in raised.chain if _holds_a_secret(link["message"])), None)
+        # Providers shorten a key before they repeat it: a client that passes it on leaks nothing.
+        signals = (attempt.signal for attempt in raised.call.attempts)
+        passed_on = any(_holds_a_secret(signal.message) for signal in signals if signal is not None)
+        if leaking is not None and not passed_on and not _is_a_tools(history, raised, leaking):
+            yield broken(
+                requirements,
+                call=raised.call.id,
+                expected="an error without the API key",
+                observed=_shown(leaking),
+                events=(raised.end.seq,),
+                hint="Keep keys out of URLs, and headers out of messages.",
+            )
+
+
+def _holds_a_secret(text: str | None) -> bool:
+    return text is not None and (SECRET in text or SECRET_SHAPE.search(text) is not None)
+
+
+def _is_a_tools(history: History, raised: Raised, link: Link) -> bool:
+    """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
+    own = history.of("tool.raised") if history.is_runtime else ()
+    name = link["type"].rpartition(".")[2]
+    return any(event.call == raised.call.id and event.type == name for event in own)

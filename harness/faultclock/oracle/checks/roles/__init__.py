@@ -1,0 +1,1 @@
+"""Checks of a tool, a session store or an extension under test."""

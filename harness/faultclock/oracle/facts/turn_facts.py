@@ -1,0 +1,224 @@
+"""What happened in the turns of an agent: its lives, the tool calls of the model, and their fate.
+
+Built from what the world observed, once per trace. A tool call is what the model asked for in one
+answer; its executions are those with its id, up to the next answer that uses the id again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from faultclock.model.trace.trace import Trace, TraceEvent
+from faultclock.oracle.wire.attempts import Call
+from faultclock.oracle.wire.requests import Attempt
+
+_ENDS = ("tool.replied", "tool.raised", "tool.stopped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """One process of the subject.
+
+    Attributes:
+        number: 1-based.
+        crash: the kill that ended it; None when it came to its own end, or was restarted.
+        until_ns: when it was over, at the latest.
+    """
+
+    number: int
+    start: TraceEvent
+    crash: TraceEvent | None
+    until_ns: int
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the session is read from the store."""
+        return bool(self.start.resume)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One execution of a tool.
+
+    Attributes:
+        end: its reply, its exception or its stop, whichever came first; None for none.
+        effects: what it did to the world; may come after its end.
+    """
+
+    id: str
+    tool: str
+    tool_call: str
+    call: str | None
+    life: int
+    called: TraceEvent
+    end: TraceEvent | None
+    effects: tuple[TraceEvent, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it replied with a value, whole or partial."""
+        return self.end is not None and bool(self.end.ok)
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What it was called with."""
+        given = self.called.arguments
+        return given if isinstance(given, Mapping) else {}
+
+    @property
+    def pair(self) -> str | None:
+        """`Class/Code` that it reported; None when it reported none."""
+        if self.end is None or self.end.error_class is None:
+            return None
+        return f"{self.end.error_class}/{self.end.code}"
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """`seq` of the events that show it."""
+        found = (self.called, *self.effects, self.end)
+        return tuple(sorted(event.seq for event in found if event is not None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool call that the model asked for.
+
+    Attributes:
+        arguments: the JSON text that the provider sent.
+        place: 0-based among the calls of its answer.
+        answer: the provider's record of the answer.
+        executions: in the order in which they began, over all lives.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    place: int
+    call: str
+    life: int
+    answer: TraceEvent
+    executions: tuple[Execution, ...] = ()
+
+    @property
+    def own(self) -> tuple[Execution, ...]:
+        """The executions in the life in which the model asked for it."""
+        return tuple(item for item in self.executions if item.life == self.life)
+
+    def __str__(self) -> str:
+        return f"{self.id} of {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A good answer of the provider that asks for tools.
+
+    Attributes:
+        known_ns: when it had reached the subject.
+        next: the request that followed in the same turn; None when there was none, or when a
+            stage began anew in between.
+        in_call: its call.
+    """
+
+    in_call: Call
+    attempt: Attempt
+    known_ns: int
+    tool_calls: tuple[ToolCall, ...]
+    next: Attempt | None
+
+
+def lives_of(trace: Trace) -> tuple[Life, ...]:
+    """Return the lives of the subject, in order; none for a trace without processes."""
+    starts = list(trace.of_kind("process.started"))
+    crashes = list(trace.of_kind("process.crashed"))
+    lives: list[Life] = []
+    for start, following in zip_longest(starts, starts[1:]):
+        until_seq = len(trace.events) + 1 if following is None else following.seq
+        crash = next((item for item in crashes if start.seq < item.seq < until_seq), None)
+        over_ns = trace.footer.ended_at_ns if following is None else following.at_ns
+        until_ns = over_ns if crash is None else crash.at_ns
+        lives.append(Life(number=start.life, start=start, crash=crash, until_ns=until_ns))
+    return tuple(lives)
+
+
+def executions_of(trace: Trace) -> tuple[Execution, ...]:
+    """Return the executions of all tools, in the order in which they began."""
+    ends: dict[str | None, TraceEvent] = {}
+    effects: dict[str | None, list[TraceEvent]] = {}
+    for event in trace.of_kind(*_ENDS, "tool.effect"):
+        if event.kind == "tool.effect":
+            effects.setdefault(event.execution, []).append(event)
+        else:
+            ends.setdefault(event.execution, event)
+    return tuple(
+        Execution(
+            id=str(event.execution),
+            tool=event.tool,
+            tool_call=event.tool_call,
+            call=event.call,
+            life=event.life,
+            called=event,
+            end=ends.get(event.execution),
+            effects=tuple(effects.get(event.execution, ())),
+        )
+        for event in trace.of_kind("tool.called")
+    )
+
+
+def answers_of(calls: Sequence[Call], executions: Sequence[Execution]) -> tuple[Answer, ...]:
+    """Return every answer that asks for tools, with what became of each of its calls."""
+    bare = sorted(
+        (answer for call in calls for answer in _answers(call)),
+        key=lambda answer: answer.attempt.events[-1],
+    )
+    # Ids may be used again by a later answer: an execution belongs to the latest before it.
+    owned: dict[tuple[int, str], list[Execution]] = {}
+    for execution in executions:
+        for index in reversed(range(len(bare))):
+            asked = bare[index].tool_calls
+            if asked[0].answer.seq < execution.called.seq and any(
+                item.id == execution.tool_call for item in asked
+            ):
+                owned.setdefault((index, execution.tool_call), []).append(execution)
+                break
+    return tuple(
+        replace(
+            answer,
+            tool_calls=tuple(
+                replace(item, executions=tuple(owned.get((index, item.id), ())))
+                for item in answer.tool_calls
+            ),
+        )
+        for index, answer in enumerate(bare)
+    )
+
+
+def _answers(call: Call) -> Iterator[Answer]:
+    for request, following in zip_longest(call.requests, call.requests[1:]):
+        attempt = request.attempts[-1] if request.attempts else None
+        answered = None if attempt is None else attempt.answered
+        if attempt is None or answered is None or attempt.outcome != "ok":
+            continue
+        if not answered.tool_calls:
+            continue
+        goes_on = following is not None and not following.begins_stage
+        yield Answer(
+            in_call=call,
+            attempt=attempt,
+            known_ns=answered.at_ns if attempt.known_ns is None else attempt.known_ns,
+            tool_calls=tuple(
+                ToolCall(
+                    id=str(item.get("id")),
+                    name=item["name"],
+                    arguments=item["arguments"],
+                    place=place,
+                    call=call.id,
+                    life=call.life,
+                    answer=answered,
+                )
+                for place, item in enumerate(answered.tool_calls)
+            ),
+            next=following.attempts[0] if goes_on else None,
+        )

@@ -1,0 +1,1 @@
+"""What the wire shows: signals, attempts and calls, as the provider observed them."""

@@ -1,0 +1,1 @@
+"""What a client really does: inferred from a battery of runs, or side by side in a census."""

@@ -1,0 +1,88 @@
+"""Abilities: what a target does when nothing goes wrong, so it is not asked for anything else.
+
+A provider adapter shows what it does in a healthy run and in one whose answer asks for a tool. A
+runtime shows the rest in one more turn: with a tool that needs a yes, a restart behind it, and a
+cancel when all is over.
+"""
+
+from __future__ import annotations
+
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import CUT_SHORT
+from faultclock.run.doctor.probe import Probed
+from faultclock.run.suite import run_one
+from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.binding import Binding
+
+#: One call whose answer asks for a tool.
+_TOOL_CALL = Scenario.model_validate(
+    {
+        "id": "healthy/tool-call",
+        "title": "An answer that asks for a tool",
+        "why": "A client that hands on the tool calls of an answer does something with tools.",
+        "provider": {"tool_calls": [{"name": "write_file", "arguments": "{}"}]},
+        "limits": {"virtual_time": "1h"},
+    }
+)
+
+#: One turn in which a runtime can show everything that it does.
+_TURN = Scenario.model_validate(
+    {
+        "id": "healthy/agent",
+        "title": "A turn with a tool that needs a yes, and a restart",
+        "why": "What a runtime does not do in a healthy world it is not asked to do in a bad one.",
+        "role": "runtime",
+        "tools": [{"name": "write_file", "gated": True}],
+        "interactors": [{}],
+        "provider": {
+            "replies": [
+                {"tool_calls": [{"name": "write_file", "arguments": '{"path": "notes.txt"}'}]},
+                {"text": "It is written."},
+            ]
+        },
+        "cancels": [{"id": "late", "scope": "turn", "when": {"at": "10m"}}],
+        "tasks": [
+            {"id": "write", "prompt": "Write it."},
+            {"id": "restart", "do": "restart", "at": "15m"},
+            {"id": "go-on", "prompt": "And now?", "at": "20m"},
+        ],
+        "limits": {"virtual_time": "1h"},
+    }
+)
+
+
+def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities:
+    """Return what a target does, of which a healthy run was made.
+
+    Where a run of it does not come to an end, nothing is known to be missing.
+
+    Args:
+        wall_limit_s: real seconds that a run may take; None takes the scenario's.
+    """
+    binding = probed.binding
+    if binding.role == "provider_adapter":
+        # A blocking call runs to its end.
+        cancels = binding.style == "async"
+        tools = probed.tools or _hands_on_tool_calls(binding, wall_limit_s)
+        return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
+    if binding.role != "runtime":
+        return Abilities()
+    trace = run_one(_TURN, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
+    if trace.footer.ending in CUT_SHORT:
+        return Abilities(streams=probed.streams)
+    return Abilities(
+        streams=probed.streams,
+        tools=any(trace.of_kind("tool.called")),
+        approvals=any(trace.of_kind("interaction.shown")),
+        sessions=any(trace.of_kind("store.asked")),
+        cancels=not any(trace.of_kind("cancel.unsupported")),
+    )
+
+
+def _hands_on_tool_calls(binding: Binding, wall_limit_s: float | None) -> bool:
+    """Return whether an adapter that offers no tools makes something of an answer that asks."""
+    isolate = not binding.inline
+    trace = run_one(_TOOL_CALL, binding, 0, isolate=isolate, wall_limit_s=wall_limit_s)
+    return trace.footer.ending in CUT_SHORT or any(
+        event.payload.get("tool_calls") for event in trace.of_kind("call.returned")
+    )

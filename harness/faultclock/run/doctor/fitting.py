@@ -1,0 +1,106 @@
+"""Which scenarios fit a subject: those about something that it does in a healthy world.
+
+What a subject does not do in a healthy world it is not asked to do in a bad one: a scenario about
+streams shows nothing about a client that never asks for one. Such scenarios are left out by name.
+`check` sees for itself what a target does; `run` and its like take what a binding declares.
+"""
+
+from __future__ import annotations
+
+from faultclock.model.scenario.fault import StreamError
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.subjects.abilities import Abilities
+from faultclock.subjects.binding import Binding
+
+
+def why_left_out(
+    scenario: Scenario, binding: Binding, abilities: Abilities
+) -> tuple[str, str] | None:
+    """Return what is left out with this scenario and why; None where it fits.
+
+    Args:
+        abilities: what the subject does, as a healthy run shows it.
+    """
+    if cannot_be_said(scenario, binding) is not None:
+        return ("errors of other APIs", f"{binding.dialect} has no such answer")
+    return _beyond(scenario, abilities)
+
+
+def unplayable(scenario: Scenario, binding: Binding) -> str | None:
+    """Return why this scenario is not run for a subject; None where it is.
+
+    It cannot be said in the subject's API, or needs what the subject declares that it never does.
+    """
+    reason = cannot_be_said(scenario, binding)
+    if reason is not None:
+        return reason
+    if _needs_state(scenario) and binding.state_slot is None:
+        return "it is about state that is kept with a session, and the contract has no state_slot"
+    beyond = _beyond(scenario, binding.abilities)
+    if beyond is None:
+        return None
+    what, why = beyond
+    return f"it is about {what}, and by its own declaration {why}"
+
+
+def _beyond(scenario: Scenario, abilities: Abilities) -> tuple[str, str] | None:
+    if abilities.streams == "never" and _needs_a_stream(scenario):
+        return ("streams", "the target never asks for a stream")
+    if abilities.streams == "always" and _needs_no_stream(scenario):
+        return ("answers in one piece", "the target always asks for a stream")
+    if not abilities.tools and _needs_tools(scenario):
+        return ("tool calls", "the target offers the model no tools, or calls none")
+    if not abilities.approvals and _needs_approvals(scenario):
+        return ("approvals", "the target calls tools without asking a person")
+    if not abilities.sessions and _needs_sessions(scenario):
+        return ("resumed sessions", "the target stores no session")
+    if not abilities.cancels and scenario.cancels:
+        return ("cancels", "a call of the target cannot be cancelled from outside")
+    return None
+
+
+def _needs_a_stream(scenario: Scenario) -> bool:
+    """Return whether nothing of it is left without streams, or a fault is met in a stream alone."""
+    if all(task.stream for task in scenario.tasks) and scenario.role == "provider_adapter":
+        return True
+    return any(
+        rule.when.stream
+        or isinstance(rule.then, StreamError)
+        or getattr(rule.then, "after_chunks", None) is not None
+        for rule in scenario.provider.faults
+    )
+
+
+def _needs_no_stream(scenario: Scenario) -> bool:
+    return any(rule.when.stream is False for rule in scenario.provider.faults)
+
+
+def _needs_tools(scenario: Scenario) -> bool:
+    """Return whether the model asks for a tool: an answer that fits no call that offers none."""
+    provider = scenario.provider
+    asks = provider.tool_calls or any(reply.tool_calls for reply in provider.replies)
+    return scenario.role in ("provider_adapter", "runtime") and bool(asks)
+
+
+def _needs_approvals(scenario: Scenario) -> bool:
+    return (
+        any(tool.gated for tool in scenario.tools)
+        or any(item.rules for item in scenario.interactors)
+        or any(task.do == "ask" for task in scenario.tasks)
+    )
+
+
+def _needs_state(scenario: Scenario) -> bool:
+    """Return whether an extension is given the state that it kept."""
+    return scenario.role == "extension" and any(task.do == "slot" for task in scenario.tasks)
+
+
+def _needs_sessions(scenario: Scenario) -> bool:
+    """Return whether a runtime has to go on in a fresh process, or its store fails."""
+    return scenario.role == "runtime" and bool(
+        scenario.crashes
+        or scenario.crash_everywhere
+        or (scenario.store is not None and scenario.store.rules)
+        or any(task.do == "restart" for task in scenario.tasks)
+    )

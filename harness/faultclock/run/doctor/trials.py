@@ -1,0 +1,314 @@
+"""The trials of `doctor` beyond a healthy run: an error, tools, approvals, a restart.
+
+Each trial is one small scenario and one question about its trace. What the subject does not do is
+not tried, and the reason says how to declare that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.trace.trace import Trace
+from faultclock.run.doctor.probe import what_was_raised
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
+
+#: `works` and `broken` were tried; `look` was, and a person has to say whether it is meant.
+State = Literal["works", "broken", "look", "not tried"]
+
+_TOOL = "write_file"
+_NO_CALL = "no tool was called before"
+_NO_SUCH_THING = "no such thing"
+_REFUSED = {
+    "id": "refused",
+    "then": {"kind": "http_error", "status": 401, "error": "invalid_api_key"},
+}
+#: Longest answer that a line shows, in characters.
+_TEXT_MAX = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One thing that was tried, or was not.
+
+    Attributes:
+        what: such as `a failing tool`.
+        found: what came of it; for what was not tried, the reason.
+        hint: what to do about it.
+    """
+
+    what: str
+    state: State
+    found: str
+    hint: str | None = None
+
+
+def raised_in(trace: Trace, task: str) -> str | None:
+    """Return what left the calls of `task`: type, message and line; None where nothing did."""
+    for event in trace.of_kind("call.raised"):
+        if str(event.payload["call"]).split("/", 1)[0] == task:
+            return what_was_raised(event, trace)
+    return None
+
+
+def trial_of_error(binding: Binding, *, isolate: bool = True) -> Trial:
+    """Let the provider refuse the key, always, and see what the caller gets."""
+    what = "an error"
+    task = {"id": "refused", "do": "turn"} if binding.role == "runtime" else {"id": "refused"}
+    trace = run_one(
+        _scenario(binding, "refused", tasks=[task], provider={"faults": [_REFUSED]}),
+        binding,
+        0,
+        isolate=isolate,
+    )
+    met = "the provider refuses the key"
+    raised = raised_in(trace, "refused")
+    if raised is not None:
+        return Trial(what=what, state="works", found=f"{met}, and it raises {raised}")
+    returned = next(
+        (
+            event
+            for event in trace.of_kind("call.returned")
+            if str(event.payload["call"]).startswith("refused/")
+        ),
+        None,
+    )
+    if returned is None:
+        return Trial(
+            what=what,
+            state="broken",
+            found=f"{met}, and the call never ends ({trace.footer.ending})",
+            hint="look at what it waits for",
+        )
+    text = returned.payload.get("text")
+    said = "an object" if text is None else repr(text[:_TEXT_MAX])
+    return Trial(
+        what=what,
+        state="look",
+        found=f"{met}, and it returns {said} as if that were an answer",
+        hint="let the error leave the call, unless that is meant",
+    )
+
+
+def runtime_trials(binding: Binding, *, isolate: bool = True) -> Iterator[Trial]:
+    """Try what a runtime does beside answering: errors, tools, approvals, sessions."""
+
+    def run(name: str, **values: Any) -> Trace:
+        return run_one(_scenario(binding, name, **values), binding, 0, isolate=isolate)
+
+    yield trial_of_error(binding, isolate=isolate)
+    calls_tools = yield from _tool_trials(binding, run)
+    if not calls_tools:
+        found = "it declares tools=False" if not binding.abilities.tools else _NO_CALL
+        for what in ("a tool that needs a yes", "a tool that the person denies"):
+            yield Trial(what=what, state="not tried", found=found)
+    elif not binding.abilities.approvals:
+        for what in ("a tool that needs a yes", "a tool that the person denies"):
+            yield Trial(what=what, state="not tried", found="it declares approvals=False")
+    else:
+        yield from _approval_trials(run)
+    yield _restart_trial(binding, run)
+
+
+_Run = Callable[..., Trace]
+
+
+def _tool_trials(binding: Binding, run: _Run) -> Generator[Trial, None, bool]:
+    """Yield two trials; the value is whether the runtime calls tools."""
+    failing = "a tool that fails"
+    if not binding.abilities.tools:
+        for what in ("a tool", failing):
+            yield Trial(what=what, state="not tried", found="it declares tools=False")
+        return False
+    trace = run("tool", **_with_tool())
+    trial = _tool_trial(trace)
+    yield trial
+    if not any(trace.of_kind("tool.called")):
+        yield Trial(what=failing, state="not tried", found=_NO_CALL)
+        return False
+    fault = {"kind": "not_found", "message": _NO_SUCH_THING}
+    yield _failing_trial(run("failing-tool", **_with_tool(rule={"fault": fault})))
+    return True
+
+
+def _tool_trial(trace: Trace) -> Trial:
+    what = "a tool"
+    raised = raised_in(trace, "write")
+    called = any(trace.of_kind("tool.called"))
+    given = {
+        call["id"]
+        for event in trace.of_kind("http.exchange_ended")
+        for call in event.payload.get("tool_calls", ())
+    }
+    for event in trace.of_kind("tool.called"):
+        if event.payload["tool_call"] not in {*given, ""}:
+            return Trial(
+                what=what,
+                state="broken",
+                found=f"it is called with the id {event.payload['tool_call']!r}, which is none of"
+                " those that the model gave",
+                hint="hand on the id of the model's call: tool.execute(arguments, call_id=…)",
+            )
+    if raised is not None:
+        return Trial(what=what, state="broken", found=f"the model calls it, and {raised} is raised")
+    requests = list(trace.of_kind("http.request"))
+    made_up = _results(requests[-1].payload) if requests and not called else []
+    if made_up:
+        return Trial(
+            what=what,
+            state="broken",
+            found=f"it is never called, and the model is sent a result: {made_up[-1][:_TEXT_MAX]}",
+            hint="look at how the tool is called: tool.execute(arguments, call_id=…)",
+        )
+    if not called:
+        return Trial(
+            what=what,
+            state="not tried",
+            found="the model calls a tool that it was given, and it calls none",
+            hint="call the tool that the model asks for, or declare tools=False",
+        )
+    if len(requests) < 2:
+        return Trial(
+            what=what,
+            state="broken",
+            found="the tool is called, and the model never gets its result",
+            hint="ask the model again with the result as a message",
+        )
+    return Trial(what=what, state="works", found="it is called, and the model gets its result")
+
+
+def _failing_trial(trace: Trace) -> Trial:
+    what = "a tool that fails"
+    raised = raised_in(trace, "write")
+    if raised is not None:
+        return Trial(
+            what=what,
+            state="look",
+            found=f"the tool replies with a problem, and the turn ends with {raised}",
+            hint="tell the model of result.problem, so that it can go on without the tool",
+        )
+    told = _results(list(trace.of_kind("http.request"))[-1].payload)
+    if not told:
+        return Trial(
+            what=what,
+            state="broken",
+            found="the tool replies with a problem, and the model hears nothing of the call",
+            hint="ask the model again with the problem as a message",
+        )
+    if not any(_NO_SUCH_THING in text or "NotFound" in text for text in told):
+        return Trial(
+            what=what,
+            state="broken",
+            found=f"the tool replies with a problem, and the model is sent {told[-1][:_TEXT_MAX]}",
+            hint="put result.problem into the message: its code, and its message",
+        )
+    return Trial(what=what, state="works", found="the model gets the problem, and goes on")
+
+
+def _approval_trials(run: _Run) -> Iterator[Trial]:
+    yes, no = "a tool that needs a yes", "a tool that the person denies"
+    trace = run("approved", **_with_tool(gated=True))
+    if not any(trace.of_kind("interaction.shown")):
+        found = "it asks no person before it calls a tool that needs a yes"
+        hint = "ask one of surroundings.interactors, or declare approvals=False"
+        yield Trial(what=yes, state="not tried", found=found, hint=hint)
+        yield Trial(what=no, state="not tried", found=found)
+        return
+    raised = raised_in(trace, "write")
+    called = any(trace.of_kind("tool.called"))
+    if raised is not None:
+        found = f"the person says yes, and {raised} is raised"
+    else:
+        found = f"the person says yes, and the tool is {'called' if called else 'not called'}"
+    yield Trial(what=yes, state="works" if called and raised is None else "broken", found=found)
+    rules = [{"id": "no", "then": {"kind": "deny"}}]
+    trace = run("denied", **_with_tool(gated=True, rules=rules))
+    raised = raised_in(trace, "write")
+    if any(trace.of_kind("tool.called")):
+        yield Trial(what=no, state="broken", found="the person says no, and the tool is called")
+    elif raised is not None:
+        yield Trial(
+            what=no,
+            state="look",
+            found=f"the person says no, and the turn ends with {raised}",
+            hint="give the no to the model as the result of that call, unless that is meant",
+        )
+    else:
+        yield Trial(what=no, state="works", found="the person says no, and the tool is not called")
+
+
+def _restart_trial(binding: Binding, run: _Run) -> Trial:
+    what = "a restart that resumes the session"
+    if not binding.abilities.sessions:
+        return Trial(what=what, state="not tried", found="it declares sessions=False")
+    trace = run(
+        "restart",
+        tasks=[
+            {"id": "write", "prompt": "Write it."},
+            {"id": "restart", "do": "restart", "at": "15m"},
+            {"id": "go-on", "prompt": "And now?", "at": "20m"},
+        ],
+    )
+    if not any(trace.of_kind("store.asked")):
+        return Trial(
+            what=what,
+            state="not tried",
+            found="it stores no session",
+            hint="write it to surroundings.store, or declare sessions=False",
+        )
+    for task in ("write", "restart", "start", "go-on"):
+        raised = raised_in(trace, task)
+        if raised is not None:
+            return Trial(what=what, state="broken", found=f"`{task}` raises {raised}")
+    if not any(event.payload["operation"] == "read" for event in trace.of_kind("store.asked")):
+        return Trial(
+            what=what,
+            state="broken",
+            found="it goes on, and never reads what it stored",
+            hint="where surroundings.resume is true, read the session from surroundings.store",
+        )
+    return Trial(what=what, state="works", found="it reads its session, and answers the next turn")
+
+
+def _results(request: Any) -> list[str]:
+    """Return the texts of the results of tools that a request sends back."""
+    return [
+        str(message.get("content", ""))
+        for message in request.get("messages", ())
+        if message.get("tool_call_id") or message.get("role") == "tool"
+    ]
+
+
+def _with_tool(
+    *, gated: bool = False, rule: dict[str, Any] | None = None, rules: Any = ()
+) -> dict[str, Any]:
+    tool: dict[str, Any] = {"name": _TOOL, "gated": gated}
+    if rule is not None:
+        tool["rules"] = [{"id": "fails", "then": rule}]
+    return {
+        "tools": [tool],
+        "interactors": [{"rules": list(rules)}],
+        "provider": {
+            "replies": [
+                {"tool_calls": [{"name": _TOOL, "arguments": '{"path": "notes.txt"}'}]},
+                {"text": "That was it."},
+            ]
+        },
+        "tasks": [{"id": "write", "prompt": "Write it."}],
+    }
+
+
+def _scenario(binding: Binding, name: str, **values: Any) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "id": f"healthy/{name}",
+            "title": f"Doctor: {name}",
+            "why": "What works here is bound right.",
+            "role": binding.role,
+            "limits": {"virtual_time": "1h"},
+            **values,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Notes of a run for people: what was raised, written and waited for."""

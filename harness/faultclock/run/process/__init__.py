@@ -1,0 +1,1 @@
+"""One process a run: how it is started, confined, ended, and what it hands over."""

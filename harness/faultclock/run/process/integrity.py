@@ -1,0 +1,71 @@
+"""Whether Faultclock is still what it was before code that is not ours was loaded.
+
+    before = Untouched()            # right before the subject is loaded
+    before.changed()                # "faultclock.run.process.run_request.lost" where the subject replaced that
+
+It shows the usual ways in which one program changes another: a function or a class replaced in a
+module, a method replaced in a class, the code of a function exchanged.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+import faultclock
+
+_OURS = f"{faultclock.__name__}."
+
+#: Where a function stands, its name there, itself, and its code.
+_Kept = tuple[dict[str, Any], str, object, CodeType | None]
+
+
+class Untouched:
+    """Our functions and classes as they were when this was made.
+
+    Args:
+        modules: names of those that are looked at; none: all that are loaded.
+    """
+
+    def __init__(self, *modules: str) -> None:
+        self._kept = tuple(_functions(modules or tuple(sys.modules)))
+
+    def changed(self) -> str:
+        """Return the name of the first of them that is another one now; empty: none is."""
+        for namespace, name, value, code in self._kept:
+            if namespace.get(name) is not value or _code_of(value) is not code:
+                return f"{namespace.get('__module__') or namespace.get('__name__')}.{name}"
+        return ""
+
+
+def _functions(modules: Iterable[str]) -> Iterator[_Kept]:
+    for module_name in modules:
+        if module_name.startswith(_OURS):
+            module = sys.modules[module_name]
+            for name, value in tuple(vars(module).items()):
+                if isinstance(value, FunctionType | type) and _is_ours(value):
+                    yield vars(module), name, value, _code_of(value)
+                if isinstance(value, type) and value.__module__ == module_name:
+                    yield from _methods(value)
+
+
+def _methods(kind: type) -> Iterator[_Kept]:
+    namespace: Any = vars(kind)
+    for name, value in tuple(namespace.items()):
+        if isinstance(_function_of(value), FunctionType):
+            yield namespace, name, value, _code_of(value)
+
+
+def _is_ours(value: object) -> bool:
+    return str(getattr(value, "__module__", "")).startswith(_OURS)
+
+
+def _function_of(value: object) -> object:
+    return getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+
+
+def _code_of(value: object) -> CodeType | None:
+    function = _function_of(value)
+    return function.__code__ if isinstance(function, FunctionType) else None

@@ -1,0 +1,156 @@
+"""asyncio's callbacks as entries of the one queue, and tasks whose sets iterate alike everywhere.
+
+A handle goes onto the queue itself, without a wrapper. By default a task hashes to its address,
+so a set of tasks iterates in another order in every process; ours hash to a number in the order
+of their creation. Futures that a library makes do too, since it may keep them in a set (aiohttp
+wakes whoever waits for a name in the order of one). The ones that asyncio makes for itself do not:
+they are awaited once and forgotten, and its C code has a fast path for exactly its own class, which
+is worth a third of the time of every await.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import events, format_helpers
+from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
+from traceback import extract_stack
+from typing import TYPE_CHECKING, Any
+
+from faultclock.sim.kernel.clock import monotonic_seconds
+from faultclock.sim.kernel.escapes import SimEscape, SimKilled
+
+if TYPE_CHECKING:
+    from faultclock.sim.kernel.lanes import Lane
+    from faultclock.sim.kernel.loop import SimLoop
+
+_allocate = object.__new__
+
+
+class SimHandle(events.Handle):
+    """A callback that is due as soon as the loop comes round. Made by `new_handle`."""
+
+    __slots__ = ()
+
+    _callback: Callable[..., object]
+    _context: Context
+
+    def _run(self) -> None:
+        try:
+            self._context.run(self._callback, *self._args)
+        except (SystemExit, KeyboardInterrupt, SimEscape, SimKilled):
+            # The base class would hand the last two to the loop's exception handler.
+            raise
+        except BaseException as error:  # noqa: BLE001 - asyncio's own rule
+            _report(self, error)
+
+
+def new_handle(
+    callback: Callable[..., object],
+    args: tuple[Any, ...],
+    loop: SimLoop,
+    context: Context | None,
+) -> SimHandle:
+    """Return a handle; this is the hottest constructor, so it does not pass through C and back."""
+    handle: Any = _allocate(SimHandle)
+    handle._context = copy_context() if context is None else context
+    handle._loop = loop
+    handle._callback = callback
+    handle._args = args
+    handle._cancelled = False
+    handle._repr = None
+    handle._source_traceback = extract_stack() if loop._debug else None
+    return handle  # type: ignore[no-any-return]
+
+
+class SimTimerHandle(events.TimerHandle):
+    """A callback that is due at a time."""
+
+    __slots__ = ("_begun", "_maker")
+
+    #: The task that set it; None where none did, or where the order is not explored.
+    _maker: asyncio.Task[Any] | None
+    #: When the task that waits for it began to, and the task; None where nothing looks at waits.
+    _begun: tuple[int, asyncio.Task[Any]] | None
+
+    def __init__(
+        self,
+        at_ns: int,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: SimLoop,
+        context: Context | None = None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = extract_stack() if loop._debug else None
+        self._begun = self._maker = None
+        # Comparing and hashing do with nanoseconds; only `when` must be seconds.
+        self._when = at_ns
+        self._scheduled = False
+
+    def _run(self) -> None:
+        begun = self._begun
+        if begun is not None:
+            self._begun = None
+            self._loop.show_wait(*begun)
+        SimHandle._run(self)  # type: ignore[arg-type]
+
+    def when(self) -> float:
+        """Return the loop time at which it is due, in seconds."""
+        return monotonic_seconds(self._when)
+
+
+def _report(handle: Any, error: BaseException) -> None:
+    source = format_helpers._format_callback_source(handle._callback, handle._args)
+    context = {"message": f"Exception in callback {source}", "exception": error, "handle": handle}
+    if handle._source_traceback:
+        context["source_traceback"] = handle._source_traceback
+    handle._loop.call_exception_handler(context)
+
+
+class SimFuture(asyncio.Future[Any]):
+    """A future whose hash is the same in every process."""
+
+    __slots__ = ("_number",)
+    _number: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._number
+        except AttributeError:
+            self._number = next(self._loop.hash_numbers)  # type: ignore[attr-defined]
+            return self._number
+
+
+class SimTask(asyncio.Task[Any]):
+    """A task whose hash is the same in every process."""
+
+    __slots__ = ("_lane", "_number", "_runs_in")
+    _number: int
+    #: Its context: asyncio gives it away only since Python 3.12.
+    _runs_in: Context
+    #: What keeps the order of its timers; see `lanes`.
+    _lane: Lane
+
+    def __init__(
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        loop: SimLoop,
+        name: str,
+        context: Context | None,
+    ) -> None:
+        self._runs_in = copy_context() if context is None else context
+        super().__init__(coro, loop=loop, name=name, context=self._runs_in)
+
+    def __hash__(self) -> int:
+        try:
+            return self._number
+        except AttributeError:
+            self._number = next(self._loop.hash_numbers)  # type: ignore[attr-defined]
+            return self._number

@@ -1,0 +1,304 @@
+"""An asyncio event loop whose every callback is an entry of the world's one queue.
+
+`BaseEventLoop` gives tasks, `run_until_complete`, asynchronous generators and the exception
+handler; the network part comes from `net`, programs from `process_transports`. The loop's own
+time is a float of seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so
+delays never drift.
+
+What is in none of them is refused by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import Context
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from faultclock.sim.host.process_transports import ProcessLoopMixin
+from faultclock.sim.kernel.actors import Actor, current
+from faultclock.sim.kernel.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
+from faultclock.sim.kernel.escapes import SimEscape, call_site, refuse
+from faultclock.sim.kernel.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
+from faultclock.sim.kernel.kernel import Kernel
+from faultclock.sim.kernel.waits import SHOWN_NS, call_of, pending_tasks, task_stack
+from faultclock.sim.net.transports import NetworkLoopMixin
+
+Callback = Callable[..., object]
+
+_frame = sys._getframe
+#: A timer this late is never put on the queue: see FOREVER_NS.
+_NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
+
+
+def new_event_loop() -> SimLoop:
+    """Return a fresh loop of the calling thread's world."""
+    return SimLoop()
+
+
+class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
+    """The event loop of the world that it was made in.
+
+    Attributes:
+        kernel: its world.
+        env: the queue.
+        runner: the simulated thread that steps it right now; None while that one is blocked
+            inside a coroutine, and while the loop does not run.
+        backlog: callbacks that came due meanwhile.
+        hash_numbers: of its tasks and futures.
+        number: 1-based, in the order in which loops were made in its world.
+    """
+
+    # What the base class has, and typeshed leaves out.
+    _closed: bool = True
+    _debug: bool
+    _stopping: bool
+    _task_factory: Any
+    _default_executor: Any
+    _asyncgens: Any
+    if TYPE_CHECKING:
+
+        def _check_closed(self) -> None: ...
+        def _check_running(self) -> None: ...
+        def _check_thread(self) -> None: ...
+        def _check_callback(self, callback: Callback, method: str) -> None: ...
+
+    def __init__(self) -> None:
+        here = current()
+        if here is None:
+            raise SimEscape("a simulated event loop was made outside its world")
+        super().__init__()
+        kernel = here[0]
+        self.kernel: Kernel = kernel
+        self.env = kernel.env
+        self.runner: Actor | None = None
+        self.backlog: deque[SimHandle | SimTimerHandle] = deque()
+        self.hash_numbers = count(1)
+        self._task_numbers = count(1)
+        self._clock_resolution = 1 / SECOND_NS
+        self._future_class: type[asyncio.Future[Any]] = asyncio.Future
+        self._enqueue = kernel.env.ready.append
+        kernel.loops_made += 1
+        self.number = kernel.loops_made
+        kernel.loops[self] = None
+
+    # ------------------------------------------------------------------ time and callbacks
+
+    def time(self) -> float:
+        """Return what `time.monotonic()` says too, in seconds."""
+        return (MONOTONIC_BASE_NS + self.env._now) / SECOND_NS
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimHandle:
+        """Call back when the loop comes round, in the order of asking."""
+        if self._closed or self._debug:
+            self._check(callback, "call_soon")
+        handle = new_handle(callback, args, self, context)
+        self._enqueue(handle)
+        return handle
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimHandle:
+        """Do what `call_soon` does, from any thread of the world."""
+        if self._closed or self._debug:
+            self._check(callback, "call_soon_threadsafe")
+        here = current()
+        if here is None or here[0] is not self.kernel:
+            self.kernel.escaped("a simulated loop used by a real thread", call_site())
+            raise SimEscape("a simulated loop was used by a thread outside its world")
+        handle = new_handle(callback, args, self, context)
+        self._enqueue(handle)
+        return handle
+
+    def call_next(self, callback: Callback, *args: Any) -> SimHandle:
+        """Call back before anything else that is due, outside of any call of the harness."""
+        handle = new_handle(callback, args, self, Context())
+        self.env.put_ahead(handle)
+        return handle
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimTimerHandle:
+        """Call back after `delay` seconds; exact to the nanosecond."""
+        try:
+            at_ns = self.env._now + round(delay * SECOND_NS)
+        except (OverflowError, TypeError):
+            if delay is None:
+                raise TypeError("delay must not be None") from None
+            at_ns = self.env._now + seconds_to_ns(delay)
+        return self._call_at_ns(at_ns, callback, args, context)
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callback, *args: Any, context: Context | None = None
+    ) -> SimTimerHandle:
+        """Call back at loop time `when`, in seconds."""
+        if when is None:
+            raise TypeError("when cannot be None")
+        at_ns = seconds_to_ns(when) - MONOTONIC_BASE_NS
+        if at_ns <= self.env._now and when > self.time():
+            # Less than a nanosecond is left. Who asks again until its time has come (as anyio does
+            # for its deadlines) would do so for ever if the clock did not move.
+            at_ns = self.env._now + 1
+        return self._call_at_ns(at_ns, callback, args, context)
+
+    def _call_at_ns(
+        self, at_ns: int, callback: Callback, args: tuple[Any, ...], context: Context | None
+    ) -> SimTimerHandle:
+        if self._closed or self._debug:
+            self._check(callback, "call_at")
+        handle = SimTimerHandle(at_ns, callback, args, self, context)
+        kernel, now_ns = self.kernel, self.env._now
+        if kernel.explored or kernel.watcher is not None:
+            task = asyncio.current_task(self)
+            if kernel.explored:
+                handle._maker = task
+            if task is not None and kernel.watcher is not None and at_ns - now_ns >= SHOWN_NS:
+                handle._begun = now_ns, task
+        if at_ns < _NEVER_NS:
+            self.env.schedule_at(handle, at_ns)
+        return handle
+
+    def _check(self, callback: Callback, name: str) -> None:
+        self._check_closed()
+        if self._debug:
+            if name == "call_soon":
+                self._check_thread()
+            self._check_callback(callback, name)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Let go of the task that waited; the entry itself is dropped when its time comes."""
+        handle._begun = None  # type: ignore[attr-defined]
+
+    def show_wait(self, from_ns: int, task: asyncio.Task[Any]) -> None:
+        """Show the world's watcher that a task has waited until now."""
+        watcher = self.kernel.watcher
+        if watcher is not None:
+            watcher.waited(from_ns, task_stack(task), call_of(task))
+
+    # ------------------------------------------------------------------ tasks and futures
+
+    def create_future(self) -> asyncio.Future[Any]:
+        """Return a future; see `handles` for why it is of asyncio's own class for asyncio."""
+        caller: str = _frame(1).f_globals.get("__name__", "")
+        if caller.startswith("asyncio."):
+            return self._future_class(loop=self)
+        return SimFuture(loop=self)
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Run `func(*args)` on a simulated thread; its future's hash is reproducible."""
+        self._future_class = SimFuture
+        try:
+            return super().run_in_executor(executor, func, *args)
+        finally:
+            self._future_class = asyncio.Future
+
+    def create_task(  # type: ignore[override]
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **options: Any,
+    ) -> asyncio.Task[Any]:
+        """Return a task whose hash and default name are the same in every process."""
+        if name is None:
+            name = f"Task-{next(self._task_numbers)}"
+        if self._task_factory is not None:
+            return super().create_task(coro, name=str(name), context=context, **options)
+        self._check_closed()
+        return SimTask(coro, loop=self, name=str(name), context=context)
+
+    # ------------------------------------------------------------------ running
+
+    def run_forever(self) -> None:
+        """Step the world until `stop` is called."""
+        self._check_closed()
+        self._check_running()
+        actor = self._actor()
+        actor.loop = self
+        self.runner = actor
+        self.flush_backlog()
+        try:
+            super().run_forever()
+        finally:
+            actor.loop = self.runner = None
+
+    def _actor(self) -> Actor:
+        here = current()
+        if here is None or here[0] is not self.kernel:
+            refuse("an event loop of another world")
+        return here[1]
+
+    def _run_once(self) -> None:
+        if not self._stopping:
+            self.kernel.step_loop(self)
+
+    def flush_backlog(self) -> None:
+        """Put callbacks that came due while nobody ran the loop back, before everything else."""
+        if self.backlog:
+            self.env.ready.extendleft(reversed(self.backlog))
+            self.backlog.clear()
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps in a selector that would have to be woken."""
+
+    def _process_events(self, event_list: Any) -> None:
+        """There is no selector."""
+
+    def close(self) -> None:
+        """Close it; what is still due is dropped."""
+        if not self._closed and self.kernel.ending is None:
+            self.kernel.loops.pop(self, None)
+        self.backlog.clear()
+        super().close()
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Report as asyncio does, but not what the end of the run itself tears apart."""
+        if self.kernel.ending is None:
+            super().call_exception_handler(context)
+
+    def discard(self) -> None:
+        """Drop every task without a word: the run is over. Called once, by the kernel."""
+        for task in pending_tasks(self):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine: Any = task.get_coro()
+            # A subject may answer GeneratorExit with anything; nobody is left to be told.
+            with suppress(BaseException):
+                coroutine.close()
+        if not self._closed:
+            with suppress(BaseException):
+                self.close()
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def method(_self: SimLoop, *_args: Any, **_kwargs: Any) -> Any:
+        refuse(f"loop.{name}")
+
+    method.__name__ = name
+    method.__doc__ = f"Refuse: {name} is not simulated."
+    return method
+
+
+#: What a loop of the standard library can do and this world cannot. Signal handlers are not
+#: among them: the base class answers NotImplementedError, which programs expect on Windows.
+_UNSUPPORTED = (
+    "create_datagram_endpoint",
+    "create_unix_connection",
+    "create_unix_server",
+    "sendfile",
+    "sock_recvfrom",
+    "sock_recvfrom_into",
+    "sock_sendfile",
+    "sock_sendto",
+)
+
+for _name in _UNSUPPORTED:
+    setattr(SimLoop, _name, _refused(_name))

@@ -1,0 +1,166 @@
+"""`threading.Thread` in the world: started, joined and ended on the queue.
+
+A simulated thread is a real OS thread, so that thread-locals, identities and running loops
+work, but it runs only when it holds the baton. `start` returns at once, as if the child had
+been scheduled; `join` parks. The rest of `threading` follows from the locks.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from _thread import get_ident, start_new_thread
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from faultclock.sim.kernel.actors import SIMULATED, Actor, current
+from faultclock.sim.kernel.clock import seconds_to_ns
+from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.escapes import SimEscape, SimKilled, refuse
+from faultclock.sim.kernel.kernel import Kernel
+
+Function = Callable[..., Any]
+
+#: Where a Thread keeps its actor once it was started in a world.
+_ATTRIBUTE = "_faultclock_actor"
+#: Where one that was made in a world keeps its number, and where the world counts them.
+_NUMBER = "_faultclock_number"
+_NUMBERS = "_faultclock_threads"
+
+
+def _actor_of(thread: threading.Thread) -> Actor | None:
+    return thread.__dict__.get(_ATTRIBUTE)
+
+
+def make_init(original: Function) -> Function:
+    """Return a `Thread.__init__` that numbers what is made in a world."""
+
+    def __init__(self: threading.Thread, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        here = current()
+        if here is not None:
+            counts = here[0].touched
+            self.__dict__[_NUMBER] = counts[_NUMBERS] = counts.get(_NUMBERS, 0) + 1
+        original(self, *args, **kwargs)
+
+    return __init__
+
+
+def make_hash(original: Function) -> Function:
+    """Return a `Thread.__hash__` that is the same in every process for threads of the world.
+
+    An executor that is shut down joins its threads in the order of a set.
+    """
+
+    def __hash__(self: threading.Thread) -> int:  # noqa: N807 - it becomes that method
+        number = self.__dict__.get(_NUMBER)
+        return int(original(self)) if number is None else int(number)
+
+    return __hash__
+
+
+def make_start(original: Function) -> Function:
+    """Return a `Thread.start` that starts a simulated thread in the world."""
+
+    def start(self: threading.Thread) -> None:
+        here = current()
+        if here is None:
+            original(self)
+            return
+        if not getattr(self, "_initialized", False):
+            raise RuntimeError("thread.__init__() not called")
+        if self._started.is_set():  # type: ignore[attr-defined]
+            raise RuntimeError("threads can only be started once")
+        _start(here[0], self)
+
+    return start
+
+
+def _start(kernel: Kernel, thread: threading.Thread) -> None:
+    actor = kernel.new_actor(thread.name)
+    actor.thread = thread
+    thread.__dict__[_ATTRIBUTE] = actor
+    ident = start_new_thread(_bootstrap, (kernel, actor, thread, current_call()))
+    actor.ident = ident
+    # The child waits for the baton, so what it would do first can be done for it here. Nobody
+    # has to wait for it, and `start` cannot lose the baton while it holds somebody's real lock.
+    thread._ident = ident  # type: ignore[attr-defined]
+    threading._active[ident] = thread  # type: ignore[attr-defined]
+    if hasattr(_thread, "_make_thread_handle"):
+        # CPython 3.13 keeps the state of a thread here; ours was started behind its back.
+        thread._handle = _thread._make_thread_handle(ident)  # type: ignore[attr-defined]
+    thread._started.set()  # type: ignore[attr-defined]
+    kernel.begin(actor)
+
+
+def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None) -> None:
+    actor.lock.acquire()
+    actor.woken = False
+    ident = get_ident()
+    SIMULATED[ident] = (kernel, actor)
+    try:
+        if kernel.ending is None:
+            thread._set_native_id()  # type: ignore[attr-defined]
+            CALL_ID.set(call)
+            try:
+                thread.run()
+            except (SimKilled, SimEscape):
+                pass  # The first is how a run ends, the second is on record.
+            except BaseException:  # noqa: BLE001 - as threading's own bootstrap does
+                _report(thread)
+    finally:
+        try:
+            threading._active.pop(ident, None)  # type: ignore[attr-defined]
+            _mark_stopped(thread)
+        finally:
+            # Whatever happened, the baton must go on, or the whole world stands still.
+            try:
+                kernel.finish(actor)
+            finally:
+                SIMULATED.pop(ident, None)
+
+
+def _report(thread: threading.Thread) -> None:
+    with suppress(SimKilled, SimEscape):
+        thread._invoke_excepthook(thread)  # type: ignore[attr-defined]
+
+
+def _mark_stopped(thread: threading.Thread) -> None:
+    """Let the unpatched `is_alive` tell the truth too."""
+    if hasattr(thread, "_handle"):
+        thread._handle._set_done()
+    else:
+        thread._is_stopped = True  # type: ignore[attr-defined]
+
+
+def make_join(original: Function) -> Function:
+    """Return a `Thread.join` that waits in virtual time for a simulated thread."""
+
+    def join(self: threading.Thread, timeout: float | None = None) -> None:
+        actor = _actor_of(self)
+        here = current()
+        if actor is None:
+            if here is not None and self.is_alive() and self is not threading.current_thread():
+                refuse(f"joining the real thread {self.name!r}")
+            original(self, timeout)
+            return
+        if self is threading.current_thread():
+            raise RuntimeError("cannot join current thread")
+        if actor.dead or here is None:
+            return
+        kernel = here[0]
+        wake = kernel.waiter(f"the end of thread {actor.name!r}")
+        actor.joiners.append(wake)
+        kernel.park(wake, None if timeout is None else max(0, seconds_to_ns(timeout)))
+
+    return join
+
+
+def make_is_alive(original: Function) -> Function:
+    """Return a `Thread.is_alive` that knows simulated threads."""
+
+    def is_alive(self: threading.Thread) -> bool:
+        actor = _actor_of(self)
+        return bool(original(self)) if actor is None else not actor.dead
+
+    return is_alive

@@ -120,7 +120,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
 #: Room to the libraries that it may import.
 LIBRARIES: dict[str, set[str]] = {
     "model": {"pydantic", "typing_extensions"},
-    "load": {"pydantic", "ruamel", "yaml"},
+    "load": {"pydantic", "yaml"},
     "recordings": {"h11", "yaml"},
     "live.record": {"vcr"},
     "sim": {"simpy", "time_machine"},

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from itertools import count
 from typing import Any
 
@@ -19,6 +18,7 @@ from faultclock.model.report.finding import Verdict
 from faultclock.model.report.token import coordinates_of
 from faultclock.model.scenario.scenario import scenario_digest
 from faultclock.run.process import confirm
+from faultclock.run.process.workers import Workers
 from faultclock.subjects.binding import Binding
 from tests.explore.worlds import deadly, varying
 from tests.run.conftest import limited, small
@@ -138,29 +138,17 @@ def test_the_size_of_a_chunk_changes_nothing(
 
 
 def test_the_order_in_which_runs_finish_changes_nothing(
-    model: ErrorModel, hasty: Binding, serial: Exploration
+    model: ErrorModel, hasty: Binding, serial: Exploration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even if the first comes last."""
     size = 3
     chunks = -(-2 * RUNS // size)
-    request = asked(
-        model, hasty, workers=2, chunk=size, executor=lambda: Backwards(chunks), isolate=False
-    )
+    monkeypatch.setattr(Workers, "_made", lambda _: Backwards(chunks))
+    request = asked(model, hasty, workers=2, chunk=size, isolate=False)
     kept = Kept()
     assert explore(request, ledger=kept) == serial
     order = [name for name in kept.names if name[0] == "tests/varying"]
     assert order != sorted(order)
-
-
-def test_workers_that_inherit_nothing_find_the_same(
-    model: ErrorModel, hasty: Binding, serial: Exploration
-) -> None:
-    """They load the subject by the name that it was given."""
-
-    def fresh() -> Executor:
-        return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-
-    assert explore(asked(model, hasty, executor=fresh)) == serial
 
 
 def test_a_time_limit_ends_with_a_whole_prefix(

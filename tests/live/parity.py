@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from faultclock.live.subjects import live_traces
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace
@@ -21,6 +20,7 @@ from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import catalog
+from tests.live.real_subjects import live_traces
 from tests.live.situations import SITUATIONS
 
 #: A cell that takes longer in virtual time is not run in real time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 
 import pytest
@@ -55,7 +56,7 @@ def edited(text: str, *, remove: tuple[int, ...] = (), **changes: object) -> str
 
 
 def test_nothing_to_do_changes_nothing() -> None:
-    """Not one byte, whatever ruamel thinks of the spelling."""
+    """Not one byte, however the file is spelled."""
     assert edited(TEXT) == TEXT
 
 
@@ -134,17 +135,72 @@ def test_line_ends_of_a_file_are_kept() -> None:
     assert made.count("\r\n") == made.count("\n") == text.count("\n") + 5
 
 
+def test_a_text_that_ends_with_the_file_keeps_its_end() -> None:
+    """A line end behind it would be part of it: the list is written anew."""
+    entry = "- scenario: a\n  check: d\n  owner: o\n  expires: 2027-02-01\n  reason: |+\n    c"
+    made = edited(f"subject: s\nmodel: m\ndeviations:\n{entry}", add=(NEW,))
+    assert parse_baseline(made.encode(), "b").deviations[0].reason == "c"
+
+
 def test_what_is_no_baseline_is_not_edited() -> None:
     """The mistake is told at its place."""
     with pytest.raises(SourceError, match=r"b\.yaml:1:1"):
         edited("deviations: []\n", add=(NEW,))
 
 
-def test_what_only_one_parser_reads_is_refused_with_its_place() -> None:
-    """A tab inside a plain word is read by libyaml, and not by the library that edits."""
-    text = TEXT.replace("scenario: f/one", "scenario: f/on\te")
-    with pytest.raises(SourceError, match=r"b\.yaml:10:17: (?s:.*) put the value in quotes"):
-        edited(text, add=(NEW,))
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  check:", "\tcheck:", r"b\.yaml:11:1: a tab stands in the indentation"),
+        ("scenario: f/one", "scenario: &one f/one", r"b\.yaml:10:13: the anchor `&one` is not"),
+        ("owner: me", "owner: *one", r"b\.yaml:16:10: the alias `\*one` is not allowed here"),
+    ],
+)
+def test_what_a_baseline_cannot_hold_is_refused_with_its_place(
+    old: str, new: str, message: str
+) -> None:
+    """What cannot be read is not edited."""
+    with pytest.raises(SourceError, match=message):
+        edited(TEXT.replace(old, new), add=(NEW,))
+
+
+def test_what_can_be_read_can_be_edited() -> None:
+    """A tab inside a plain word, and a line end that only YAML 1.1 knows."""
+    text = TEXT.replace("f/one", "f/on\te").replace("# soon", "# soon\u2028# still a comment")
+    added = edited(text, add=(NEW,))
+    kept = iter(added.splitlines(keepends=True))
+    assert all(line in kept for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "shorter"),
+    [
+        (
+            "deviations: [\n  # of A\n  <A>, # A\n  # of B\n  <B> # B\n] # end\n",
+            1,
+            "deviations: [\n  # of A\n  <A> # A\n] # end\n",
+        ),
+        (
+            "deviations: [\n  # of A\n  <A>, # A\n  # of B\n  <B>, # B\n] # end\n",
+            0,
+            "deviations: [\n  # of B\n  <B>, # B\n] # end\n",
+        ),
+        ("deviations: [<A>, <B>]\n", 0, "deviations: [<B>]\n"),
+        ("deviations: [<A>, <B>]\n", 1, "deviations: [<A>]\n"),
+        ("deviations: [<A>, <B>, ]\n", 1, "deviations: [<A>, ]\n"),
+        ("deviations: [<A> # A\n  , <B>]\n", 1, "deviations: [<A> # A\n  ]\n"),
+        ("? deviations\n: - <A>\n  - <B>\n", 1, "? deviations\n: - <A>\n"),
+        ("? deviations\n: - <A>\n  - <B>\n", 0, "? deviations\n: [<B>]\n"),
+    ],
+)
+def test_an_entry_goes_with_its_comma(text: str, index: int, shorter: str) -> None:
+    """Comments of others stay, and one on lines of its own takes its own comments along."""
+
+    def spelled(text: str) -> str:
+        entry = r"{scenario: f/\1, check: c, reason: r, owner: o, expires: 2027-02-01}"
+        return "subject: s\nmodel: m\n" + re.sub("<([AB])>", entry, text)
+
+    assert edited(spelled(text), remove=(index,)) == spelled(shorter)
 
 
 @settings(max_examples=30)

@@ -9,7 +9,6 @@ import pytest
 from faultclock.errors import SourceError, UnknownNameError
 from faultclock.load.error_model import (
     check_error_model,
-    effective_readings,
     load_error_model,
     model_ids,
 )
@@ -83,7 +82,6 @@ def test_the_default_reading_holds_where_none_is_chosen(path: str) -> None:
     Path(path).write_text(MODEL.replace("attempts_max: 3\n", "attempts_max: 9\n"))
     model = load_error_model(path)
     assert model.policies[0].attempts_max == 3
-    assert effective_readings(model) == {"length": "short"}
 
 
 def test_a_chosen_reading_changes_what_it_names(path: str) -> None:
@@ -91,7 +89,6 @@ def test_a_chosen_reading_changes_what_it_names(path: str) -> None:
     model = load_error_model(path, {"length": "long"})
     assert model.policies[0].attempts_max == 6
     assert model.retry_after.unusable == "immediate"
-    assert effective_readings(model, {"length": "long"}) == {"length": "long"}
 
 
 def test_a_reading_takes_out_or_replaces_a_list_element(path: str) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import InputError, Problem, SourceError
-from faultclock.load.yaml_file import BYTES_MAX, load_yaml, parse_document
+from faultclock.load.located.tree import OURS
+from faultclock.load.yaml_file import load_yaml, parse_document
 from faultclock.model.scenario.scenario import Scenario
 
 GOOD = """\
@@ -264,7 +265,7 @@ def test_the_path_is_shown_as_it_was_given(
     [
         (lambda path: None, "there is no such file"),
         (lambda path: path.mkdir(), "this is a folder or a device"),
-        (lambda path: path.write_bytes(b"a" * (BYTES_MAX + 1)), "larger than 1,000,000 bytes"),
+        (lambda path: path.write_bytes(b"a" * (OURS.bytes_max + 1)), "larger than 1,000,000 bytes"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_an_input_error(

@@ -7,7 +7,8 @@ from typing import Any
 
 from faultclock.errors import UnknownNameError
 from faultclock.fakes.dialects import dialect_named
-from faultclock.recordings.exchange import Exchange, Headers, OddityKind, Spot
+from faultclock.load.located.tree import Place
+from faultclock.recordings.exchange import Exchange, Headers, OddityKind
 from faultclock.recordings.importing import Imported, Options, import_recording
 from faultclock.recordings.outcome import Hearing
 
@@ -89,7 +90,7 @@ def exchange(
     line: int = 1,
 ) -> Exchange:
     """Return one exchange with these parts."""
-    spot = Spot(line, 1)
+    place = Place(line, 1)
     return Exchange(
         method=method,
         url=url,
@@ -100,7 +101,7 @@ def exchange(
         response_body=body,
         failure=failure,
         answered_at_s=at_s,
-        spot=spot,
-        headers_spot=spot,
-        body_spot=spot,
+        place=place,
+        headers_place=place,
+        body_place=place,
     )

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from faultclock.errors import SourceError
-from faultclock.recordings.exchange import OddityKind, Recording, Spot
+from faultclock.load.located.tree import Place
+from faultclock.recordings.exchange import OddityKind, Recording
 from faultclock.recordings.formats import read_recording
 from tests.recordings.builders import CHAT, cassette, interaction
 from tests.recordings.planted import ODD
@@ -131,7 +132,7 @@ def test_an_oddity_of_an_answer_is_told(changed: dict[str, Any], kind: str) -> N
     recording = one(changed)
     found = [oddity for oddity in recording.oddities if oddity.kind == kind]
     assert found, told(recording)
-    assert found[0].spot.line > 10
+    assert found[0].place.line > 10
 
 
 def test_an_entry_without_a_request_is_told_and_left_out() -> None:
@@ -219,7 +220,7 @@ def test_equal_oddities_of_one_exchange_are_told_once_with_their_number() -> Non
     request = b"request: {method: GET, uri: x, headers: {a: !!binary YQ==, b: !!binary Yg==}}"
     recording = read(b"interactions:\n- " + request + b"\n- " + request)
     oddity, other = (item for item in recording.oddities if item.kind == OddityKind.BINARY_VALUE)
-    assert other.spot.line == 3
+    assert other.place.line == 3
     assert oddity.kind == OddityKind.BINARY_VALUE
     assert oddity.message.endswith("(and 1 more like it)")
-    assert oddity.spot == Spot(2, 47)
+    assert oddity.place == Place(2, 47)

@@ -55,7 +55,7 @@ def test_a_recording_of_each_tool_has_the_same_exchanges(name: str) -> None:
     assert json.loads(first.response_body or b"")["error"]["code"] == "rate_limit_exceeded"
     assert json.loads(second.response_body or b"")["choices"][0]["message"]["content"] == "Hello."
     assert (second.answered_at_s or 0) - (first.answered_at_s or 0) == 3
-    assert first.spot.line < second.spot.line or name == "wiremock.json"
+    assert first.place.line < second.place.line or name == "wiremock.json"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,7 +137,7 @@ def test_a_trace_of_httprr_that_breaks_off_gives_what_came_before() -> None:
         recording = read_recording(cut, "x")
         assert len(recording.exchanges) == (1 if cut == content[:-10] else 2)
         (oddity,) = [item for item in recording.oddities if item.kind == OddityKind.CUT_OFF]
-        assert oddity.spot.line > 5
+        assert oddity.place.line > 5
 
 
 def test_a_trace_of_httprr_with_many_empty_records_ends() -> None:

@@ -114,7 +114,7 @@ def test_an_odd_recording_becomes_what_it_shows(name: str) -> None:
     assert [item.scenario.title.removeprefix("Recorded: ") for item in got.scenarios] == titles
     assert {str(oddity.kind) for oddity in got.oddities} == oddities
     lines = (ODD / name).read_text("utf-8").count("\n") + 1
-    assert all(1 <= oddity.spot.line <= lines for oddity in got.oddities)
+    assert all(1 <= oddity.place.line <= lines for oddity in got.oddities)
     used = sum(item.exchanges for item in got.scenarios)
     assert used + got.left_out == got.exchanges
 

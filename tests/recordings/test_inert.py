@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import SourceError
-from faultclock.recordings.exchange import Oddities, OddityKind, Spot
-from faultclock.recordings.inert import Items, Leaf, Table, parse, plain
+from faultclock.load.located.tree import Mapping, Place, Scalar, Sequence, to_data
+from faultclock.recordings.exchange import Oddities, OddityKind
+from faultclock.recordings.inert import parse
 
 
 def read(text: str | bytes) -> tuple[Any, list[tuple[OddityKind, int]]]:
@@ -21,7 +22,7 @@ def read(text: str | bytes) -> tuple[Any, list[tuple[OddityKind, int]]]:
     oddities = Oddities()
     content = text.encode() if isinstance(text, str) else text
     tree = parse(content, "some.yaml", oddities)
-    return plain(tree), [(oddity.kind, oddity.spot.line) for oddity in oddities]
+    return to_data(tree), [(oddity.kind, oddity.place.line) for oddity in oddities]
 
 
 def test_a_python_tag_is_a_text_and_nothing_is_called(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_brackets_without_end_do_not_exhaust_the_stack(sign: str) -> None:
     """Depth is bounded, whichever parser meets it first."""
     oddities = Oddities()
     tree = parse(("interactions:\n" * (sign == "- ") + sign * 100_000).encode(), "deep", oddities)
-    assert isinstance(tree, (Table, Items))
+    assert isinstance(tree, (Mapping, Sequence))
     assert not tree.whole
     assert OddityKind.CUT_OFF in {oddity.kind for oddity in oddities}
 
@@ -110,10 +111,10 @@ def test_a_text_that_ends_in_the_middle_gives_what_was_whole(text: str) -> None:
     """What came before the cut is there, and the entry that was cut says that it is not whole."""
     oddities = Oddities()
     tree = parse(text.encode(), "cut", oddities)
-    assert isinstance(tree, Table)
-    found = tree.entries["interactions"]
-    assert isinstance(found, Items)
-    assert [(plain(item), getattr(item, "whole", None)) for item in found.items] == [
+    assert isinstance(tree, Mapping)
+    found = tree.values["interactions"]
+    assert isinstance(found, Sequence)
+    assert [(to_data(item), getattr(item, "whole", None)) for item in found.items] == [
         ({"a": 1}, True),
         ({}, False),
     ]
@@ -172,14 +173,14 @@ def test_half_of_a_pair_in_json_is_replaced() -> None:
 def test_places_in_json_are_those_of_the_text() -> None:
     """The standard reader of JSON tells none."""
     tree = parse(b'{\n  "a": [\n    1,\n    {"b": "c"}\n  ]\n}', "x.json", Oddities())
-    assert isinstance(tree, Table)
-    items = tree.entries["a"]
-    assert isinstance(items, Items)
+    assert isinstance(tree, Mapping)
+    items = tree.values["a"]
+    assert isinstance(items, Sequence)
     inner = items.items[1]
-    assert isinstance(inner, Table)
-    leaf = inner.entries["b"]
-    assert isinstance(leaf, Leaf)
-    assert (items.spot, inner.spot, leaf.spot) == (Spot(2, 8), Spot(4, 5), Spot(4, 11))
+    assert isinstance(inner, Mapping)
+    leaf = inner.values["b"]
+    assert isinstance(leaf, Scalar)
+    assert (items.place, inner.place, leaf.place) == (Place(2, 8), Place(4, 5), Place(4, 11))
 
 
 def test_yaml_in_flow_style_is_not_taken_for_broken_json() -> None:
@@ -216,7 +217,7 @@ def test_yaml_is_read_as_it_was_written(value: Any) -> None:
 def test_any_bytes_are_a_tree_or_a_problem(content: bytes) -> None:
     """Nothing else leaves the reader."""
     try:
-        tree: Table | Items | None = parse(content, "x", Oddities())
+        tree: Mapping | Sequence | None = parse(content, "x", Oddities())
     except SourceError:
         tree = None
-    assert tree is None or plain(tree) is not None
+    assert tree is None or to_data(tree) is not None

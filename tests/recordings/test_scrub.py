@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.recordings.exchange import Exchange, Spot
+from faultclock.load.located.tree import Place
+from faultclock.recordings.exchange import Exchange
 from faultclock.recordings.scrub import Scrubber, neutral_text
 from tests.recordings.planted import CONTEXTUAL, SHAPED
 
-HERE = Spot(1, 1)
+HERE = Place(1, 1)
 
 
 def exchange(
@@ -32,9 +33,9 @@ def exchange(
         status=400,
         response_headers=tuple((told or {}).items()),
         response_body=body,
-        spot=HERE,
-        headers_spot=HERE,
-        body_spot=HERE,
+        place=HERE,
+        headers_place=HERE,
+        body_place=HERE,
     )
 
 

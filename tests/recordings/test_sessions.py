@@ -5,16 +5,20 @@ from __future__ import annotations
 import pytest
 
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind
-from faultclock.recordings.providers import Place
+from faultclock.recordings.providers import Destination
 from faultclock.recordings.sessions import CALLS_MAX, Placed, Session, sessions_of
 from tests.recordings.builders import exchange
 
-OPENAI = Place(host="api.openai.com", provider=True, dialect="openai-chat")
+OPENAI = Destination(host="api.openai.com", provider=True, dialect="openai-chat")
 
 
-def grouped(*items: tuple[Exchange, bool], place: Place = OPENAI) -> tuple[Session, ...]:
+def grouped(
+    *items: tuple[Exchange, bool], destination: Destination = OPENAI
+) -> tuple[Session, ...]:
     """Return the sessions of exchanges, each with whether it failed."""
-    placed = [Placed(exchange=item, place=place, failed=failed) for item, failed in items]
+    placed = [
+        Placed(exchange=item, destination=destination, failed=failed) for item, failed in items
+    ]
     return sessions_of(placed, Oddities())
 
 
@@ -65,7 +69,7 @@ def test_a_count_that_begins_again_is_another_call() -> None:
     """An outer layer that tries again calls the SDK anew; that is told."""
     oddities = Oddities()
     items = [stainless(1), stainless(2), stainless(1), stainless(2)]
-    placed = [Placed(exchange=item, place=OPENAI, failed=True) for item in items]
+    placed = [Placed(exchange=item, destination=OPENAI, failed=True) for item in items]
     assert shape(sessions_of(placed, oddities)) == [[2, 2]]
     assert [oddity.kind for oddity in oddities] == [OddityKind.REPEATED_REQUEST]
 
@@ -73,7 +77,7 @@ def test_a_count_that_begins_again_is_another_call() -> None:
 def test_attempts_that_were_not_recorded_are_told() -> None:
     """A recording that was switched on late begins with a retry."""
     oddities = Oddities()
-    placed = [Placed(exchange=stainless(3), place=OPENAI, failed=True)]
+    placed = [Placed(exchange=stainless(3), destination=OPENAI, failed=True)]
     assert shape(sessions_of(placed, oddities)) == [[1]]
     assert [oddity.kind for oddity in oddities] == [OddityKind.ATTEMPTS_MISSING]
 
@@ -115,10 +119,10 @@ def test_a_clock_of_whole_seconds_may_seem_to_go_back() -> None:
 
 def test_hosts_are_apart() -> None:
     """Two providers in one file are two sessions, however they interleave."""
-    other = Place(host="api.groq.com", provider=True, dialect="openai-compatible")
+    other = Destination(host="api.groq.com", provider=True, dialect="openai-compatible")
     placed = [
-        Placed(exchange=exchange(asked=body), place=place, failed=False)
-        for body, place in ((b"1", OPENAI), (b"2", other), (b"3", OPENAI))
+        Placed(exchange=exchange(asked=body), destination=destination, failed=False)
+        for body, destination in ((b"1", OPENAI), (b"2", other), (b"3", OPENAI))
     ]
     assert shape(sessions_of(placed, Oddities())) == [[1, 1], [1]]
 

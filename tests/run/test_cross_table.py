@@ -14,11 +14,9 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.load.files import write_text_atomically
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.report.cross_table import Cell
 from faultclock.model.report.finding import Verdict
-from faultclock.render.cross_table import cross_table_page
-from faultclock.run.cross_table import cross_table
 from faultclock.run.prepare import prepare
+from tests.run.cross_table import Cell, cross_table, cross_table_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cross-table.md"
 #: Model to the reference that is right by it.

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 
 from faultclock.errors import InputError, InternalError
-from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.run.process.workers import Serial, Shared, Workers, as_finished, in_order
-from faultclock.run.suite import SuiteRequest, run_suite
-from faultclock.subjects.binding import Binding
-from tests.run.conftest import shipped
 
 ITEMS = tuple(range(23))
 
@@ -41,24 +34,9 @@ def failing(items: tuple[int, ...]) -> list[int]:
     return squares(items)
 
 
-def shared_value(shared: Shared[Any], items: tuple[int, ...]) -> list[object]:
-    """Return what the worker has."""
-    return [shared.get()] * len(items)
-
-
-def made_there() -> int:
-    """Make a value in a worker: one that tells which process made it."""
-    return os.getpid()
-
-
 def nothing(item: int) -> int:
     """Stand for a result that nobody lived to tell."""
     return -item
-
-
-def spawn() -> Executor:
-    """Return a worker that inherits nothing."""
-    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -114,37 +92,12 @@ def _called(shared: Shared[Callable[[], int]], items: tuple[int, ...]) -> list[i
     return [shared.get()() for _ in items]
 
 
-def test_a_worker_that_was_not_makes_it_once() -> None:
-    """By the recipe, in its own process; a second chunk finds it made."""
-    shared = Shared(0, made_there)
-    with Workers(1, spawn) as workers:
-        found = set(in_order(workers, partial(shared_value, shared), (1, 2), size=1, lost=nothing))
-    shared.close()
-    assert len(found) == 1
-    assert found.isdisjoint({0, os.getpid()})
-
-
-def test_a_worker_with_another_hash_seed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets of strings would iterate in another order there."""
-    shared = Shared(0, made_there)
-    shared.close()
-    monkeypatch.setenv("PYTHONHASHSEED", "77")
-    with pytest.raises(InputError, match="another hash seed"):
-        shared.get()
-
-
-def test_what_nobody_has_and_nobody_can_make_is_an_error_of_ours() -> None:
-    """A value without a recipe is for workers that inherit it."""
+def test_what_is_forgotten_is_an_error_of_ours() -> None:
+    """Only workers that were forked before have it still."""
     shared = Shared(0)
     shared.close()
-    with pytest.raises(InternalError, match="no recipe"):
+    with pytest.raises(InternalError, match="not forked from us"):
         shared.get()
-
-
-def test_a_recipe_that_cannot_be_sent_is_refused_at_once() -> None:
-    """And not in the middle of a thousand runs."""
-    with pytest.raises(InputError, match="cannot be sent"):
-        Shared(0, lambda: 1)
 
 
 def test_after_an_error_no_worker_is_left() -> None:
@@ -177,23 +130,3 @@ def test_the_serial_executor_lets_a_ctrl_c_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Serial().submit(interrupted)
-
-
-def test_a_suite_on_fresh_processes_gives_the_same_report(
-    model: ErrorModel, bound: Callable[[str], Binding]
-) -> None:
-    """They load and warm the subject themselves, by the name that it was given."""
-    request = SuiteRequest(
-        scenarios=shipped()[:3], binding=bound("reference"), subject_spec="reference", model=model
-    )
-    here = run_suite(request)
-    there = run_suite(
-        SuiteRequest(
-            scenarios=request.scenarios,
-            binding=request.binding,
-            subject_spec="reference",
-            model=model,
-            executor=spawn,
-        )
-    )
-    assert there == here

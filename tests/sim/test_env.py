@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import simpy
 from hypothesis import given
 from hypothesis import strategies as st
 from simpy.core import EmptySchedule
 
-from faultclock.sim.kernel.env import URGENT_PRIORITY, SimEnvironment, SimEvent
+from faultclock.sim.kernel.env import SimEnvironment
 
 
 class Note:
@@ -68,11 +69,11 @@ def test_simpy_processes_run_in_whole_nanoseconds() -> None:
     """A tenth of a second, ten times, is a second exactly."""
     env = SimEnvironment()
 
-    def process() -> Iterator[SimEvent]:
+    def process() -> Iterator[simpy.Event]:
         for _ in range(10):
             yield env.timeout(100_000_000)
 
-    env.start(process())
+    env.process(process())
     env.run()
     assert env._now == 1_000_000_000
 
@@ -82,7 +83,7 @@ def test_urgent_events_come_first_and_in_their_own_order() -> None:
     env = SimEnvironment()
     seen: list[str] = []
 
-    def process(name: str) -> Iterator[SimEvent]:
+    def process(name: str) -> Iterator[simpy.Event]:
         seen.append(name)
         yield env.timeout(1)
 
@@ -90,10 +91,9 @@ def test_urgent_events_come_first_and_in_their_own_order() -> None:
     plain.callbacks.append(lambda _: seen.append("plain"))
     plain.succeed()
     for name in "abc":
-        env.start(process(name))
+        env.process(process(name))
     env.run()
     assert seen == ["a", "b", "c", "plain"]
-    assert URGENT_PRIORITY == 0
 
 
 def test_stepping_an_empty_queue_says_so() -> None:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import simpy
 
 from faultclock.errors import InternalError
 from faultclock.sim.kernel.clock import SECOND_NS
-from faultclock.sim.kernel.env import SimEvent
 from faultclock.sim.kernel.kernel import TIMED_OUT, Kernel, Limits, current
 from faultclock.sim.world import World
 from tests.sim.running import facts, run, value_of
@@ -256,11 +256,11 @@ def test_simpy_processes_share_the_queue() -> None:
         kernel = kernel_here()
         seen: list[tuple[str, int]] = []
 
-        def process() -> Iterator[SimEvent]:
+        def process() -> Iterator[simpy.Event]:
             yield kernel.env.timeout(2 * SECOND_NS)
             seen.append(("process", kernel.now_ns // SECOND_NS))
 
-        kernel.process(process())
+        kernel.env.process(process())
         time.sleep(1)
         seen.append(("thread", kernel.now_ns // SECOND_NS))
         time.sleep(2)
@@ -275,11 +275,11 @@ def test_a_simpy_process_that_fails_alone_ends_the_run() -> None:
     def subject() -> None:
         kernel = kernel_here()
 
-        def process() -> Iterator[SimEvent]:
+        def process() -> Iterator[simpy.Event]:
             yield kernel.env.timeout(1)
             raise ValueError("in a process")
 
-        kernel.process(process())
+        kernel.env.process(process())
         time.sleep(1)
 
     _, ending = run(subject)

@@ -139,13 +139,14 @@ def family_of(output: str) -> str:
 
 
 def _imported(files: tuple[str, ...], family: str, options: Options, aside: bool) -> list[Imported]:
+    from faultclock.load.located.tree import RECORDINGS
     from faultclock.load.yaml_file import read_bytes
-    from faultclock.recordings.importing import BYTES_OF_RECORDING_MAX, import_recording
+    from faultclock.recordings.importing import import_recording
 
     imported: list[Imported] = []
     for path in files:
         one = import_recording(
-            read_bytes(path, bytes_max=BYTES_OF_RECORDING_MAX),
+            read_bytes(path, bytes_max=RECORDINGS.bytes_max),
             path,
             family=family,
             dialects=dialect_or_none,
@@ -199,7 +200,7 @@ def _tell(imported: list[Imported], *, quiet: bool, aside: bool) -> None:
         if not quiet:
             for oddity in one.oddities:
                 shown = "" if oddity.detail is None else f" ({oddity.detail[:_DETAIL_MAX]})"
-                line = f"{one.path}:{oddity.spot.line}: {oddity.message}{shown}"
+                line = f"{one.path}:{oddity.place.line}: {oddity.message}{shown}"
                 say(line, err=aside)
         left = f", {one.left_out} left out" if one.left_out else ""
         say(
@@ -280,8 +281,8 @@ def _report(imported: list[Imported], output: str) -> dict[str, Any]:
                 "oddities": [
                     {
                         "kind": str(oddity.kind),
-                        "line": oddity.spot.line,
-                        "column": oddity.spot.column,
+                        "line": oddity.place.line,
+                        "column": oddity.place.column,
                         "message": oddity.message,
                     }
                     for oddity in one.oddities

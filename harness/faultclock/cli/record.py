@@ -251,7 +251,7 @@ def _tell_files(imported: Imported, cassette: str, output: str) -> None:
     if not imported.scenarios:
         _say("there is no exchange with a provider that could be a scenario:")
         for oddity in imported.oddities:
-            _say(f"  {cassette}:{oddity.spot.line}: {oddity.message}")
+            _say(f"  {cassette}:{oddity.place.line}: {oddity.message}")
 
 
 def _report(
@@ -280,7 +280,7 @@ def _report(
             for written in imported.scenarios
         ],
         "oddities": [
-            {"kind": str(oddity.kind), "line": oddity.spot.line, "message": oddity.message}
+            {"kind": str(oddity.kind), "line": oddity.place.line, "message": oddity.message}
             for oddity in imported.oddities
         ],
     }

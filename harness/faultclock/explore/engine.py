@@ -11,11 +11,10 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 import faultclock
 from faultclock.errors import InputError
@@ -42,7 +41,6 @@ from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
 from faultclock.run.bind_scenario import cannot_be_said
-from faultclock.run.prepare import hosted
 from faultclock.run.process.second_process import Aside
 from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import of_role
@@ -81,8 +79,7 @@ class ExploreRequest:
 
     Attributes:
         scenarios: as they are written, with what they let vary.
-        subject_spec: how the subject was named: a worker that was not forked from this process
-            loads it by this.
+        subject_spec: how the subject was named, for replay commands.
         readings: interpretation switches of the model that were chosen.
         seed: of the exploration: what run n of a scenario is follows from it.
         runs: how many for each scenario; None: until the time is over.
@@ -92,7 +89,6 @@ class ExploreRequest:
         workers: processes that work at once.
         chunk: how many runs a worker is given at once; None: what fits. It changes no result.
         wall_limit_s: real seconds after which a hanging run is ended; None takes the scenario's.
-        executor: makes an executor of somebody else's; None: processes forked from this one.
         clock: real seconds, for the time limit.
         passed_over: what was selected and cannot be played for this subject.
         sought: the exception that the runs are searched for; None: what breaks the model.
@@ -111,18 +107,9 @@ class ExploreRequest:
     workers: int = 1
     chunk: int | None = None
     wall_limit_s: float | None = None
-    executor: Callable[[], Executor] | None = None
     clock: Callable[[], float] = time.monotonic
     passed_over: tuple[PassedOver, ...] = ()
     sought: Sought | None = None
-
-    def sent(self) -> dict[str, Any]:
-        """Return what a worker has to be told that was not forked from this process.
-
-        The subject is missing: it is loaded there, by its name.
-        """
-        kept = ("scenarios", "subject_spec", "model", "readings", "seed", "schedules", "isolate")
-        return {name: getattr(self, name) for name in (*kept, "wall_limit_s", "sought")}
 
 
 class Interrupted(KeyboardInterrupt):
@@ -266,19 +253,10 @@ def _outcomes(shared: Shared[_Work], items: tuple[_Item, ...]) -> list[Outcome]:
     return [work.outcome(item) for item in items]
 
 
-def _made_anew(sent: Mapping[str, Any], subject_spec: str) -> _Work:
-    """Return what a worker needs that was not forked from us; in that worker."""
-    return _Work(ExploreRequest(**sent, binding=hosted(subject_spec)))
-
-
 def _batches(request: ExploreRequest, items: Iterator[_Item]) -> Iterator[dict[_Item, Outcome]]:
     """Yield what chunks of runs came to, as they finish."""
     work = _Work(request)
-    workers = Workers(request.workers, request.executor)
-    recipe = None
-    if not workers.forked:
-        recipe = partial(_made_anew, request.sent(), request.subject_spec)
-    shared = Shared(work, recipe)
+    workers, shared = Workers(request.workers), Shared(work)
     try:
         with workers:
             for chunk in as_finished(

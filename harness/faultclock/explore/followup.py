@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from faultclock.errors import HarnessError
 from faultclock.explore.artefacts import Origin, artefacts, run_command
@@ -27,7 +26,6 @@ from faultclock.model.scenario.varied import choices_in_words, varied
 from faultclock.model.tape import BLANK, SCENARIO_STREAMS, Chance
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
-from faultclock.run.prepare import hosted
 from faultclock.run.process.workers import Shared, Workers, as_finished
 from faultclock.run.suite import run_one
 
@@ -200,8 +198,8 @@ def follow_up(
             leaves undone stays as it was found.
     """
     request = plan.request
-    workers = Workers(min(request.workers, len(exploration.groups) or 1), request.executor)
-    shared = Shared(plan, None if workers.forked else _recipe(plan))
+    workers = Workers(min(request.workers, len(exploration.groups) or 1))
+    shared = Shared(plan)
     done: dict[int, Followed] = {}
     try:
         with workers:
@@ -224,16 +222,3 @@ def follow_up(
 def _followed(shared: Shared[FollowUp], groups: tuple[FailureGroup, ...]) -> list[Followed]:
     """Do one chunk; in a worker."""
     return [shared.get().followed(group) for group in groups]
-
-
-def _recipe(plan: FollowUp) -> Callable[[], FollowUp]:
-    sent = plan.request.sent()
-    options = {
-        name: getattr(plan, name) for name in ("model_spec", "folder", "smaller", "runs_max")
-    }
-    return partial(_made_anew, sent, plan.request.subject_spec, options)
-
-
-def _made_anew(sent: Mapping[str, Any], subject_spec: str, options: Mapping[str, Any]) -> FollowUp:
-    request = ExploreRequest(**sent, binding=hosted(subject_spec))
-    return FollowUp(request=request, **options)

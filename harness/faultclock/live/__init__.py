@@ -9,5 +9,4 @@ server        one provider on one port of the loopback interface
 environment   the variables by which the clients of each API find it
 sealing       facts in real time, made into a trace
 command       a program that is run against it
-subjects      shipped subjects that are run against it, in a process of their own
 """

@@ -1,41 +1,50 @@
 """Edits the text of a baseline in place: what is not changed stays as its author wrote it.
 
 Entries of a list in block style are added and removed as whole lines, with the comment that
-stands right above them, so that no other line changes. Any other spelling of the list (in flow
-style, empty, or not there) is left to ruamel.yaml, which keeps comments and quotes too. Whatever
-the way, the new text is read again and has to say exactly what it should.
+stands right above them. Entries of a list in flow style are added and removed with their comma.
+No other line changes. The new text is read again and has to say exactly what it should.
 """
 
 from __future__ import annotations
 
-import io
 import itertools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+import yaml
 
-from faultclock.errors import InternalError, Problem, SourceError
+from faultclock.errors import InternalError, SourceError
 from faultclock.load.baseline import parse_baseline
+from faultclock.load.baseline_layout import (
+    ENTRIES,
+    Change,
+    Layout,
+    changed,
+    end_line,
+    entry_lines,
+    layout_of,
+)
+from faultclock.load.located.words import plain_value
 from faultclock.model.report.gate import Baseline, Deviation
 
-_LIST = "deviations"
 #: Nothing is wrapped: a line that is longer than others is easier to merge than one in pieces.
 _WIDTH = 1 << 20
 _HEAD = """\
 # Known deviations: each may fail until its last day, and is removed once it passes.
 """
+_EMPTY_LIST = re.compile(r"\s*\[\s*\]")
+#: The comma behind an entry in flow style, and what may stand between.
+_COMMA = re.compile(r"(?:\s|#.*)*,")
+#: The end of a line that has no more values.
+_REST_OF_LINE = re.compile(r"[ \t]*(?:#.*)?(?:\r\n|[\n\r\x85\u2028\u2029])")
 
 
 def new_baseline(baseline: Baseline) -> str:
     """Return the text of a file that has not been there."""
     facts: dict[str, Any] = {"subject": baseline.subject, "model": baseline.model}
-    facts[_LIST] = [_facts(entry) for entry in baseline.deviations]
+    facts[ENTRIES] = [_facts(entry) for entry in baseline.deviations]
     return _checked(_HEAD + _dumped(facts), baseline)
 
 
@@ -68,32 +77,16 @@ def edited_baseline(
     )
     after = before.model_copy(update={"deviations": (*kept, *add)})
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    body = text.removeprefix(mark)
-    try:
-        body = _renewed(body, renew)
-        if gone or add:
-            listed = _list_of(body)
-            if listed is None or listed.node.flow_style or not listed.node.value:
-                body = _round_trip(body, gone, add)
-            else:
-                made = _by_lines(body, listed, gone, add)
-                # Strange line ends (U+2028) are not counted alike everywhere.
-                body = made if _says(made, after) else _round_trip(body, gone, add)
-    except MarkedYAMLError as error:
-        raise SourceError((_not_editable(path, error),)) from None
-    return _checked(mark + body, after)
-
-
-def _not_editable(path: str, error: MarkedYAMLError) -> Problem:
-    """Say what the stricter of the two parsers refuses, such as a tab inside a plain word."""
-    mark = error.problem_mark or error.context_mark
-    return Problem(
-        path=path,
-        line=1 if mark is None else mark.line + 1,
-        column=1 if mark is None else mark.column + 1,
-        message=f"the file can be read but not edited: {error.problem or error.context}",
-        hint="put the value in quotes",
-    )
+    layout = layout_of(text.removeprefix(mark))
+    changes = [
+        *_renewed(layout, {index: day for index, day in renew.items() if index not in gone}),
+        *(_listed(layout, gone, add) if gone or add else ()),
+    ]
+    made = mark + changed(layout.text, changes)
+    if not _says(made, after):
+        # A spelling that nobody writes, such as `? deviations`: the list is written anew.
+        made = mark + changed(layout.text, _rewritten(layout, after.deviations))
+    return _checked(made, after)
 
 
 def _says(text: str, wanted: Baseline) -> bool:
@@ -109,159 +102,144 @@ def _checked(text: str, wanted: Baseline) -> str:
     return text
 
 
+# ---------------------------------------------------------------------- new entries
+
+
+class _Writer(yaml.SafeDumper):
+    """Writes plain texts where YAML 1.1 and 1.2 both read a text, and single quotes elsewhere."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write every value out: two entries with one day are not one value in two places."""
+        del data
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indent lists below their key."""
+        del indentless
+        super().increase_indent(flow, False)
+
+
+def _text_node(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    try:
+        style = None if plain_value(text) == text else "'"
+    except ValueError:
+        style = "'"
+    if "\n" in text:
+        # Escapes show where its lines end.
+        style = '"'
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Writer.add_representer(str, _text_node)
+
+
 def _facts(entry: Deviation) -> dict[str, Any]:
     # A date as such is written without quotes; None stands for what is not said.
     return {name: value for name, value in dict(entry).items() if value is not None}
 
 
-def _writer() -> YAML:
-    writer = YAML()
-    writer.preserve_quotes = True
-    writer.width = _WIDTH
-    # Two entries with one day are not one value in two places.
-    writer.representer.ignore_aliases = lambda _: True
-    writer.indent(mapping=2, sequence=4, offset=2)
-    return writer
+def _dumped(value: object, *, flow: bool = False) -> str:
+    made: str = yaml.dump(
+        value,
+        Dumper=_Writer,
+        sort_keys=False,
+        allow_unicode=True,
+        width=_WIDTH,
+        default_flow_style=flow,
+    )
+    return made
 
 
-def _dumped(value: object) -> str:
-    out = io.StringIO()
-    _writer().dump(value, out)
-    return out.getvalue()
+def _block_entry(entry: Deviation, dash: int, column: int, ending: str) -> Iterator[str]:
+    """Yield the lines of an entry whose dash and first key stand in these 0-based columns."""
+    head = " " * dash + "-" + " " * (column - dash - 1)
+    for line in _dumped(_facts(entry)).splitlines():
+        yield (head + line).rstrip() + ending
+        head = " " * column
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """The list of entries with its places.
-
-    Attributes:
-        first: number of the line behind its key.
-        end: of its key: where in the text a value could be written.
-    """
-
-    first: int
-    end: int
-    node: SequenceNode
+def _flow_entry(entry: Deviation) -> str:
+    return _dumped(_facts(entry), flow=True).rstrip("\n")
 
 
-def _list_of(text: str) -> _Listed | None:
-    """Return the list of entries, None where there is none."""
-    root = YAML(typ="safe", pure=True).compose(text)
-    assert isinstance(root, MappingNode), "it is a baseline"
-    for key, value in root.value:
-        if key.value == _LIST:
-            assert isinstance(value, SequenceNode), "it is a baseline"
-            colon = text.index(":", key.end_mark.index)
-            return _Listed(key.end_mark.line + 1, colon + 1, value)
-    return None
+# ---------------------------------------------------------------------- changes
 
 
-def _renewed(text: str, renew: Mapping[int, date]) -> str:
-    listed = _list_of(text) if renew else None
-    if listed is None:
-        return text
-    places = []
+def _renewed(layout: Layout, renew: Mapping[int, date]) -> Iterator[Change]:
     for index, day in renew.items():
-        entry = listed.node.value[index]
+        entry = layout.entries[index]
         node = next(value for key, value in entry.value if key.value == "expires")
-        quote = node.style or ""
-        places.append((node.start_mark.index, node.end_mark.index, f"{quote}{day}{quote}"))
-    for start, end, new in sorted(places, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+        quote = node.style if node.style in ("'", '"') else ""
+        start, end = node.start_mark.index, node.end_mark.index
+        # The end of a block scalar is the beginning of the next line.
+        end = start + len(layout.text[start:end].rstrip())
+        yield Change(start, end, f"{quote}{day}{quote}")
 
 
-def _round_trip(text: str, gone: frozenset[int], add: tuple[Deviation, ...]) -> str:
-    writer = _writer()
-    root = writer.load(text)
-    listed = root.get(_LIST)
-    entries = [] if listed is None else [item for i, item in enumerate(listed) if i not in gone]
-    made = CommentedSeq([*entries, *(CommentedMap(_facts(entry)) for entry in add)])
-    if entries or not add:
-        made.fa.set_flow_style()
-    root[_LIST] = made
-    out = io.StringIO()
-    writer.dump(root, out)
-    return out.getvalue()
+def _listed(layout: Layout, gone: frozenset[int], add: tuple[Deviation, ...]) -> Iterator[Change]:
+    """Yield the changes that remove and add entries."""
+    column, listed = layout.root.start_mark.column, layout.listed
+    if listed is not None and not listed.flow_style:
+        yield from _in_block(layout, gone, add)
+        return
+    block = [
+        line for entry in add for line in _block_entry(entry, column + 2, column + 4, layout.ending)
+    ]
+    if listed is None:
+        if layout.root.flow_style:
+            at = layout.root.value[-1][1].end_mark.index
+            new = ", ".join(map(_flow_entry, add))
+            yield Change(at, at, f", {ENTRIES}: [{new}]")
+        else:
+            head = f"{' ' * column}{ENTRIES}:{layout.ending}"
+            yield layout.inserted(end_line(layout, layout.root), [head, *block])
+        return
+    end = listed.end_mark.index
+    if not layout.root.flow_style and _EMPTY_LIST.fullmatch(layout.text, layout.colon, end):
+        yield Change(layout.colon, end, "")
+        yield layout.inserted(min(listed.end_mark.line + 1, len(layout.lines)), block)
+    else:
+        yield from _in_flow(layout, listed, gone, add)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """The lines of one entry: from the comment right above it to its last one (0-based, open)."""
+def _rewritten(layout: Layout, entries: Iterable[Deviation]) -> Iterator[Change]:
+    """Yield the change that writes the whole list anew, in flow style."""
+    listed = layout.listed
+    if listed is None:
+        return
+    new = f"[{', '.join(map(_flow_entry, entries))}]"
+    start, end = listed.start_mark, listed.end_mark.index
+    if not listed.flow_style:
+        # In the first column a list in flow style would be no value of its key.
+        new = f"{new if start.column else f' {new}'}{layout.ending}"
+        end = layout.starts[end_line(layout, listed)]
+    yield Change(start.index, end, new)
 
-    comment: int
-    start: int
-    end: int
 
-
-def _by_lines(text: str, listed: _Listed, gone: frozenset[int], add: tuple[Deviation, ...]) -> str:
-    lines = text.splitlines(keepends=True)
-    ending = "\r\n" if lines[0].endswith("\r\n") else "\n"
-    if not lines[-1].endswith(("\n", "\r")):
-        lines[-1] += ending
-    entries = _entries(lines, listed)
-    column = listed.node.value[0].start_mark.column
-    dash = lines[entries[0].start].index("-")
+def _in_block(layout: Layout, gone: frozenset[int], add: tuple[Deviation, ...]) -> Iterator[Change]:
+    lines, first = layout.lines, layout.entries[0]
+    entries = entry_lines(layout)
+    dash, column = lines[entries[0].start].find("-"), first.start_mark.column
     spaced = any(not lines[second.comment - 1].strip() for _, second in itertools.pairwise(entries))
-    new: list[str] = []
-    for number, entry in enumerate(add):
-        if spaced and (number or len(gone) < len(entries)):
-            new.append(ending)
-        block = _dumped(_facts(entry)).splitlines()
-        head = " " * dash + "-" + " " * (column - dash - 1)
-        new.append(head + block[0] + ending)
-        new += [(" " * column + line).rstrip() + ending for line in block[1:]]
     kept = [entry for index, entry in enumerate(entries) if index not in gone]
     at = kept[-1].end if kept else entries[0].comment
+    # A blank line would belong to a text above that keeps its end.
+    blank = [layout.ending] if spaced else []
+    new = blank if kept and lines[at - 1].strip() else []
+    for number, entry in enumerate(add):
+        new = [*new, *(blank if number else []), *_block_entry(entry, dash, column, layout.ending)]
+    if add:
+        yield layout.inserted(at, new)
+    elif not kept:
+        yield Change(layout.colon, layout.colon, " []")
     spans = (range(entries[index].comment, entries[index].end) for index in gone)
     drop = set(itertools.chain.from_iterable(spans))
-    drop |= _needless_blanks(lines, drop)
-    out: list[str] = []
-    for number, line in enumerate([*lines, ""]):
-        if number == at:
-            out += new
-        if number not in drop:
-            out.append(line)
-    if not kept and not add:
-        out_text = "".join(out)
-        return f"{out_text[: listed.end]} []{out_text[listed.end :]}"
-    return "".join(out)
+    held = {number for entry in kept for number in range(entry.start, entry.end)}
+    for number in drop | (_needless_blanks(lines, drop) - held):
+        yield Change(layout.starts[number], layout.starts[number + 1], "")
 
 
-def _entries(lines: list[str], listed: _Listed) -> list[_Lines]:
-    found: list[_Lines] = []
-    last = listed.first
-    for node in listed.node.value:
-        start = node.start_mark.line
-        while not lines[start].lstrip().startswith("-"):
-            # The dash may stand on a line of its own.
-            start -= 1
-        comment = start
-        while comment > last and lines[comment - 1].lstrip().startswith("#"):
-            comment -= 1
-        last = _end(lines, node)
-        found.append(_Lines(comment, start, last))
-    return found
-
-
-def _end(lines: list[str], node: Node) -> int:
-    """Return the number of the line behind the last one of a value."""
-    line: int = node.end_mark.line
-    if isinstance(node, ScalarNode):
-        end = line + 1
-        if node.style in ("|", ">"):
-            # Its end is the beginning of what comes next.
-            end = line if node.end_mark.column == 0 else end
-            while not lines[min(end, len(lines)) - 1].strip():
-                end -= 1
-        return min(end, len(lines))
-    if getattr(node, "flow_style", False) or not node.value:
-        return line + 1
-    last = node.value[-1]
-    return _end(lines, last[1] if isinstance(last, tuple) else last)
-
-
-def _needless_blanks(lines: list[str], drop: set[int]) -> set[int]:
+def _needless_blanks(lines: tuple[str, ...], drop: set[int]) -> set[int]:
     """Return the blank lines above what is dropped that would be doubled, or be the last ones."""
     found: set[int] = set()
     for start in sorted(number for number in drop if number - 1 not in drop):
@@ -273,3 +251,54 @@ def _needless_blanks(lines: list[str], drop: set[int]) -> set[int]:
             found.add(above)
             above -= 1
     return found
+
+
+def _in_flow(
+    layout: Layout, listed: yaml.SequenceNode, gone: frozenset[int], add: tuple[Deviation, ...]
+) -> Iterator[Change]:
+    """Yield the changes of a list in flow style."""
+    text = layout.text
+    kept = [node for index, node in enumerate(listed.value) if index not in gone]
+    for index in gone:
+        yield from _without(layout, listed.value[index])
+    new = [_flow_entry(entry) for entry in add]
+    if not kept:
+        at = listed.start_mark.index + 1
+        yield Change(at, at, ", ".join(new))
+        return
+    last = kept[-1]
+    end = last.end_mark.index
+    comma = _COMMA.match(text, end)
+    if add:
+        start = layout.starts[last.start_mark.line]
+        indent = text[start : last.start_mark.index]
+        apart = f",{layout.ending}{indent}" if start and not indent.strip() else ", "
+        yield Change(end, end, "".join(apart + entry for entry in new))
+    elif comma is not None and _COMMA.match(text, listed.value[-1].end_mark.index) is None:
+        # The last one that is left has a comma behind it if the last one of all had.
+        yield Change(comma.end() - 1, comma.end(), "")
+
+
+def _without(layout: Layout, node: yaml.Node) -> Iterator[Change]:
+    """Yield the changes that remove an entry in flow style with its comma.
+
+    One that stands on lines of its own goes with them and with the comment right above it.
+    """
+    text, start, end = layout.text, node.start_mark.index, node.end_mark.index
+    comma = _COMMA.match(text, end)
+    behind = end if comma is None else comma.end()
+    line = node.start_mark.line
+    rest = _REST_OF_LINE.match(text, behind)
+    is_near = comma is None or not text[end : behind - 1].strip()
+    if is_near and rest is not None and not text[layout.starts[line] : start].strip():
+        while line and layout.lines[line - 1].lstrip().startswith("#"):
+            line -= 1
+        yield Change(layout.starts[line], rest.end(), "")
+        return
+    before = text[:start].rstrip(" \t")
+    if comma is None or not before.endswith("["):
+        start = len(before)
+    yield Change(start, end, "")
+    if comma is not None:
+        blanks = len(text[behind:]) - len(text[behind:].lstrip(" \t"))
+        yield Change(behind - 1, behind + (blanks if before.endswith("[") else 0), "")

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from faultclock.errors import Problem, SourceError
+from faultclock.load.located.toml_text import parse_toml
+from faultclock.load.located.tree import Mapping, Place, refused, to_data
 from faultclock.load.resources import scenarios_root
-from faultclock.load.toml_tree import parse_toml
 from faultclock.load.yaml_file import Document, read_bytes
-from faultclock.load.yaml_tree import Mapping, to_data
 from faultclock.model.config import Config
 
 FILE_NAME = "pyproject.toml"
@@ -55,17 +54,13 @@ def load_config(path: Path) -> Config | None:
         text = content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        problem = Problem(path=shown, line=line, column=1, message="this line is not UTF-8")
-        raise SourceError((problem,)) from None
+        raise refused(Place(line, 1), shown, "this line is not UTF-8") from None
     table = parse_toml(text, shown).values.get("tool")
     ours = table.values.get(_TABLE) if isinstance(table, Mapping) else None
     if ours is None:
         return None
     if not isinstance(ours, Mapping):
-        place = ours.place
-        message = f"`tool.{_TABLE}` should be a table"
-        problem = Problem(path=shown, line=place.line, column=place.column, message=message)
-        raise SourceError((problem,))
+        raise refused(ours.place, shown, f"`tool.{_TABLE}` should be a table")
     data = to_data(ours)
     assert isinstance(data, dict)
     return Document(path=shown, data=data, tree=ours).validate(Config)

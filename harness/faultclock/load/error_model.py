@@ -63,17 +63,6 @@ def _loaded(document: Document, readings: Mapping[str, str]) -> ErrorModel:
     return document.validate(ErrorModel, _with_readings(document, switches, chosen))
 
 
-def effective_readings(
-    model: ErrorModel, readings: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Return the option of every switch: the chosen one, or the default.
-
-    Raises:
-        UnknownNameError: there is no such switch or option.
-    """
-    return _chosen_options(model.switches, readings or {})
-
-
 def check_error_model(id_or_path: str) -> ErrorModel:
     """Load a model under its default readings and under each other option; return the former.
 

@@ -49,13 +49,6 @@ def set_digest(set_: RequirementSet) -> str:
     return _digest(set_.model_dump(mode="json", exclude={"history"}))
 
 
-def known_revision(set_: RequirementSet, digest: str) -> int | None:
-    """Return which revision of this set, or of those before it, a digest is; None: of none."""
-    if digest == set_digest(set_):
-        return set_.revision
-    return next((past.revision for past in set_.history if past.digest == digest), None)
-
-
 def model_digest(model: ErrorModel) -> str:
     """Return the digest of all that an error model says, under the readings it was loaded with."""
     return _digest(model.model_dump(mode="json"))

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from faultclock.errors import Problem
 from faultclock.load.known_keys import Location, known_keys
-from faultclock.load.yaml_tree import Mapping as MappingNode
-from faultclock.load.yaml_tree import Node, Place, Scalar, Sequence
+from faultclock.load.located.tree import Mapping as MappingNode
+from faultclock.load.located.tree import Node, Place, Scalar, Sequence, children, problem_at
 
 #: What a type error wanted, in words.
 _WANTED = {
@@ -116,14 +116,8 @@ def problems_of(
             place, message, hint = _wrong_type(fault, faults)
         else:
             place, message, hint = _reworded(fault, model)
-        problem = Problem(
-            path=path,
-            line=place.line,
-            column=place.column,
-            message=message if len(message) <= _LENGTH_MAX else f"{message[:_LENGTH_MAX]}…",
-            hint=hint,
-        )
-        problems[problem] = None
+        shown = message if len(message) <= _LENGTH_MAX else f"{message[:_LENGTH_MAX]}…"
+        problems[problem_at(place, path, shown, hint)] = None
     return tuple(sorted(problems, key=lambda item: (item.line, item.column)))
 
 
@@ -212,10 +206,8 @@ def _pinpointed(node: Node, message: str) -> Place:
 def _scalars(node: Node) -> Iterator[Scalar]:
     if isinstance(node, Scalar):
         yield node
-    else:
-        below = node.values.values() if isinstance(node, MappingNode) else node.items
-        for child in below:
-            yield from _scalars(child)
+    for child in children(node):
+        yield from _scalars(child)
 
 
 def _value_wording(fault: _Fault) -> tuple[str, str | None]:

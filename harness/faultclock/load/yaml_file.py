@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,16 +17,17 @@ from pydantic import BaseModel, ValidationError
 from faultclock.errors import Problem, SourceError
 from faultclock.load import files
 from faultclock.load.known_keys import Location
-from faultclock.load.wording import problems_of, spot_at
-from faultclock.load.yaml_tree import Mapping, parse_tree, to_data
-
-#: The largest file of ours is a tenth of this; a larger one is not meant for us.
-BYTES_MAX = 1_000_000
-
-# YAML 1.2.2, section 5.1: what a stream may hold. A byte order mark is allowed at the start only.
-_NOT_PRINTABLE = re.compile(
-    r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+from faultclock.load.located.tree import (
+    NOT_PRINTABLE,
+    OURS,
+    Mapping,
+    place_after,
+    problem_at,
+    refused,
+    to_data,
 )
+from faultclock.load.located.yaml_text import parse_yaml
+from faultclock.load.wording import problems_of, spot_at
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -52,9 +52,7 @@ class Document:
         A location that the file does not have lands on its nearest parent.
         """
         place = spot_at(self.tree, location).node.place
-        return Problem(
-            path=self.path, line=place.line, column=place.column, message=message, hint=hint
-        )
+        return problem_at(place, self.path, message, hint)
 
     def validate(self, model: type[ModelT], data: dict[str, Any] | None = None) -> ModelT:
         """Return the document, or `data` made from it, as a `model`.
@@ -108,13 +106,13 @@ def parse_document(content: bytes, path: str) -> Document:
     Raises:
         SourceError: it is not one YAML mapping.
     """
-    tree = parse_tree(_decoded(content, path), path)
+    tree = parse_yaml(_decoded(content, path), path)
     data = to_data(tree)
     assert isinstance(data, dict)
     return Document(path=path, data=data, tree=tree)
 
 
-def read_bytes(path: str | os.PathLike[str], *, bytes_max: int = BYTES_MAX) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, bytes_max: int = OURS.bytes_max) -> bytes:
     """Return the content of a file of at most `bytes_max` bytes.
 
     Raises:
@@ -127,20 +125,13 @@ def _decoded(content: bytes, path: str) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8")
-        raise SourceError(
-            (_problem_after(before, path, "this byte is not UTF-8", "save the file as UTF-8"),)
-        ) from None
+        place = place_after(content[: error.start].decode("utf-8"))
+        message, hint = "this byte is not UTF-8", "save the file as UTF-8"
+        raise refused(place, path, message, hint) from None
     text = text.removeprefix("\ufeff")
-    found = _NOT_PRINTABLE.search(text)
+    found = NOT_PRINTABLE.search(text)
     if found is not None:
         message = f"the character U+{ord(found.group()):04X} is not allowed in a file"
         hint = 'in a quoted text write it as an escape, such as "\\x1b"'
-        raise SourceError((_problem_after(text[: found.start()], path, message, hint),))
+        raise refused(place_after(text[: found.start()]), path, message, hint)
     return text
-
-
-def _problem_after(before: str, path: str, message: str, hint: str) -> Problem:
-    line = before.count("\n") + 1
-    column = len(before) - (before.rfind("\n") + 1) + 1
-    return Problem(path=path, line=line, column=column, message=message, hint=hint)

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from faultclock.recordings.exchange import Headers, Oddities, OddityKind, Spot, header
+from faultclock.load.located.tree import Place
+from faultclock.recordings.exchange import Headers, Oddities, OddityKind, header
 
 #: What is kept of a body that was compressed; an answer of a provider is a hundredth of it.
 BODY_MAX = 8_000_000
 _DEPTH_MAX = 40
 
 
-def decompressed(raw: bytes, headers: Headers, oddities: Oddities, spot: Spot) -> bytes | None:
+def decompressed(raw: bytes, headers: Headers, oddities: Oddities, place: Place) -> bytes | None:
     """Return `raw` as `content-encoding` says it is; None where that cannot be done.
 
     A recorder may have decoded the body and kept the header: then the body is what it is.
@@ -29,14 +30,14 @@ def decompressed(raw: bytes, headers: Headers, oddities: Oddities, spot: Spot) -
             continue
         if _is_plain(raw, encoding):
             message = "content-encoding says that the body is compressed, and it is not"
-            oddities.note(OddityKind.COMPRESSED_BODY, spot, message)
+            oddities.note(OddityKind.COMPRESSED_BODY, place, message)
             continue
         made = _inflated(raw, encoding)
         if made is None:
             message = "the body is compressed in a way that cannot be undone here: it is left out"
-            oddities.note(OddityKind.UNREADABLE_BODY, spot, message, detail=encoding)
+            oddities.note(OddityKind.UNREADABLE_BODY, place, message, detail=encoding)
             return None
-        oddities.note(OddityKind.COMPRESSED_BODY, spot, "the body is recorded compressed")
+        oddities.note(OddityKind.COMPRESSED_BODY, place, "the body is recorded compressed")
         raw = made
     return raw
 

@@ -10,9 +10,9 @@ import re
 from datetime import UTC, datetime, timezone, tzinfo
 from functools import partial
 
+from faultclock.load.located.tree import Mapping, Node, Sequence
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.recordings.exchange import Headers, Oddities
-from faultclock.recordings.inert import Items, Node, Table
 from faultclock.recordings.instants import Ours, ours_in, timed
 from faultclock.recordings.opened import Opened, first_of, keys_of, of_list
 from faultclock.recordings.reading import (
@@ -36,12 +36,12 @@ _GO_UNITS_NS = {"ns": 1, "µs": 1_000, "us": 1_000, "ms": MILLISECOND_NS, "s": S
 
 def our_own(tree: Node) -> Opened | None:
     """Know a cassette that our own recorder wrote."""
-    ours = ours_in(tree) if isinstance(tree, Table) else None
+    ours = ours_in(tree) if isinstance(tree, Mapping) else None
     opened = vcrpy(tree)
     if ours is None or opened is None:
         return None
     return Opened(
-        spot=opened.spot,
+        place=opened.place,
         entries=(*ours.without_response, *opened.entries),
         read=partial(_ours, ours),
         dialect=ours.dialect,
@@ -55,7 +55,7 @@ def vcrpy(tree: Node) -> Opened | None:
 
 def old_vcrpy(tree: Node) -> Opened | None:
     """Know a cassette from before vcrpy had versions: nothing stands around its interactions."""
-    if not isinstance(tree, Items) or any("request" not in keys_of(item) for item in tree.items):
+    if not isinstance(tree, Sequence) or any("request" not in keys_of(item) for item in tree.items):
         return None
     return of_list(tree, _vcrpy)
 
@@ -112,12 +112,12 @@ def _cassette(
 ) -> Parts:
     request, response = entry(node, "request"), entry(node, "response")
     # An entry that holds nothing but `null` has no answer, as one without the key.
-    answered = response if isinstance(response, Table) else None
+    answered = response if isinstance(response, Mapping) else None
     headers_node = entry(answered, "headers")
     body, on_wire = body_of(answered, oddities)
     status = entry(answered, "status")
-    if isinstance(status, Table):
-        status = status.entries.get("code")
+    if isinstance(status, Mapping):
+        status = status.values.get("code")
     if number_of(status) is None:
         status = entry(answered, "status_code") or entry(answered, "code") or status
     body_node = entry(answered, "parsed_body") or entry(answered, "body")
@@ -132,7 +132,7 @@ def _cassette(
         headers_node=headers_node,
         response_headers=headers_of(headers_node, oddities),
         response_body=body,
-        body_spot=None if body_node is None else body_node.spot,
+        body_place=None if body_node is None else body_node.place,
         on_wire=on_wire,
         recorded_at_s=recorded_at_s,
         wait_ns=wait_ns,
@@ -163,7 +163,7 @@ def _har(node: Node, oddities: Oddities) -> Parts:
         headers_node=headers_node,
         response_headers=headers_of(headers_node, oddities),
         response_body=body,
-        body_spot=None if text is None else text.spot,
+        body_place=None if text is None else text.place,
         on_wire=False,
         plain=True,
         fields=_fields(sent),
@@ -182,7 +182,7 @@ def _har_ns(value_ms: float) -> int | None:
 def _fields(sent: Node | None) -> Headers:
     """Return the fields of a form that a browser took apart."""
     params = entry(sent, "params")
-    items = params.items if isinstance(params, Items) else []
+    items = params.items if isinstance(params, Sequence) else []
     pairs = ((text_of(entry(item, "name")), text_of(entry(item, "value"))) for item in items)
     return tuple((name or "", value or "") for name, value in pairs)
 
@@ -192,7 +192,7 @@ def _owner(text: Node | None, coded: bool) -> Node | None:
     if text is None:
         return None
     inner: dict[str, Node] = {"base64_string" if coded else "string": text}
-    return Table(text.spot, {"body": Table(text.spot, inner)})
+    return Mapping(text.place, {"body": Mapping(text.place, inner)})
 
 
 def _iso_s(text: str | None, zone: timezone | None) -> float | None:

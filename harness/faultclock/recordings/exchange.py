@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from faultclock.load.located.tree import Place
+
 #: Name and value of each header, in the recorded order; names are in lower case.
 Headers = tuple[tuple[str, str], ...]
 
@@ -60,14 +62,6 @@ class OddityKind(StrEnum):
     WRONG_CONTENT_TYPE = "wrong-content-type"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Spot:
-    """A 1-based line and column."""
-
-    line: int
-    column: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oddity:
     """Something about a recording that a person should know.
@@ -79,7 +73,7 @@ class Oddity:
     """
 
     kind: OddityKind
-    spot: Spot
+    place: Place
     message: str
     detail: str | None = None
 
@@ -96,7 +90,7 @@ class Oddities:
         self._group += 1
         return self._group
 
-    def share_out(self, starts: Sequence[Spot]) -> None:
+    def share_out(self, starts: Sequence[Place]) -> None:
         """Give what was noted so far to the exchanges that begin at `starts`, in their order.
 
         The exchange n (0-based) has the group n + 1; what stands before the first one stays apart.
@@ -104,7 +98,7 @@ class Oddities:
         found, self._found = self._found, {}
         for key, same in found.items():
             for oddity in same:
-                group = bisect_right(starts, oddity.spot)
+                group = bisect_right(starts, oddity.place)
                 self._found.setdefault((group, *key[1:]), []).append(oddity)
 
     def forget(self, group: int, but: frozenset[OddityKind]) -> None:
@@ -116,19 +110,19 @@ class Oddities:
     def note(
         self,
         kind: OddityKind,
-        spot: Spot,
+        place: Place,
         message: str,
         detail: str | None = None,
         *,
         together: bool = False,
     ) -> None:
-        """Note an oddity at `spot`.
+        """Note an oddity at `place`.
 
         Args:
             together: whether equal ones of the whole recording are reported once.
         """
         key = (-1 if together else self._group, kind, message, detail)
-        oddity = Oddity(kind=kind, spot=spot, message=message, detail=detail)
+        oddity = Oddity(kind=kind, place=place, message=message, detail=detail)
         self._found.setdefault(key, []).append(oddity)
 
     def absorb(self, other: Oddities) -> None:
@@ -140,13 +134,13 @@ class Oddities:
         """Yield them by place."""
         told = []
         for same in self._found.values():
-            first = min(same, key=lambda oddity: oddity.spot)
+            first = min(same, key=lambda oddity: oddity.place)
             more = len(same) - 1
             message = f"{first.message} (and {more} more like it)" if more else first.message
             told.append(
-                Oddity(kind=first.kind, spot=first.spot, message=message, detail=first.detail)
+                Oddity(kind=first.kind, place=first.place, message=message, detail=first.detail)
             )
-        return iter(sorted(told, key=lambda oddity: (oddity.spot, oddity.kind)))
+        return iter(sorted(told, key=lambda oddity: (oddity.place, oddity.kind)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +176,7 @@ class Exchange:
         wait_ns: from the request to the first byte of the answer, where the recording has it.
         receive_ns: from there to the last byte of the answer, where the recording has it.
         fields: of a form that was sent, where the recorder took it apart.
-        spot, headers_spot, body_spot: where the exchange, the headers and the body of its answer
+        place, headers_place, body_place: where the exchange, the headers and the body of its answer
             stand in the file.
     """
 
@@ -201,9 +195,9 @@ class Exchange:
     fields: Headers = ()
     instants: Instants | None = None
     group: int = 0
-    spot: Spot
-    headers_spot: Spot
-    body_spot: Spot
+    place: Place
+    headers_place: Place
+    body_place: Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from faultclock.errors import Problem, SourceError
+from faultclock.load.located.tree import RECORDINGS, Node, Place
 from faultclock.recordings.cassettes import (
     betamax,
     go_vcr,
@@ -23,16 +24,13 @@ from faultclock.recordings.cassettes import (
     ruby_vcr,
     vcrpy,
 )
-from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, Recording, Spot
+from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, Recording
 from faultclock.recordings.httprr import httprr, tree_of_httprr
-from faultclock.recordings.inert import Node, parse
+from faultclock.recordings.inert import parse
 from faultclock.recordings.instants import by_start
 from faultclock.recordings.opened import Opened, first_of, keys_of
 from faultclock.recordings.reading import entry, made
 from faultclock.recordings.stubs import nock, wiremock
-
-#: A HAR of a long afternoon is smaller; what is larger is not meant for a test.
-BYTES_OF_RECORDING_MAX = 64_000_000
 
 #: What wrote a file, in words, and what knows it. The narrower stands before the wider.
 FORMATS: tuple[tuple[str, Callable[[Node], Opened | None]], ...] = (
@@ -133,10 +131,10 @@ def read_recording(content: bytes, path: str) -> Recording:
     tree = tree_of_httprr(content, oddities) or _parsed(content, path, oddities)
     name, opened = _opened(tree, path, oddities)
     exchanges: list[Exchange] = []
-    oddities.share_out(sorted(node.spot for node in opened.entries))
+    oddities.share_out(sorted(node.place for node in opened.entries))
     if not opened.entries:
         message = "there is nothing in this recording"
-        oddities.note(OddityKind.EMPTY_RECORDING, opened.spot, message)
+        oddities.note(OddityKind.EMPTY_RECORDING, opened.place, message)
     for node in opened.entries:
         group = oddities.next_exchange()
         if not getattr(node, "whole", True):
@@ -165,19 +163,19 @@ def _unpacked(content: bytes, path: str) -> bytes:
         return content
     unpacking = zlib.decompressobj(31)
     try:
-        made_of = unpacking.decompress(content, BYTES_OF_RECORDING_MAX)
+        made_of = unpacking.decompress(content, RECORDINGS.bytes_max)
     except zlib.error:
-        raise _refused(path, Spot(1, 1), "this gzip file cannot be unpacked") from None
+        raise _refused(path, Place(1, 1), "this gzip file cannot be unpacked") from None
     if unpacking.unconsumed_tail:
-        size = f"more than {BYTES_OF_RECORDING_MAX:,} bytes"
-        raise _refused(path, Spot(1, 1), f"unpacked, this gzip file has {size}")
+        size = f"more than {RECORDINGS.bytes_max:,} bytes"
+        raise _refused(path, Place(1, 1), f"unpacked, this gzip file has {size}")
     return made_of
 
 
 def _parsed(content: bytes, path: str, oddities: Oddities) -> Node:
     for foreign in NOT_READ:
         if foreign.start is not None and foreign.start.match(content[:10_000]):
-            raise _foreign(path, Spot(1, 1), foreign)
+            raise _foreign(path, Place(1, 1), foreign)
     return parse(content, path, oddities)
 
 
@@ -197,27 +195,27 @@ def _opened(tree: Node, path: str, oddities: Oddities) -> tuple[str, Opened]:
     for foreign in NOT_READ:
         for node in (tree, first, inner):
             if any(keys <= keys_of(node) for keys in foreign.keys):
-                raise _foreign(path, tree.spot, foreign)
-    message, spot = "this is not a recording", tree.spot
+                raise _foreign(path, tree.place, foreign)
+    message, place = "this is not a recording", tree.place
     for oddity in oddities:
         if oddity.kind == OddityKind.CUT_OFF:
             # What would have made it one may stand behind the place where it breaks off.
-            message, spot = f"{message}: {oddity.message}", oddity.spot
-    raise _refused(path, spot, message)
+            message, place = f"{message}: {oddity.message}", oddity.place
+    raise _refused(path, place, message)
 
 
-def _foreign(path: str, spot: Spot, foreign: Foreign) -> SourceError:
+def _foreign(path: str, place: Place, foreign: Foreign) -> SourceError:
     message = f"this is {foreign.name}, which cannot be read as a recording"
-    return _refused(path, spot, message, foreign.instead)
+    return _refused(path, place, message, foreign.instead)
 
 
-def _refused(path: str, spot: Spot, message: str, hint: str | None = None) -> SourceError:
+def _refused(path: str, place: Place, message: str, hint: str | None = None) -> SourceError:
     known = "one has `interactions` (vcrpy, go-vcr), `http_interactions` (VCR, Betamax) or"
     known += " `log.entries` (HAR), or it is of nock, httprr or WireMock"
     problem = Problem(
         path=path,
-        line=spot.line,
-        column=spot.column,
+        line=place.line,
+        column=place.column,
         message=message,
         hint=known if hint is None else hint,
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from faultclock.recordings.exchange import Oddities, OddityKind, Spot
-from faultclock.recordings.inert import Items, Leaf, Node, Table
+from faultclock.load.located.tree import Mapping, Node, Place, Scalar, Sequence
+from faultclock.recordings.exchange import Oddities, OddityKind
 from faultclock.recordings.opened import Opened, of_list
 from faultclock.recordings.reading import Parts, entry
 from faultclock.recordings.wire import answer_on_wire, request_on_wire
@@ -24,7 +24,7 @@ _RECORDS_MAX = 100_000
 _VERSION = re.compile(rb"HTTP/2(?:\.0)? ")
 
 
-def tree_of_httprr(content: bytes, oddities: Oddities) -> Table | None:
+def tree_of_httprr(content: bytes, oddities: Oddities) -> Mapping | None:
     """Return a trace as a table that has a list of its exchanges; None where it is not one."""
     first, newline, _ = content.partition(b"\n")
     if first.rstrip(b"\r") != _FIRST_LINE:
@@ -32,23 +32,23 @@ def tree_of_httprr(content: bytes, oddities: Oddities) -> Table | None:
     start, line = len(first) + len(newline), 2
     found: list[Node] = []
     while start < len(content):
-        spot = Spot(line, 1)
+        place = Place(line, 1)
         match = _LENGTHS.match(content, start)
         asked_end = match.end() + int(match[1]) if match is not None else 0
         end = asked_end + int(match[2]) if match is not None else 0
         if match is None or end > len(content) or len(found) >= _RECORDS_MAX:
             message = "the file cannot be read from here on: two lengths and so many bytes"
-            oddities.note(OddityKind.CUT_OFF, spot, f"{message} are missing")
+            oddities.note(OddityKind.CUT_OFF, place, f"{message} are missing")
             break
         answer_line = line + content.count(b"\n", start, asked_end)
         pieces: dict[str, Node] = {
-            "request": Leaf(Spot(line + 1, 1), content[match.end() : asked_end]),
-            "response": Leaf(Spot(answer_line, 1), content[asked_end:end]),
+            "request": Scalar(Place(line + 1, 1), content[match.end() : asked_end]),
+            "response": Scalar(Place(answer_line, 1), content[asked_end:end]),
         }
-        found.append(Table(spot, pieces))
+        found.append(Mapping(place, pieces))
         line += content.count(b"\n", start, end)
         start = end
-    return Table(Spot(1, 1), {"httprr": Items(Spot(1, 1), found)})
+    return Mapping(Place(1, 1), {"httprr": Sequence(Place(1, 1), found)})
 
 
 def httprr(tree: Node) -> Opened | None:
@@ -76,13 +76,13 @@ def _read(node: Node, oddities: Oddities) -> Parts:
         headers_node=response,
         response_headers=() if answer is None else _lower(answer.headers),
         response_body=None if answer is None else answer.body,
-        body_spot=None if response is None else response.spot,
+        body_place=None if response is None else response.place,
         on_wire=True,
     )
 
 
 def _bytes(node: Node | None) -> bytes:
-    return node.value if isinstance(node, Leaf) and isinstance(node.value, bytes) else b""
+    return node.value if isinstance(node, Scalar) and isinstance(node.value, bytes) else b""
 
 
 def _lower(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

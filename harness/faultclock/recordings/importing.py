@@ -15,22 +15,22 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from faultclock.errors import InternalError, SourceError
+from faultclock.load.located.tree import OURS, Place
 from faultclock.load.scenario import checked_scenario
 from faultclock.load.scenario_file import scenario_text
-from faultclock.load.yaml_file import BYTES_MAX, parse_document
+from faultclock.load.yaml_file import parse_document
 from faultclock.model.scenario.scenario import Scenario
-from faultclock.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording, Spot
-from faultclock.recordings.formats import BYTES_OF_RECORDING_MAX, read_recording
+from faultclock.recordings.exchange import Exchange, Oddities, Oddity, OddityKind, Recording
+from faultclock.recordings.formats import read_recording
 from faultclock.recordings.outcome import Hearing, Outcome, outcome_of
 from faultclock.recordings.payloads import BODY_CHARS_MAX
-from faultclock.recordings.providers import Place, is_local, place_of
+from faultclock.recordings.providers import Destination, destination_of, is_local
 from faultclock.recordings.script import Options, Script, script_of
 from faultclock.recordings.scrub import Scrubber
 from faultclock.recordings.sessions import Placed, Session, sessions_of
 from faultclock.recordings.timing import starts_of
 
 __all__ = [
-    "BYTES_OF_RECORDING_MAX",
     "Imported",
     "Options",
     "Written",
@@ -133,7 +133,7 @@ def import_recording(
         for script in _scripts(session, outcomes, name, scrubber, oddities, options):
             parts.append(_Part(session=session, script=script, number=number))
     told = tuple(oddities)
-    used = frozenset(spot for part in parts for spot in _spots(part.session))
+    used = frozenset(place for part in parts for place in _places(part.session))
     writing = _Writing(
         recording=recording,
         name=name,
@@ -193,21 +193,21 @@ def _heard(
     oddities = recording.oddities
     outcomes: dict[int, Outcome] = {}
     placed: list[Placed] = []
-    places = _places(recording, lambda name: dialects(name) is not None, options)
-    for exchange, place in zip(recording.exchanges, places, strict=True):
+    destinations = _destinations(recording, lambda name: dialects(name) is not None, options)
+    for exchange, destination in zip(recording.exchanges, destinations, strict=True):
         oddities.next_exchange()
-        outcome = _outcome(exchange, place, dialects, oddities)
+        outcome = _outcome(exchange, destination, dialects, oddities)
         if outcome is not None:
             outcomes[id(exchange)] = outcome
             asks_again = outcome.kind not in ("good", "ends")
-            placed.append(Placed(exchange=exchange, place=place, failed=asks_again))
+            placed.append(Placed(exchange=exchange, destination=destination, failed=asks_again))
     oddities.next_exchange()
     sessions = sessions_of(placed, oddities)
     if options.errors_only:
         sessions = tuple(filter(None, (_failed(session, outcomes) for session in sessions)))
     if len(sessions) > 1:
         message = f"the recording holds {len(sessions)} sessions: each is a scenario of its own"
-        oddities.note(OddityKind.SEVERAL_SESSIONS, recording.exchanges[0].spot, message)
+        oddities.note(OddityKind.SEVERAL_SESSIONS, recording.exchanges[0].place, message)
     return outcomes, sessions
 
 
@@ -237,9 +237,9 @@ def _scripts(
     if not options.for_runtimes:
         return
     starts = starts_of([(call,) for call in session.calls], Oddities())
-    if any(start.after != place - 1 for place, start in enumerate(starts) if place):
+    if any(start.after != number - 1 for number, start in enumerate(starts) if number):
         message = "calls of this session overlapped: it is no conversation that a runtime can have"
-        oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.spot, message)
+        oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.place, message)
         return
     # What is odd about the session is noted once.
     again = _fitting(session, outcomes, name, scrubber, Oddities(), options, for_runtime=True)
@@ -247,8 +247,8 @@ def _scripts(
         yield again
 
 
-def _spots(session: Session) -> list[Spot]:
-    return [item.exchange.spot for call in session.calls for item in call.attempts]
+def _places(session: Session) -> list[Place]:
+    return [item.exchange.place for call in session.calls for item in call.attempts]
 
 
 def slug_of(text: str) -> str:
@@ -257,13 +257,15 @@ def slug_of(text: str) -> str:
     return slug or "recording"
 
 
-def _places(recording: Recording, known: Callable[[str], bool], options: Options) -> list[Place]:
+def _destinations(
+    recording: Recording, known: Callable[[str], bool], options: Options
+) -> list[Destination]:
     """Return where each exchange was had; what a person or the recorder says of the API counts."""
-    places = [place_of(item, known) for item in recording.exchanges]
+    destinations = [destination_of(item, known) for item in recording.exchanges]
     dialect = options.dialect or recording.dialect
     if dialect is None or not known(dialect):
-        return places
-    return [_as_told(place, dialect) for place in places]
+        return destinations
+    return [_as_told(destination, dialect) for destination in destinations]
 
 
 def _fitting(
@@ -288,39 +290,39 @@ def _fitting(
             body_chars_max,
             for_runtime=for_runtime,
         )
-        if len(scenario_text(script.data("x/y"), ()).encode()) < BYTES_MAX - _COMMENTS_BYTES:
+        if len(scenario_text(script.data("x/y"), ()).encode()) < OURS.bytes_max - _COMMENTS_BYTES:
             return script
     message = "this session has too many different failures for one scenario: it is left out"
-    oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.spot, message)
+    oddities.note(OddityKind.NOT_REPEATABLE, session.calls[0].first.place, message)
     return None
 
 
-def _as_told(place: Place, dialect: str) -> Place:
-    """Return a place on the recording machine with the dialect that the recorder got."""
-    if place.dialect is None or not is_local(place.host):
-        return place
-    return replace(place, dialect=dialect, base_url=None)
+def _as_told(destination: Destination, dialect: str) -> Destination:
+    """Return a destination on the recording machine with the dialect that the recorder got."""
+    if destination.dialect is None or not is_local(destination.host):
+        return destination
+    return replace(destination, dialect=dialect, base_url=None)
 
 
 def _outcome(
     exchange: Exchange,
-    place: Place,
+    destination: Destination,
     dialects: Callable[[str], Hearing | None],
     oddities: Oddities,
 ) -> Outcome | None:
     """Return what came back; None where the exchange is left out, which is noted."""
-    detail = f"{exchange.method} {place.host}"
-    if place.dialect is None and place.provider:
+    detail = f"{exchange.method} {destination.host}"
+    if destination.dialect is None and destination.provider:
         message = "a provider is asked for something that no dialect here speaks: it is left out"
-        oddities.note(OddityKind.UNKNOWN_PATH, exchange.spot, message, detail, together=True)
+        oddities.note(OddityKind.UNKNOWN_PATH, exchange.place, message, detail, together=True)
         oddities.forget(exchange.group, but=_OF_THE_FILE)
         return None
-    if place.dialect is None:
+    if destination.dialect is None:
         message = "this host is not a known provider: the exchange is left out"
-        oddities.note(OddityKind.OTHER_HOST, exchange.spot, message, detail, together=True)
+        oddities.note(OddityKind.OTHER_HOST, exchange.place, message, detail, together=True)
         oddities.forget(exchange.group, but=_OF_THE_FILE)
         return None
-    dialect = dialects(place.dialect)
+    dialect = dialects(destination.dialect)
     assert dialect is not None
     return outcome_of(exchange, dialect, oddities)
 
@@ -335,7 +337,7 @@ class _Writing:
     family: str
     oddities: tuple[Oddity, ...]
     #: Where the exchanges of all its scenarios begin.
-    used: frozenset[Spot]
+    used: frozenset[Place]
     #: How many sessions there are.
     parts: int
 
@@ -364,33 +366,33 @@ class _Writing:
             "Secrets, ids of people and requests, and texts are replaced; equal ones alike."
         )
         lines += script.comments
-        spots = _spots(session)
-        first, last = min(spots).line, max(spots).line
+        places = _places(session)
+        first, last = min(places).line, max(places).line
         lines.append(
             f"Its exchanges begin on lines {first} to {last}."
-            if len(spots) > 1
+            if len(places) > 1
             else f"Its exchange begins on line {first}."
         )
-        oddities = self._oddities_of(spots)
+        oddities = self._oddities_of(places)
         if oddities:
             lines.append("Odd about the recording:")
             shown = oddities[:_ODDITIES_SHOWN]
             lines += [
-                f"  {self.name}:{oddity.spot.line}: {oddity.message} [{oddity.kind}]"
+                f"  {self.name}:{oddity.place.line}: {oddity.message} [{oddity.kind}]"
                 for oddity in shown
             ]
             if len(oddities) > len(shown):
                 lines.append(f"  and {len(oddities) - len(shown)} more")
         return lines
 
-    def _oddities_of(self, spots: Sequence[Spot]) -> list[Oddity]:
+    def _oddities_of(self, places: Sequence[Place]) -> list[Oddity]:
         """Return the oddities of a session: not those of exchanges that another scenario has."""
-        starts = sorted(exchange.spot for exchange in self.recording.exchanges)
-        others = self.used - set(spots)
+        starts = sorted(exchange.place for exchange in self.recording.exchanges)
+        others = self.used - set(places)
         return [
             oddity
             for oddity in self.oddities
             if oddity.kind in _OF_THE_WHOLE
-            or (place := bisect_right(starts, oddity.spot)) == 0
-            or starts[place - 1] not in others
+            or (number := bisect_right(starts, oddity.place)) == 0
+            or starts[number - 1] not in others
         ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from faultclock.load.located.tree import Mapping, Node, Sequence
 from faultclock.recordings.exchange import Exchange, Instants
-from faultclock.recordings.inert import Items, Node, Table
 from faultclock.recordings.reading import Parts, entry, number_of, text_of
 
 #: A program that is recorded for a month.
@@ -34,16 +34,16 @@ class Ours:
     without_response: tuple[Node, ...]
 
 
-def ours_in(tree: Table) -> Ours | None:
+def ours_in(tree: Mapping) -> Ours | None:
     """Return what the recording says of itself, None where it is not ours."""
-    head = tree.entries.get("faultclock")
-    if not isinstance(head, Table):
+    head = tree.values.get("faultclock")
+    if not isinstance(head, Mapping):
         return None
     without = entry(head, "without_response")
     return Ours(
         began_s=_unix_s(text_of(entry(head, "began"))),
         dialect=text_of(entry(head, "dialect")),
-        without_response=tuple(without.items) if isinstance(without, Items) else (),
+        without_response=tuple(without.items) if isinstance(without, Sequence) else (),
     )
 
 
@@ -91,8 +91,8 @@ def _ns(told: Node | None, name: str) -> int | None:
 
 def _chunks(node: Node | None, first_ns: int, last_ns: int) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
-    for item in node.items[:_CHUNKS_MAX] if isinstance(node, Items) else ():
-        pair = [number_of(part) for part in item.items] if isinstance(item, Items) else []
+    for item in node.items[:_CHUNKS_MAX] if isinstance(node, Sequence) else ():
+        pair = [number_of(part) for part in item.items] if isinstance(item, Sequence) else []
         if len(pair) != 2 or pair[0] is None or pair[1] is None:
             return ()
         at_ns, size = int(pair[0]), int(pair[1])

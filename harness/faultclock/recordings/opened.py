@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faultclock.recordings.exchange import Oddities, Spot
-from faultclock.recordings.inert import Items, Node, Table
+from faultclock.load.located.tree import Mapping, Node, Place, Sequence
+from faultclock.recordings.exchange import Oddities
 from faultclock.recordings.reading import Parts
 
 #: Reads one exchange.
@@ -18,12 +18,12 @@ class Opened:
     """A file in a format that is known.
 
     Attributes:
-        spot: where the list of exchanges begins.
+        place: where the list of exchanges begins.
         entries: the exchanges, in the order in which they were had.
         dialect: the API of hosts on the recording machine, where the recorder got it.
     """
 
-    spot: Spot
+    place: Place
     entries: tuple[Node, ...]
     read: Read
     dialect: str | None = None
@@ -31,18 +31,18 @@ class Opened:
 
 def of_list(node: Node | None, read: Read) -> Opened | None:
     """Return what is in a list, None where there is no list."""
-    if not isinstance(node, Items):
+    if not isinstance(node, Sequence):
         return None
-    return Opened(spot=node.spot, entries=tuple(node.items), read=read)
+    return Opened(place=node.place, entries=tuple(node.items), read=read)
 
 
 def first_of(node: Node | None) -> Node | None:
     """Return the first item of a list; what is no list is its own first item."""
-    if isinstance(node, Items):
+    if isinstance(node, Sequence):
         return node.items[0] if node.items else None
     return node
 
 
 def keys_of(node: Node | None) -> frozenset[str]:
     """Return the keys of a table, none of anything else."""
-    return frozenset(node.entries) if isinstance(node, Table) else frozenset()
+    return frozenset(node.values) if isinstance(node, Mapping) else frozenset()

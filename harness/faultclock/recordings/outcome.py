@@ -173,7 +173,7 @@ def outcome_of(exchange: Exchange, dialect: Hearing, oddities: Oddities) -> Outc
     parts = [] if isinstance(value, dict) else list(_parts(body))
     if heard.error is not None and (isinstance(value, dict) or not parts):
         message = "the status is good, and the body is an error"
-        oddities.note(OddityKind.ERROR_IN_OK, exchange.body_spot, message)
+        oddities.note(OddityKind.ERROR_IN_OK, exchange.body_place, message)
         found = value if isinstance(value, dict) else _body_of(heard.error)
         if dialect.error_facts(found) is None:
             return Outcome(kind="page", status=status, raw=body)
@@ -186,7 +186,7 @@ def outcome_of(exchange: Exchange, dialect: Hearing, oddities: Oddities) -> Outc
         cut = _broken(exchange, status, parts, oddities)
         if cut is None and exchange.instants is not None and exchange.instants.left:
             message = "the program left before the answer was whole: that is not a failure"
-            oddities.note(OddityKind.LEFT_EARLY, exchange.body_spot, message)
+            oddities.note(OddityKind.LEFT_EARLY, exchange.body_place, message)
             return Outcome(kind="good", status=status, said=heard)
         cut = cut or _cut(exchange, status, value, parts, heard, oddities)
         if cut is not None:
@@ -218,11 +218,11 @@ def _ended(
     how = next((end for end in _ENDS.get(word, ()) if end in dialect.ends), None)
     if how is None or heard.tool_calls:
         message = "the answer says that it is not whole, in a way that cannot be played: it is"
-        oddities.note(told, exchange.body_spot, f"{message} played as a whole one")
+        oddities.note(told, exchange.body_place, f"{message} played as a whole one")
         return good
     words = {"length": "cut by its limit", "filtered": "filtered", "refused": "a refusal"}
     message = f"the status is good, and the answer is {words.get(how, how)}: it is played so"
-    oddities.note(told, exchange.body_spot, message)
+    oddities.note(told, exchange.body_place, message)
     return Outcome(kind="ends", status=status, said=heard, ends=how)
 
 
@@ -235,10 +235,10 @@ def _without_answer(exchange: Exchange, oddities: Oddities) -> Outcome | None:
     for word, fault in _NETWORK:
         if word in exchange.failure.upper():
             message = f"the recorder met a failure of the network: it is played as {fault}"
-            oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.spot, message)
+            oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.place, message)
             return Outcome(kind="network", status=0, fault=fault)
     message = "the recorder met a failure of the network that cannot be played: it is left out"
-    oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.spot, message, detail=exchange.failure)
+    oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.place, message, detail=exchange.failure)
     return None
 
 
@@ -249,7 +249,7 @@ def _broken(
     if exchange.failure not in _BROKEN:
         return None
     message = f"the connection failed in the middle of the answer ({exchange.failure})"
-    oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.body_spot, message)
+    oddities.note(OddityKind.TRANSPORT_FAILURE, exchange.body_place, message)
     chunks = sum(isinstance(part, dict) for part in parts)
     stream = bool(parts) or asks_for_stream(exchange)
     kind: Kind = "cut_stream" if stream else "cut_body"
@@ -262,7 +262,7 @@ def _refused(
     named = header(exchange.response_headers, "x-amzn-errortype")
     if named is not None and not (isinstance(value, dict) and "__type" in value):
         message = "the class of the error stands in a header alone"
-        oddities.note(OddityKind.CLASS_IN_HEADER, exchange.headers_spot, message)
+        oddities.note(OddityKind.CLASS_IN_HEADER, exchange.headers_place, message)
     if not isinstance(value, dict):
         return Outcome(kind="status", status=status, raw=exchange.response_body or b"")
     facts = dialect.error_facts(value)
@@ -271,7 +271,7 @@ def _refused(
         facts = {**(facts or {}), "type": named.partition(":")[0]}
     if named is None and (facts is None or not (facts.get("code") or facts.get("type"))):
         message = "the answer does not name the class of the error: it is taken from the status"
-        oddities.note(OddityKind.CLASS_MISSING, exchange.body_spot, message)
+        oddities.note(OddityKind.CLASS_MISSING, exchange.body_place, message)
     return Outcome(kind="status", status=status, body=value, facts=facts)
 
 
@@ -283,7 +283,7 @@ def _failed_in_stream(
     oddities: Oddities,
 ) -> Outcome:
     message = "an error stands inside a stream of a good status"
-    oddities.note(OddityKind.ERROR_IN_STREAM, exchange.body_spot, message)
+    oddities.note(OddityKind.ERROR_IN_STREAM, exchange.body_place, message)
     objects = [part for part in parts if isinstance(part, dict)]
     for chunks, part in enumerate(objects):
         if dialect.error_facts(part) is not None:
@@ -299,7 +299,7 @@ def _failed_in_stream(
 
 def _not_repeatable(exchange: Exchange, instead: Outcome, oddities: Oddities) -> Outcome:
     message = "the error has a form that cannot be sent again: only that the answer fails is kept"
-    oddities.note(OddityKind.NOT_REPEATABLE, exchange.body_spot, message)
+    oddities.note(OddityKind.NOT_REPEATABLE, exchange.body_place, message)
     return instead
 
 
@@ -317,19 +317,19 @@ def _cut(
     short = said is not None and said.isdecimal() and len(said) < 12 and len(body) < int(said)
     if not isinstance(value, dict) and (parts or asks_for_stream(exchange)):
         message = "the stream ends without saying that it is whole"
-        oddities.note(OddityKind.STREAM_WITHOUT_END, exchange.body_spot, message)
+        oddities.note(OddityKind.STREAM_WITHOUT_END, exchange.body_place, message)
         chunks = sum(isinstance(part, dict) for part in parts)
         return Outcome(kind="cut_stream", status=status, chunks=chunks, short=short)
     if value is None and body.lstrip()[:1] in (b"{", b"["):
         message = "the body of a good status ends in the middle"
-        oddities.note(OddityKind.UNREADABLE_BODY, exchange.body_spot, message)
+        oddities.note(OddityKind.UNREADABLE_BODY, exchange.body_place, message)
         return Outcome(kind="cut_body", status=status, short=short)
     if value is None or not (heard.text or heard.tool_calls):
         message = "the body of a good status is nothing that this API answers"
-        oddities.note(OddityKind.ODD_SHAPE, exchange.body_spot, message)
+        oddities.note(OddityKind.ODD_SHAPE, exchange.body_place, message)
         return Outcome(kind="page", status=status, raw=body)
     message = "the answer does not say how it ended: it is taken as a good one"
-    oddities.note(OddityKind.ODD_SHAPE, exchange.body_spot, message)
+    oddities.note(OddityKind.ODD_SHAPE, exchange.body_place, message)
     return None
 
 

@@ -70,7 +70,7 @@ class Payloads:
     def _source(self, exchange: Exchange, outcome: Outcome) -> str:
         at_s = exchange.answered_at_s
         day = "" if at_s is None else f" of {datetime.fromtimestamp(at_s, UTC):%Y-%m-%d}"
-        told = f"recording {self.name}, line {exchange.spot.line}{day}"
+        told = f"recording {self.name}, line {exchange.place.line}{day}"
         if outcome.status >= 400 or outcome.kind == "page":
             return told
         told = f"{told}; it came inside a {outcome.status}"
@@ -118,7 +118,7 @@ class Payloads:
         text = self.scrubber.text(text[:_SCRUBBED_CHARS_MAX], texts_kept=self.texts_kept)
         if len(text) > self.body_chars_max:
             message = f"the body is long: its first {self.body_chars_max:,} characters are kept"
-            self.oddities.note(OddityKind.HUGE_BODY, exchange.body_spot, message)
+            self.oddities.note(OddityKind.HUGE_BODY, exchange.body_place, message)
         return text[: self.body_chars_max]
 
     def _headers(self, exchange: Exchange) -> Iterator[tuple[str, str]]:
@@ -126,7 +126,7 @@ class Payloads:
             if date_s(value) is not None or _INSTANT.match(value):
                 if name != "retry-after":
                     message = "a header names an instant of the recording: it is left out"
-                    self.oddities.note(OddityKind.ABSOLUTE_TIME, exchange.headers_spot, message)
+                    self.oddities.note(OddityKind.ABSOLUTE_TIME, exchange.headers_place, message)
                 continue
             scrubbed = self.scrubber.text(value)
             if _FIELD_VALUE.fullmatch(scrubbed):

@@ -52,7 +52,7 @@ _LOCAL = re.compile(r"^(?:localhost|127\.|0\.0\.0\.0$|\[?::1\]?$|[\d.]+$|\[)|\.l
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Destination:
     """Where an exchange was had.
 
     Attributes:
@@ -74,7 +74,7 @@ def is_nobodys(host: str) -> bool:
     return bool(_PROVIDERS.search(host) or _LOCAL.search(host))
 
 
-def place_of(exchange: Exchange, known: Callable[[str], bool]) -> Place:
+def destination_of(exchange: Exchange, known: Callable[[str], bool]) -> Destination:
     """Return where `exchange` was had.
 
     Args:
@@ -84,11 +84,11 @@ def place_of(exchange: Exchange, known: Callable[[str], bool]) -> Place:
         parts = urlsplit(exchange.url)
         host = (parts.hostname or "").lower()
     except ValueError:
-        return Place(host="", provider=False, dialect=None)
+        return Destination(host="", provider=False, dialect=None)
     path = parts.path.rstrip("/")
     provider = bool(_PROVIDERS.search(host))
     if exchange.method != "POST":
-        return Place(host=host, provider=provider, dialect=None)
+        return Destination(host=host, provider=provider, dialect=None)
     for end, pattern, dialect in _PLACES:
         if host.endswith(end) and re.search(pattern, path):
             name = dialect if known(dialect) else None
@@ -98,8 +98,8 @@ def place_of(exchange: Exchange, known: Callable[[str], bool]) -> Place:
             elif dialect == "openai-compatible" and not is_nobodys(host):
                 # Whose gateway it is, its name would tell, and the path may as well.
                 base = f"https://{host}/v1"
-            return Place(host=host, provider=True, dialect=name, base_url=base)
-    return Place(host=host, provider=provider, dialect=None)
+            return Destination(host=host, provider=True, dialect=name, base_url=base)
+    return Destination(host=host, provider=provider, dialect=None)
 
 
 def is_local(host: str) -> bool:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
+from faultclock.load.located.tree import Mapping, Node, Place, Scalar, Sequence, to_data
 from faultclock.recordings.bodies import as_json, decompressed, is_html
 from faultclock.recordings.exchange import (
     Exchange,
@@ -20,10 +21,8 @@ from faultclock.recordings.exchange import (
     Instants,
     Oddities,
     OddityKind,
-    Spot,
     header,
 )
-from faultclock.recordings.inert import Items, Leaf, Node, Table, plain
 
 #: Answers without a body say nothing to a client of a model (RFC 9110, 15.3.5, 15.3.6, 15.4.5).
 _WITHOUT_A_BODY = frozenset({204, 205, 304})
@@ -36,19 +35,19 @@ _TIMES_S = (631_152_000.0, 4_102_444_800.0)
 
 def entry(node: Node | None, key: str) -> Node | None:
     """Return what stands under `key`, None where there is nothing, or no table."""
-    return node.entries.get(key) if isinstance(node, Table) else None
+    return node.values.get(key) if isinstance(node, Mapping) else None
 
 
 def text_of(node: Node | None) -> str | None:
     """Return a scalar as a text, None where there is none."""
-    if not isinstance(node, Leaf) or node.value is None:
+    if not isinstance(node, Scalar) or node.value is None:
         return None
     if isinstance(node.value, bytes):
         return node.value.decode("utf-8", "replace")
     if isinstance(node.value, str):
         return node.value
-    if node.raw is not None:
-        return node.raw
+    if node.written is not None:
+        return node.written
     return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
 
 
@@ -65,15 +64,15 @@ def number_of(node: Node | None) -> float | None:
 def headers_of(node: Node | None, oddities: Oddities) -> Headers:
     """Return headers: a table of texts or lists, or a list of `name` and `value`."""
     found: list[tuple[str, Node]] = []
-    if isinstance(node, Table):
-        found = list(node.entries.items())
-    elif isinstance(node, Items):
+    if isinstance(node, Mapping):
+        found = list(node.values.items())
+    elif isinstance(node, Sequence):
         for item in node.items:
             name: str | None
             value: Node | None
-            if isinstance(item, Table):
+            if isinstance(item, Mapping):
                 name, value = text_of(entry(item, "name")), entry(item, "value")
-            elif isinstance(item, Items) and len(item.items) == 2:
+            elif isinstance(item, Sequence) and len(item.items) == 2:
                 name, value = text_of(item.items[0]), item.items[1]
             else:
                 name, value = None, None
@@ -81,18 +80,18 @@ def headers_of(node: Node | None, oddities: Oddities) -> Headers:
                 found.append((name, value))
             else:
                 message = "a header is neither a pair nor a name with a value"
-                oddities.note(OddityKind.ODD_SHAPE, item.spot, message)
+                oddities.note(OddityKind.ODD_SHAPE, item.place, message)
     elif node is not None and text_of(node) is not None:
-        oddities.note(OddityKind.ODD_SHAPE, node.spot, "headers are written as one text")
+        oddities.note(OddityKind.ODD_SHAPE, node.place, "headers are written as one text")
     headers: list[tuple[str, str]] = []
     for key, given in found:
         lower = key.strip().lower()
-        values = given.items if isinstance(given, Items) else [given]
+        values = given.items if isinstance(given, Sequence) else [given]
         if (len(values) > 1 or any(lower == known for known, _ in headers)) and (
             lower not in _LISTS
         ):
             message = "a header stands more than once: its first value counts"
-            oddities.note(OddityKind.DUPLICATE_HEADER, given.spot, message)
+            oddities.note(OddityKind.DUPLICATE_HEADER, given.place, message)
         for one in values:
             text = text_of(one)
             if text is not None and lower:
@@ -108,25 +107,25 @@ def body_of(owner: Node | None, oddities: Oddities) -> tuple[bytes | None, bool]
             `parsed_body`, or a `content`.
     """
     parsed = entry(owner, "parsed_body")
-    if parsed is not None and not (isinstance(parsed, Leaf) and parsed.value is None):
+    if parsed is not None and not (isinstance(parsed, Scalar) and parsed.value is None):
         message = "the body is written as a parsed value: its white space is not the wire's"
-        oddities.note(OddityKind.PARSED_BODY, parsed.spot, message)
-        value = plain(parsed)
+        oddities.note(OddityKind.PARSED_BODY, parsed.place, message)
+        value = to_data(parsed)
         if isinstance(value, (str, bytes)):
             return _bytes(value), False
         return _bytes(json.dumps(value, ensure_ascii=False, default=_text_of_bytes)), False
     node = entry(owner, "body")
     if node is None:
         node = entry(owner, "content")
-    if isinstance(node, Table):
+    if isinstance(node, Mapping):
         coded = entry(node, "base64_string")
         if coded is not None:
             return _from_base64(coded, oddities), True
-        node = node.entries.get("string")
-    if isinstance(node, (Table, Items)):
-        oddities.note(OddityKind.ODD_SHAPE, node.spot, "the body is a collection, and is left out")
+        node = node.values.get("string")
+    if isinstance(node, (Mapping, Sequence)):
+        oddities.note(OddityKind.ODD_SHAPE, node.place, "the body is a collection, and is left out")
         return None, True
-    if isinstance(node, Leaf) and isinstance(node.value, bytes):
+    if isinstance(node, Scalar) and isinstance(node.value, bytes):
         return node.value, True
     text = text_of(node)
     return (None if text is None else _bytes(text)), True
@@ -164,7 +163,7 @@ class Parts:
     headers_node: Node | None
     response_headers: Headers
     response_body: bytes | None
-    body_spot: Spot | None
+    body_place: Place | None
     on_wire: bool
     plain: bool = False
     fields: Headers = ()
@@ -178,29 +177,29 @@ class Parts:
 
 def made(parts: Parts, oddities: Oddities, group: int) -> Exchange | None:
     """Return the Exchange, with what is odd about it noted; None where it names no request."""
-    spot = parts.node.spot
+    place = parts.node.place
     if not parts.url or not parts.method:
         message = "this names no method and URL, so it is left out"
-        oddities.note(OddityKind.ODD_SHAPE, spot, message)
+        oddities.note(OddityKind.ODD_SHAPE, place, message)
         return None
-    where = parts.response.spot if parts.response is not None else spot
-    headers_spot = parts.headers_node.spot if parts.headers_node is not None else where
-    body_spot = parts.body_spot or where
+    where = parts.response.place if parts.response is not None else place
+    headers_place = parts.headers_node.place if parts.headers_node is not None else where
+    body_place = parts.body_place or where
     status = _status(parts, where, oddities)
     body = parts.response_body
     answered = date_s(header(parts.response_headers, "date"))
     if status is not None:
         if not parts.response_headers:
             message = "no headers of the answer are recorded"
-            oddities.note(OddityKind.EMPTY_HEADERS, headers_spot, message)
+            oddities.note(OddityKind.EMPTY_HEADERS, headers_place, message)
         if body is not None:
             if not parts.plain:
-                _check_length(parts, body_spot, oddities)
-                body = decompressed(body, parts.response_headers, oddities, body_spot)
+                _check_length(parts, body_place, oddities)
+                body = decompressed(body, parts.response_headers, oddities, body_place)
         elif status >= 200 and status not in (204, 304) and parts.method != "HEAD":
             message = "the answer has no body in the recording"
             oddities.note(OddityKind.MISSING_BODY, where, message)
-        _check_type(body, parts.response_headers, body_spot, oddities)
+        _check_type(body, parts.response_headers, body_place, oddities)
     return Exchange(
         method=parts.method.upper()[:20],
         url=parts.url,
@@ -217,13 +216,13 @@ def made(parts: Parts, oddities: Oddities, group: int) -> Exchange | None:
         receive_ns=parts.receive_ns,
         instants=parts.instants,
         group=group,
-        spot=spot,
-        headers_spot=headers_spot,
-        body_spot=body_spot,
+        place=place,
+        headers_place=headers_place,
+        body_place=body_place,
     )
 
 
-def _status(parts: Parts, where: Spot, oddities: Oddities) -> int | None:
+def _status(parts: Parts, where: Place, oddities: Oddities) -> int | None:
     if parts.status is None or parts.status == 0:
         if parts.failure is None:
             message = "no answer is recorded: what came of the request is unknown"
@@ -237,7 +236,7 @@ def _status(parts: Parts, where: Spot, oddities: Oddities) -> int | None:
     return status
 
 
-def _check_length(parts: Parts, spot: Spot, oddities: Oddities) -> None:
+def _check_length(parts: Parts, place: Place, oddities: Oddities) -> None:
     said = header(parts.response_headers, "content-length")
     body = parts.response_body
     if said is None or body is None or not parts.on_wire or not said.isdecimal():
@@ -246,36 +245,36 @@ def _check_length(parts: Parts, spot: Spot, oddities: Oddities) -> None:
         more = "shorter" if len(body) < int(said) else "longer"
         message = f"the body is {more} than its content-length says"
         oddities.note(
-            OddityKind.LENGTH_DISAGREES, spot, message, detail=f"{len(body)} of {said} bytes"
+            OddityKind.LENGTH_DISAGREES, place, message, detail=f"{len(body)} of {said} bytes"
         )
 
 
-def _check_type(body: bytes | None, headers: Headers, spot: Spot, oddities: Oddities) -> None:
+def _check_type(body: bytes | None, headers: Headers, place: Place, oddities: Oddities) -> None:
     said = (header(headers, "content-type") or "").lower()
     if not body or not body.strip():
         return
     html, json_value = is_html(body), as_json(body)
     if html:
-        oddities.note(OddityKind.HTML_BODY, spot, "the body is a web page")
+        oddities.note(OddityKind.HTML_BODY, place, "the body is a web page")
     if not said:
         if headers:
             message = "the answer has no content-type; it was guessed from the body"
-            oddities.note(OddityKind.NO_CONTENT_TYPE, spot, message)
+            oddities.note(OddityKind.NO_CONTENT_TYPE, place, message)
     elif html and "html" not in said:
         message = "the body is a web page, and the content-type says something else"
-        oddities.note(OddityKind.WRONG_CONTENT_TYPE, spot, message)
+        oddities.note(OddityKind.WRONG_CONTENT_TYPE, place, message)
     elif isinstance(json_value, (dict, list)) and not any(
         word in said for word in ("json", "event-stream", "eventstream")
     ):
         message = "the body is JSON, and the content-type says something else"
-        oddities.note(OddityKind.WRONG_CONTENT_TYPE, spot, message)
+        oddities.note(OddityKind.WRONG_CONTENT_TYPE, place, message)
     elif "json" in said and "ndjson" not in said and json_value is None and not html:
         if body.lstrip().startswith((b"data:", b"event:", b":")):
             message = "the body is an event stream, and the content-type says JSON"
-            oddities.note(OddityKind.WRONG_CONTENT_TYPE, spot, message)
+            oddities.note(OddityKind.WRONG_CONTENT_TYPE, place, message)
         elif not _is_lines(body):
             message = "the content-type says JSON, and the body is none"
-            oddities.note(OddityKind.WRONG_CONTENT_TYPE, spot, message)
+            oddities.note(OddityKind.WRONG_CONTENT_TYPE, place, message)
 
 
 def _is_lines(body: bytes) -> bool:
@@ -285,11 +284,11 @@ def _is_lines(body: bytes) -> bool:
 
 def _from_base64(node: Node, oddities: Oddities) -> bytes | None:
     text = text_of(node)
-    oddities.note(OddityKind.BINARY_VALUE, node.spot, "a value is written as base64")
+    oddities.note(OddityKind.BINARY_VALUE, node.place, "a value is written as base64")
     try:
         return base64.b64decode((text or "").encode("ascii", "replace"))
     except (binascii.Error, ValueError):
-        oddities.note(OddityKind.ODD_SHAPE, node.spot, "this is not base64")
+        oddities.note(OddityKind.ODD_SHAPE, node.place, "this is not base64")
         return None
 
 

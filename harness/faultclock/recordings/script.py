@@ -279,7 +279,7 @@ class _Writer:
                 effects.append((attempt, self._effect(exchange, outcome)))
         if len(attempts) > _ATTEMPTS_MAX:
             message = f"a call has more than {_ATTEMPTS_MAX} attempts: the others are left out"
-            self._oddities.note(OddityKind.NOT_REPEATABLE, attempts[0].spot, message)
+            self._oddities.note(OddityKind.NOT_REPEATABLE, attempts[0].place, message)
         ends_badly = self._outcome(attempts[-1]).failed
         ranges = list(_merged(effects))
         for place, (first, last, effect) in enumerate(ranges):
@@ -353,7 +353,7 @@ class _Writer:
     def _tell_chunks(self, exchange: Exchange, recorded: int, played: int, what: str) -> None:
         if recorded != played:
             self._comments.append(
-                f"Line {exchange.body_spot.line}: {what} after {recorded} parts of the recorded"
+                f"Line {exchange.body_place.line}: {what} after {recorded} parts of the recorded"
                 f" stream; here after {played}, because the simulated answer is shorter."
             )
 
@@ -365,7 +365,7 @@ class _Writer:
         now_s = date_s(header(exchange.response_headers, "date")) or exchange.answered_at_s
         if now_s is None:
             message = "retry-after is a date, and the time of the answer is not recorded: left out"
-            self._oddities.note(OddityKind.ABSOLUTE_TIME, exchange.headers_spot, message)
+            self._oddities.note(OddityKind.ABSOLUTE_TIME, exchange.headers_place, message)
             return {}
         return {"retry-after": {"http_date": f"{round(told - now_s)}s"}}
 

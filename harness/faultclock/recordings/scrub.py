@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -309,10 +309,6 @@ class Scrubber:
         if kind is None or _ONLY_PLACEHOLDER.fullmatch(scrubbed):
             return scrubbed
         return self.placeholder(kind, value)
-
-    def everything_known(self) -> Iterable[str]:
-        """Yield what was learnt, in lower case: none of it may stand in what is written."""
-        return tuple(self._learnt)
 
     def _under(self, key: str, value: Any, *, texts_kept: bool) -> Any:
         kind = _key_kind(key)

@@ -24,8 +24,6 @@ __all__ = [
     "UNSAID",
 ]
 
-_HEX4 = "[0-9A-Fa-f]{1,4}"
-
 #: Kind to the shape of such values. The first that matches at a place names it.
 SHAPES: tuple[tuple[str, str], ...] = (
     ("key", r"-----BEGIN [A-Z ]{1,40}-----[^-]{0,20000}(?:-----END [A-Z ]{1,40}-----)?"),

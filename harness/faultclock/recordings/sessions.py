@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from faultclock.recordings.bodies import as_json
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
-from faultclock.recordings.providers import Place, answers_tools
+from faultclock.recordings.providers import Destination, answers_tools
 
 #: Longer than any pause that an SDK makes by itself between two attempts of a call.
 GAP_S = 600.0
@@ -37,7 +37,7 @@ class Placed:
     """An exchange with a provider, and whether a client may make another attempt after it."""
 
     exchange: Exchange
-    place: Place
+    destination: Destination
     failed: bool
 
 
@@ -77,16 +77,16 @@ def sessions_of(placed: Sequence[Placed], oddities: Oddities) -> tuple[Session, 
     sessions: list[Session] = []
     current: dict[tuple[str | None, ...], Session] = {}
     for item in placed:
-        dialect = item.place.dialect
+        dialect = item.destination.dialect
         if dialect is None:
             continue
-        key = (dialect, item.place.host, *_who(item.exchange))
+        key = (dialect, item.destination.host, *_who(item.exchange))
         session = current.get(key)
         if session is not None and _is_apart(session, item.exchange, oddities):
             session = None
         call = None if session is None else _call_of(session, item, oddities)
         if session is None or (call is None and len(session.calls) >= CALLS_MAX):
-            session = current[key] = Session(dialect=dialect, base_url=item.place.base_url)
+            session = current[key] = Session(dialect=dialect, base_url=item.destination.base_url)
             sessions.append(session)
         if call is None:
             session.calls.append(_begun(item, oddities))
@@ -131,7 +131,7 @@ def _is_apart(session: Session, exchange: Exchange, oddities: Oddities) -> bool:
         return False
     if at_s < last_s - _BACK_S:
         message = "the clock goes back here: another session begins"
-        oddities.note(OddityKind.TIME_GOES_BACK, exchange.spot, message)
+        oddities.note(OddityKind.TIME_GOES_BACK, exchange.place, message)
         return True
     return at_s - last_s > GAP_S
 
@@ -160,7 +160,7 @@ def _call_of(session: Session, item: Placed, oddities: Oddities) -> Call | None:
                 "the request of an earlier call that failed is sent again as a new call: an outer"
                 " layer may have tried again"
             )
-            oddities.note(OddityKind.REPEATED_REQUEST, exchange.spot, message)
+            oddities.note(OddityKind.REPEATED_REQUEST, exchange.place, message)
             return None
     return None
 
@@ -171,7 +171,7 @@ def _begun(item: Placed, oddities: Oddities) -> Call:
     if number is not None and number > 1:
         message = "the attempts of this call before this one are not in the recording"
         oddities.note(
-            OddityKind.ATTEMPTS_MISSING, exchange.spot, message, detail=f"this is number {number}"
+            OddityKind.ATTEMPTS_MISSING, exchange.place, message, detail=f"this is number {number}"
         )
     return Call(
         attempts=[item],

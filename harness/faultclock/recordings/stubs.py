@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from faultclock.load.located.tree import Mapping, Node, Scalar, Sequence, to_data
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.recordings.exchange import Oddities, OddityKind, header
-from faultclock.recordings.inert import Items, Leaf, Node, Table, plain
 from faultclock.recordings.opened import Opened, first_of, keys_of, of_list
 from faultclock.recordings.reading import Parts, body_of, entry, headers_of, number_of, text_of
 
@@ -38,14 +38,14 @@ def nock(tree: Node) -> Opened | None:
 def wiremock(tree: Node) -> Opened | None:
     """Know stub mappings of WireMock: one, a list of them, or all of a server."""
     stubs = entry(tree, "mappings") or tree
-    items: list[Node] = stubs.items if isinstance(stubs, Items) else [stubs]
+    items: list[Node] = stubs.items if isinstance(stubs, Sequence) else [stubs]
     asked = keys_of(entry(first_of(stubs), "request"))
     if not asked.intersection(_URLS) or "uri" in asked or "://" in _url(items[0]):
         return None
     if "headers" in asked and "body" in asked:
         # An interaction of some cassette, whose URL has lost its host.
         return None
-    return Opened(spot=stubs.spot, entries=tuple(_in_order(items)), read=_wiremock)
+    return Opened(place=stubs.place, entries=tuple(_in_order(items)), read=_wiremock)
 
 
 # ---------------------------------------------------------------------- nock
@@ -69,7 +69,7 @@ def _nock(node: Node, oddities: Oddities) -> Parts:
         headers_node=headers_node,
         response_headers=headers_of(_paired(headers_node), oddities),
         response_body=_said(answer, oddities, coded=_is_coded(node, headers_node)),
-        body_spot=None if answer is None else answer.spot,
+        body_place=None if answer is None else answer.place,
         on_wire=False,
     )
 
@@ -85,23 +85,23 @@ def _is_coded(node: Node, headers_node: Node | None) -> bool:
 
 def _paired(node: Node | None) -> Node | None:
     """Return headers that stand in one list, name and value in turn, as a list of pairs."""
-    if not isinstance(node, Items) or not all(isinstance(item, Leaf) for item in node.items):
+    if not isinstance(node, Sequence) or not all(isinstance(item, Scalar) for item in node.items):
         return node
     pairs = zip(node.items[::2], node.items[1::2], strict=False)
-    return Items(node.spot, [Items(name.spot, [name, value]) for name, value in pairs])
+    return Sequence(node.place, [Sequence(name.place, [name, value]) for name, value in pairs])
 
 
 def _said(node: Node | None, oddities: Oddities, *, coded: bool = False) -> bytes | None:
     """Return a body: a text, a JSON value, or hexadecimal digits of one in pieces."""
     if node is None:
         return None
-    value = plain(node)
+    value = to_data(node)
     pieces = [value] if isinstance(value, str) else value
     if coded and isinstance(pieces, list) and all(_is_hex(piece) for piece in pieces):
         return b"".join(binascii.unhexlify(piece) for piece in pieces)
     if isinstance(value, (dict, list)):
         message = "the body is written as a parsed value: its white space is not the wire's"
-        oddities.note(OddityKind.PARSED_BODY, node.spot, message)
+        oddities.note(OddityKind.PARSED_BODY, node.place, message)
         return _dumped(value)
     return (text_of(node) or "").encode("utf-8", "replace")
 
@@ -122,10 +122,10 @@ def _wiremock(node: Node, oddities: Oddities) -> Parts:
     method = text_of(entry(request, "method")) or "ANY"
     headers_node = entry(response, "headers")
     delay_ms = number_of(entry(response, "fixedDelayMilliseconds"))
-    body, spot = _stubbed(response, oddities)
+    body, place = _stubbed(response, oddities)
     failure = text_of(entry(response, "fault"))
     status = number_of(entry(response, "status"))
-    answers = isinstance(response, Table) and "proxyBaseUrl" not in response.entries
+    answers = isinstance(response, Mapping) and "proxyBaseUrl" not in response.values
     sent = headers_of(_matched(entry(request, "headers")), oddities)
     return Parts(
         node=node,
@@ -138,7 +138,7 @@ def _wiremock(node: Node, oddities: Oddities) -> Parts:
         headers_node=headers_node,
         response_headers=headers_of(headers_node, oddities),
         response_body=body,
-        body_spot=spot,
+        body_place=place,
         on_wire=False,
         failure=failure,
         wait_ns=int(delay_ms * MILLISECOND_NS) if delay_ms and 0 < delay_ms < 1e9 else None,
@@ -185,19 +185,19 @@ def _url(stub: Node) -> str:
 
 def _matched(node: Node | None) -> Node | None:
     """Return the headers that a stub wants to see with the values that it wants."""
-    if not isinstance(node, Table):
+    if not isinstance(node, Mapping):
         return None
     wanted: dict[str, Node] = {}
-    for name, given in node.entries.items():
+    for name, given in node.values.items():
         value = entry(given, "equalTo") or entry(given, "contains")
         if value is not None:
             wanted[name] = value
-    return Table(node.spot, wanted)
+    return Mapping(node.place, wanted)
 
 
 def _asked(node: Node | None, oddities: Oddities) -> bytes | None:
     """Return the body that a stub wants to see, None where it says none whole."""
-    for pattern in node.items if isinstance(node, Items) else ():
+    for pattern in node.items if isinstance(node, Sequence) else ():
         for name in _SENT:
             given = entry(pattern, name)
             if given is not None:
@@ -209,15 +209,15 @@ def _stubbed(response: Node | None, oddities: Oddities) -> tuple[bytes | None, A
     """Return the body of an answer and where it stands."""
     parsed = entry(response, "jsonBody")
     if parsed is not None:
-        return _dumped(plain(parsed)), parsed.spot
+        return _dumped(to_data(parsed)), parsed.place
     coded = entry(response, "base64Body")
     if coded is not None:
-        owner = Table(coded.spot, {"body": Table(coded.spot, {"base64_string": coded})})
-        return body_of(owner, oddities)[0], coded.spot
+        owner = Mapping(coded.place, {"body": Mapping(coded.place, {"base64_string": coded})})
+        return body_of(owner, oddities)[0], coded.place
     elsewhere = entry(response, "bodyFileName")
     if elsewhere is not None:
         message = "the body stands in another file (bodyFileName), and is not read: write it here"
-        oddities.note(OddityKind.MISSING_BODY, elsewhere.spot, f"{message} as `body`")
-        return None, elsewhere.spot
+        oddities.note(OddityKind.MISSING_BODY, elsewhere.place, f"{message} as `body`")
+        return None, elsewhere.place
     body = entry(response, "body")
-    return _said(body, oddities), None if body is None else body.spot
+    return _said(body, oddities), None if body is None else body.place

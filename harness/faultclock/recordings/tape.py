@@ -18,8 +18,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import yaml
 
+from faultclock.load.located.tree import Place
 from faultclock.recordings.bodies import decompressed
-from faultclock.recordings.exchange import Exchange, Headers, Oddities, Spot
+from faultclock.recordings.exchange import Exchange, Headers, Oddities
 from faultclock.recordings.providers import is_local
 from faultclock.recordings.quiet import quiet_body
 from faultclock.recordings.scrub import Scrubber
@@ -27,7 +28,7 @@ from faultclock.recordings.secret_shapes import CAME_OPENLY, PARAMETERS, SENT_OP
 
 #: Of what we add to vcrpy's format.
 FORMAT = 1
-_NOWHERE = Spot(1, 1)
+_NOWHERE = Place(1, 1)
 #: What describes the bytes on the wire and not those that are written.
 _OF_THE_WIRE = frozenset({"content-encoding"})
 #: What the scrubber has made of a whole value, with the scheme of an Authorization before it.
@@ -122,9 +123,9 @@ def _plain(take: Take) -> Exchange:
         status=take.status,
         response_headers=came,
         response_body=None if answer is None else decompressed(answer, came, Oddities(), _NOWHERE),
-        spot=_NOWHERE,
-        headers_spot=_NOWHERE,
-        body_spot=_NOWHERE,
+        place=_NOWHERE,
+        headers_place=_NOWHERE,
+        body_place=_NOWHERE,
     )
 
 

@@ -46,7 +46,7 @@ def starts_of(tasks: Sequence[Sequence[Call]], oddities: Oddities) -> list[Start
         at_ns = starts[-1].at_ns if starts else 0
         if at_s is None or first_s is None:
             message = "the time of this exchange is not recorded"
-            oddities.note(OddityKind.NO_TIME, tasks[number][0].first.spot, message)
+            oddities.note(OddityKind.NO_TIME, tasks[number][0].first.place, message)
         else:
             at_ns = max(at_ns, round((at_s - first_s) / _STEP_S) * _STEP_NS)
         starts.append(Start(at_ns=at_ns, after=_after(tasks, number)))

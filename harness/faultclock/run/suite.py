@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
 
 from faultclock.errors import InputError
 from faultclock.load.matrix import Crossing
@@ -37,7 +35,6 @@ from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
 from faultclock.run.not_run import not_run_after
-from faultclock.run.prepare import hosted
 from faultclock.run.process.hosting import make_run
 from faultclock.run.process.judged_runs import Done, Twice
 from faultclock.run.process.run_request import RunRequest, lost
@@ -76,8 +73,6 @@ class SuiteRequest:
         shard: which part of a run this is; it may have nothing to do. None: the whole.
         confirm: make every run that fails, and a sample of others, once more, in a process of its
             own (in this one where `isolate` is False): what is not the same twice proves nothing.
-        executor: makes an executor of another library, whose workers load the subject themselves;
-            None: processes that are forked from this one.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -99,7 +94,6 @@ class SuiteRequest:
     only_seeds: Mapping[tuple[str, str | None], Sequence[int]] = field(default_factory=dict)
     shard: Shard | None = None
     confirm: bool = True
-    executor: Callable[[], Executor] | None = None
 
 
 def run_suite(
@@ -329,18 +323,6 @@ def _done_there(shared: Shared[_Bench], cases: tuple[_Case, ...]) -> list[Done[_
     return [shared.get().twice(case) for case in cases]
 
 
-def _made_anew(sent: Mapping[str, Any], subject_spec: str) -> _Bench:
-    """Return what a worker needs that was not forked from us; in that worker."""
-    return _Bench(SuiteRequest(**sent, binding=hosted(subject_spec)))
-
-
-def _recipe(request: SuiteRequest) -> Callable[[], _Bench]:
-    own = ("binding", "executor", "jobs")
-    names = (item.name for item in fields(SuiteRequest) if item.name not in own)
-    sent = {name: getattr(request, name) for name in names}
-    return partial(_made_anew, sent, request.subject_spec)
-
-
 def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], None, None]:
     cases = [
         _Case(position, seed)
@@ -349,8 +331,7 @@ def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], No
     ]
     sweeps = request.sweep and any(scenario.crash_everywhere for scenario in request.scenarios)
     jobs = 1 if len(cases) == 1 and not sweeps else request.jobs
-    shared = Shared(bench, _recipe(request) if request.executor is not None else None)
-    with closing(shared), Workers(jobs, request.executor) as workers:
+    with closing(Shared(bench)) as shared, Workers(jobs) as workers:
 
         def run(cases: list[_Case]) -> Iterator[Done[_Case]]:
             size = _CHUNK if workers.ahead > 1 else 1

@@ -10,7 +10,6 @@ import pytest
 
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.load.requirement_set import (
-    known_revision,
     load_requirement_set,
     model_digest,
     requirement_digest,
@@ -71,9 +70,6 @@ def test_a_changed_set_is_the_next_revision_and_remembers_the_one_before() -> No
     assert new is not None
     assert new.revision == old.revision + 1
     assert new.history[-1] == PastSet(revision=old.revision, digest=set_digest(old))
-    assert known_revision(new, set_digest(old)) == old.revision
-    assert known_revision(new, set_digest(new)) == new.revision
-    assert known_revision(new, "0" * 64) is None
 
 
 def test_the_page_has_the_figures_of_the_sets() -> None:

@@ -217,7 +217,3 @@ class EventFields:
     version = _any()
     what = _text()
     why = _text()
-
-
-#: The field of each accessor.
-FIELDS = {name: field.name for name, field in vars(EventFields).items() if isinstance(field, Field)}

@@ -47,7 +47,6 @@ class Fit:
         source: of the random numbers, as in `Seen.draws`.
         draw: which of them (0-based).
         residual_ns: how far a wait is off, at the most.
-        unclipped_ns: where the waits would have reached without the cut.
         multiplier: of the wait before it, for decorrelated jitter.
     """
 
@@ -57,7 +56,6 @@ class Fit:
     source: str
     draw: int
     residual_ns: float
-    unclipped_ns: float
     multiplier: float | None = None
 
 
@@ -141,7 +139,6 @@ def _linear(
         source=source,
         draw=draw,
         residual_ns=residual,
-        unclipped_ns=ends[1],
     )
 
 
@@ -174,7 +171,6 @@ def _decorrelated(
         source=source,
         draw=draw,
         residual_ns=residual,
-        unclipped_ns=high,
         multiplier=multiplier,
     )
 

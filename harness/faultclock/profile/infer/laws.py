@@ -30,7 +30,6 @@ class Law:
         low_ns, high_ns: between which it lies.
         how: see `WaitLaw`.
         clipped: whether some waits were cut off at `high_ns`.
-        unclipped_high_ns: where it would have reached without that.
         multiplier: of the wait before it, for decorrelated jitter.
         tolerance_ns: up to which two of its ends are the same.
     """
@@ -43,7 +42,6 @@ class Law:
     seen_high_ns: int
     values: int
     clipped: bool = False
-    unclipped_high_ns: float | None = None
     multiplier: float | None = None
     tolerance_ns: float = EXACT_NS
     text: str = ""
@@ -143,7 +141,6 @@ def _law(retry: int, points: Sequence[Point]) -> Law:
         high_ns=fit.high_ns,
         how="drawn",
         clipped=fit.clipped,
-        unclipped_high_ns=fit.unclipped_ns,
         multiplier=fit.multiplier,
         tolerance_ns=max(EXACT_NS, 20 * fit.residual_ns),
         text=text,

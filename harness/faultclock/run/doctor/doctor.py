@@ -64,12 +64,6 @@ class Examination:
     problems: tuple[str, ...]
     trace: Trace
 
-    @property
-    def to_mend(self) -> tuple[str, ...]:
-        """All that must be mended, as sentences."""
-        broken = (item for item in self.trials if item.state == "broken")
-        return (*(f"{item.what}: {item.found}" for item in broken), *self.problems)
-
 
 def examine(binding: Binding, *, isolate: bool = True, given_requests: bool = True) -> Examination:
     """Try `binding` out, and say what works, what does not, and what was not tried.

@@ -7,7 +7,6 @@ the program asks; the path says which API that is, and a second run is answered 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -97,8 +96,6 @@ class Probed:
         endpoint: where it asks, if that is another place than clients of the API go by default.
         streams: whether it asks for streams.
         tools: whether it offers tools to the model.
-        requests_per_call: requests to the model in one call, the most of them.
-        looks_up_names: whether it looks up the name of a host: one on this machine has none.
         others: what else it asked, such as `GET https://api.example.com/status`.
         text: whether its answers have a text that can be read.
         trouble: what keeps a verdict from meaning anything; empty: nothing does.
@@ -112,8 +109,6 @@ class Probed:
     endpoint: Endpoint | None = None
     streams: Streams = "never"
     tools: bool = False
-    requests_per_call: int = 0
-    looks_up_names: bool = False
     others: tuple[str, ...] = ()
     text: bool = True
     trouble: Trouble = ""
@@ -202,10 +197,6 @@ def _judged(binding: Binding, trace: Trace, asked: tuple[Asked, ...]) -> Probed:
         endpoint=_endpoint(of_model[0]) if of_model else None,
         streams=_streams(of_model),
         tools=any(item.tools for item in of_model),
-        requests_per_call=max(Counter(item.call for item in of_model).values(), default=0),
-        looks_up_names=any(
-            event.payload["host"] != "localhost" for event in trace.of_kind("net.resolve")
-        ),
         others=tuple(
             dict.fromkeys(f"{item.method} {item.url}" for item in asked if item.dialect is None)
         ),

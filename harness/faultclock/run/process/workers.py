@@ -1,8 +1,6 @@
-"""Who makes the runs: any `concurrent.futures.Executor`, fed in chunks, however its workers end.
+"""Who makes the runs: processes, fed in chunks, however they end.
 
-By default it is a pool of processes that are forked from this one, so they inherit the warmed
-subject; one job needs no pool. An executor of another library (a cluster, a pool of fresh
-processes) works too: what its workers need is then sent along, and made once in each of them.
+They are forked from this one, so they inherit the warmed subject; one job needs no pool.
 
 What is computed never depends on how many workers there are, nor on who finishes first. A worker
 that dies costs nothing but time: what it had in hand is made again one by one, and the one item
@@ -12,10 +10,8 @@ that kills its process is found by itself.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import multiprocessing
 import os
-import pickle
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -25,7 +21,7 @@ from itertools import count, islice
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from faultclock.errors import InputError, InternalError
+from faultclock.errors import InternalError
 from faultclock.run.process.lifeline import end_with
 
 P = ParamSpec("P")
@@ -35,11 +31,8 @@ R = TypeVar("R")
 
 #: Chunks that are handed out for each worker: one in hand, one to go on with.
 _AHEAD = 2
-#: Made values that a worker keeps: one request is worked on at a time.
-_KEPT_MAX = 4
-_HASH_SEED = "PYTHONHASHSEED"
 
-#: What this process has, by key: its own, inherited from the one that forked it, or made here.
+#: What this process has, by key: its own, or inherited from the one that forked it.
 _values: dict[str, Any] = {}
 _numbers = count(1)
 
@@ -47,49 +40,20 @@ _numbers = count(1)
 class Shared(Generic[S]):
     """A value that is too large, or of a kind, to be sent with every task.
 
-    A worker that was forked from this process has it already. Any other makes it by the recipe,
-    once.
+    Workers have it because they are forked from this process after this.
 
     Args:
         value: what the workers are to have.
-        recipe: makes it in a fresh process; None where all workers are forked from this one after
-            this. It has to be picklable.
-
-    Raises:
-        InputError: the recipe cannot be pickled.
     """
 
-    def __init__(self, value: S, recipe: Callable[[], S] | None = None) -> None:
-        if recipe is None:
-            self._recipe = b""
-            self._key = f"{os.getpid()}-{next(_numbers)}"
-        else:
-            try:
-                self._recipe = pickle.dumps((os.environ.get(_HASH_SEED), recipe))
-            except Exception as error:
-                raise InputError(f"this cannot be sent to another process: {error}") from error
-            self._key = hashlib.sha256(self._recipe).hexdigest()
+    def __init__(self, value: S) -> None:
+        self._key = f"{os.getpid()}-{next(_numbers)}"
         _values[self._key] = value
 
     def get(self) -> S:
-        """Return the value; made here if need be.
-
-        Raises:
-            InputError: this process hashes otherwise than the one that sends it: its runs would
-                not be the same.
-        """
+        """Return the value."""
         if self._key not in _values:
-            if not self._recipe:
-                raise InternalError("a worker was not forked from us, and got no recipe")
-            hash_seed, recipe = pickle.loads(self._recipe)  # noqa: S301 - the parent wrote it
-            if hash_seed != os.environ.get(_HASH_SEED):
-                raise InputError(
-                    "the worker was started under another hash seed",
-                    hint=f"start all workers with {_HASH_SEED}={hash_seed or '0'}",
-                )
-            while len(_values) >= _KEPT_MAX:
-                del _values[next(iter(_values))]
-            _values[self._key] = recipe()
+            raise InternalError("a worker was not forked from us")
         value: S = _values[self._key]
         return value
 
@@ -115,30 +79,25 @@ class Workers:
     """The executor that is in use; used as a context manager, which ends what it began.
 
     Args:
-        jobs: how many do the work at once (1 or more). One of ours works in this process.
-        make: makes an executor of another library, whose workers get all they need with each
-            task; called again if that one breaks. None: processes that are forked from this one.
+        jobs: how many do the work at once (1 or more). One works in this process.
 
     Attributes:
-        jobs: how many do the work at once.
-        forked: whether they inherit what this process has.
+        jobs: as it was given.
     """
 
-    def __init__(self, jobs: int = 1, make: Callable[[], Executor] | None = None) -> None:
+    def __init__(self, jobs: int = 1) -> None:
         self.jobs = jobs
-        self.forked = make is None
-        self._make = make if make is not None else self._own
         self._executor: Executor | None = None
 
     @property
     def ahead(self) -> int:
         """How many chunks to hand out at once."""
-        return 1 if self.forked and self.jobs == 1 else _AHEAD * self.jobs
+        return 1 if self.jobs == 1 else _AHEAD * self.jobs
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have it called by a worker."""
         if self._executor is None:
-            self._executor = self._make()
+            self._executor = self._made()
         return self._executor.submit(fn, *args, **kwargs)
 
     def renew(self) -> None:
@@ -158,7 +117,7 @@ class Workers:
         """Let the workers go; after an error, in the middle of their work."""
         self._end(patiently=kind is None)
 
-    def _own(self) -> Executor:
+    def _made(self) -> Executor:
         if self.jobs == 1:
             return Serial()
         return ProcessPoolExecutor(
@@ -173,14 +132,13 @@ class Workers:
         if executor is None:
             return
         # Their number is not to be had otherwise; a broken pool has forgotten them.
-        processes = getattr(executor, "_processes", None) if self.forked else None
+        processes = getattr(executor, "_processes", None)
         if not patiently:
             for pid in list(processes or ()):
                 # They are in no terminal's foreground, so a Ctrl-C has not reached them.
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-        # Processes that were killed need no wait; others may not be ours to wait for.
-        executor.shutdown(wait=patiently or self.forked, cancel_futures=True)
+        executor.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,13 @@ This is the only file that imports SimPy. It runs nothing by itself: the kernel 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import simpy
 from simpy.core import EmptySchedule
-from simpy.events import NORMAL, URGENT, EventPriority
-
-NORMAL_PRIORITY: Final = NORMAL
-URGENT_PRIORITY: Final = URGENT
-
-SimEvent = simpy.Event
-SimProcess = simpy.Process
+from simpy.events import NORMAL, EventPriority
 
 #: What the queue holds: SimPy events, and the kernel's own entries; all have `_cancelled`.
 Entry = Any
@@ -181,10 +175,6 @@ class SimEnvironment(simpy.Environment):
         if event.__class__ is UrgentMark:
             event = self.take_urgent()
         run_callbacks(event)
-
-    def start(self, generator: Generator[Any, Any, Any]) -> SimProcess:
-        """Start a SimPy process."""
-        return simpy.Process(self, generator)
 
 
 def run_callbacks(event: Entry) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context
 from itertools import count
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from faultclock.sim.host.process_transports import ProcessLoopMixin
 from faultclock.sim.kernel.actors import Actor, current
 from faultclock.sim.kernel.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
-from faultclock.sim.kernel.env import SimEvent
 from faultclock.sim.kernel.escapes import SimEscape, call_site, refuse
 from faultclock.sim.kernel.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
 from faultclock.sim.kernel.kernel import Kernel
@@ -46,7 +45,7 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
 
     Attributes:
         kernel: its world.
-        env: the queue, for SimPy resources that coroutines share with processes.
+        env: the queue.
         runner: the simulated thread that steps it right now; None while that one is blocked
             inside a coroutine, and while the loop does not run.
         backlog: callbacks that came due meanwhile.
@@ -277,49 +276,6 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         if not self._closed:
             with suppress(BaseException):
                 self.close()
-
-    # ------------------------------------------------------------------ SimPy on the same queue
-
-    def wrap_event(self, event: SimEvent) -> SimFuture:
-        """Return a future for a SimPy event, such as a resource's request."""
-        future = SimFuture(loop=self)
-        if event.callbacks is None:
-            _settle(future, event)
-            return future
-
-        def done(event: SimEvent) -> None:
-            if not event._ok:
-                event.defused = True
-            if not future.done():
-                self.call_soon(_settle, future, event)
-
-        event.callbacks.append(done)
-        return future
-
-    def as_event(self, awaitable: Awaitable[Any]) -> SimEvent:
-        """Return a SimPy event that a process can wait on for a coroutine's outcome."""
-        event: SimEvent = self.env.event()
-        task = asyncio.ensure_future(awaitable, loop=self)
-
-        def done(task: asyncio.Future[Any]) -> None:
-            if task.cancelled():
-                event.fail(asyncio.CancelledError())  # type: ignore[arg-type]
-            elif (error := task.exception()) is None:
-                event.succeed(task.result())
-            else:
-                event.fail(error)  # type: ignore[arg-type]
-
-        task.add_done_callback(done)
-        return event
-
-
-def _settle(future: asyncio.Future[Any], event: SimEvent) -> None:
-    if future.done():
-        return
-    if event._ok:
-        future.set_result(event._value)
-    else:
-        future.set_exception(event._value)
 
 
 def _refused(name: str) -> Callable[..., Any]:

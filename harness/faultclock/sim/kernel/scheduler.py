@@ -1,14 +1,14 @@
-"""What the world itself does at a time: callbacks and SimPy processes of its fakes and its network.
+"""What the world itself does at a time: callbacks of its fakes and its network.
 
 The kernel is built on it. Nothing here runs anything: that is the dispatcher's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.kernel.env import Call, SimProcess
+from faultclock.sim.kernel.env import Call
 from faultclock.sim.kernel.ledger import Ledger
 
 
@@ -32,7 +32,3 @@ class Scheduler(Ledger):
         call = Call(function, args)
         self.env.put_ahead(call)
         return call
-
-    def process(self, generator: Generator[Any, Any, Any]) -> SimProcess:
-        """Start a SimPy process. If it fails and nobody waits for it, the run ends."""
-        return self.env.start(generator)

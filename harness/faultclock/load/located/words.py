@@ -10,8 +10,10 @@ import re
 
 import yaml
 
-#: No number of ours has more digits, and huge ones take quadratic time to read.
-DIGITS_MAX = 40
+from faultclock.load.located.tree import OURS, NotReadableError, Place
+
+#: How the words begin where the parser's own follow.
+NOT_YAML = "this is not YAML: "
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {
@@ -57,10 +59,8 @@ _WORDINGS = (
     ("alphabetic or numeric", "a text cannot begin with `&` or `*`", "put the text in quotes"),
 )
 
-ScalarValue = str | int | float | bool | None
 
-
-def plain_value(text: str) -> ScalarValue:
+def plain_value(text: str) -> str | int | float | bool | None:
     """Return what an unquoted scalar means.
 
     Raises:
@@ -86,12 +86,21 @@ def plain_value(text: str) -> ScalarValue:
 
 
 def _check_size(text: str) -> None:
-    if len(text) > DIGITS_MAX:
-        raise ValueError(f"the number {shortened(text)} has more than {DIGITS_MAX} digits")
+    if len(text) > OURS.digits_max:
+        raise ValueError(f"the number {shortened(text)} has more than {OURS.digits_max} digits")
 
 
-def syntax_words(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str | None]:
-    """Return what is wrong at the error's mark in `text`, and what to do about it."""
+def syntax_error(error: yaml.YAMLError, text: str) -> NotReadableError:
+    """Return what is wrong in `text`, at its place and in plain words."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        # No position: the C reader met bytes that `NOT_PRINTABLE` lets through.
+        return NotReadableError(Place(1, 1), f"{NOT_YAML}{str(error).splitlines()[0]}")
+    mark = error.problem_mark or error.context_mark
+    place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+    return NotReadableError(place, *_syntax_words(error, text))
+
+
+def _syntax_words(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str | None]:
     problem = error.problem or error.context or "syntax error"
     mark = error.problem_mark
     # Empty at the end of the text, where the mark may lie past the last line.
@@ -107,7 +116,7 @@ def syntax_words(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str | Non
     for part, message, hint in _WORDINGS:
         if part in problem:
             return message, hint
-    return f"this is not YAML: {problem}", None
+    return f"{NOT_YAML}{problem}", None
 
 
 def shortened(text: str) -> str:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import SourceError
-from faultclock.load.toml_tree import parse_toml
-from faultclock.load.yaml_tree import Mapping, Place, Scalar, Sequence, to_data
+from faultclock.load.located.toml_text import parse_toml
+from faultclock.load.located.tree import Mapping, Place, Scalar, Sequence, to_data
 
 TEXT = '''\
 # A comment with [a.table] and key = "value" in it.
@@ -140,3 +140,17 @@ def test_a_number_that_cannot_be_written_again_is_the_text_that_it_is() -> None:
     """Python reads any number of hexadecimal digits, and writes 4,300 decimal ones."""
     tree = parse_toml(f"a = 0x{'f' * 5_000}\nb = 0xff", "t.toml")
     assert to_data(tree) == {"a": f"0x{'f' * 5_000}", "b": 255}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"[tool.faultclock.{'.'.join('a' * 3_000)}]\nb = 1\n", 1),
+        (f"x = 1\n{'.'.join('a' * 3_000)} = 1\n", 2),
+        (f"x = 1\ny = {'[' * 65}{']' * 65}\n", 2),
+    ],
+)
+def test_what_is_nested_too_deep_is_refused_at_its_place(text: str, line: int) -> None:
+    """A dotted key of 3,000 parts nests as brackets do, and no recursion meets it."""
+    with pytest.raises(SourceError, match=rf"^t\.toml:{line}:\d+: this is nested more than 64"):
+        parse_toml(text, "t.toml")

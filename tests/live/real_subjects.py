@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from faultclock.errors import InternalError
-from faultclock.live.child import READY
 from faultclock.live.environment import environment
 from faultclock.live.kernel import LiveKernel
 from faultclock.live.routes import call_ids
@@ -30,6 +29,7 @@ from faultclock.model.trace.trace import EndingReason, Trace
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.sim.kernel.recorder import Fact
 from faultclock.subjects.binding import Binding
+from tests.live.real_child import READY
 
 #: How long a subject may take to be imported, in seconds.
 _IMPORT_LIMIT_S = 60.0
@@ -39,33 +39,18 @@ _LINE_BYTES_MAX = 1 << 24
 _LAST_WORDS = 5
 
 
-def run_live(
-    scenario: Scenario, binding: Binding, seed: int = 0, *, spec: str | None = None
-) -> Trace:
-    """Run `binding` through `scenario` in real time and return the sealed trace.
+async def live_traces(
+    scenarios: Sequence[Scenario], binding: Binding, seed: int = 0, *, spec: str | None = None
+) -> tuple[Trace, ...]:
+    """Run `binding` through all `scenarios` at once in real time, and return the sealed traces.
 
     Args:
         seed: of what the provider makes up, 0 to 2**32 - 1.
         spec: what a process that knows nothing of `binding` loads it by; None: its id.
 
     Raises:
-        InputError: the scenario cannot be served, or is none for this subject.
+        InputError: a scenario cannot be served, or is none for this subject.
     """
-    (trace,) = run_live_all((scenario,), binding, seed, spec=spec)
-    return trace
-
-
-def run_live_all(
-    scenarios: Sequence[Scenario], binding: Binding, seed: int = 0, *, spec: str | None = None
-) -> tuple[Trace, ...]:
-    """Do what `run_live` does for all `scenarios` at once, so that their waits are shared."""
-    return asyncio.run(live_traces(scenarios, binding, seed, spec=spec))
-
-
-async def live_traces(
-    scenarios: Sequence[Scenario], binding: Binding, seed: int = 0, *, spec: str | None = None
-) -> tuple[Trace, ...]:
-    """Do what `run_live_all` does, on the event loop that runs."""
     filled = tuple(bind_scenario(scenario, binding) for scenario in scenarios)
     for scenario in filled:
         check_servable(scenario)
@@ -138,7 +123,7 @@ class _Child:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "faultclock.live.child",
+            "tests.live.real_child",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -2,7 +2,7 @@
 
 Nothing of the simulation is here: no patch is installed, and no clock is turned. What the harness
 and the subject say is written to a pipe, one line a fact, stamped by the machine's monotonic
-clock, which all processes share. Run as `python -m faultclock.live.child`. It reads two lines of
+clock, which all processes share. Run as `python -m tests.live.real_child`. It reads two lines of
 JSON from its standard input: the subject, and when that is loaded, the runs.
 """
 

@@ -15,9 +15,18 @@ import tomllib
 from bisect import bisect_right
 from typing import Any
 
-from faultclock.errors import Problem, SourceError
-from faultclock.load.yaml_tree import Mapping, Node, Place, Scalar, Sequence
-from faultclock.load.yaml_words import DIGITS_MAX
+from faultclock.load.located.tree import (
+    OURS,
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    Sequence,
+    nested_words,
+    place_after,
+    refused,
+    too_deep,
+)
 
 _FAULT_PLACE = re.compile(
     r"\s*\(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
@@ -42,40 +51,37 @@ def parse_toml(text: str, path: str) -> Mapping:
     Dates, times and overlong numbers are texts in it, as they are written.
 
     Raises:
-        SourceError: it is not TOML, or Python cannot read a number in it.
+        SourceError: it is not TOML, it is nested too deep, or Python cannot read a number in it.
     """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SourceError((_syntax_problem(error, text, path),)) from None
+        raise refused(_fault_place(error, text), path, _fault_words(error)) from None
     except RecursionError:
-        message = "this is nested too deeply"
-        problem = Problem(path=path, line=1, column=1, message=message)
-        raise SourceError((problem,)) from None
+        raise refused(Place(1, 1), path, "this is nested too deeply") from None
     except ValueError:
         # Python reads no longer one.
         found = _LONG_NUMBER.search(text)
-        start = 0 if found is None else found.start()
-        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-        problem = Problem(path=path, line=line, column=column, message="the number is too long")
-        raise SourceError((problem,)) from None
+        place = place_after(text[: 0 if found is None else found.start()])
+        raise refused(place, path, "the number is too long") from None
     # Line ends of any kind count as one, as the reader has them.
-    return _Walk(text.replace("\r\n", "\n")).document(data)
+    root = _Walk(text.replace("\r\n", "\n")).document(data)
+    too_low = too_deep(root, OURS.depth_max)
+    if too_low is not None:
+        raise refused(too_low, path, nested_words(OURS))
+    return root
 
 
-def _syntax_problem(error: tomllib.TOMLDecodeError, text: str, path: str) -> Problem:
-    told = str(error)
-    found = _FAULT_PLACE.search(told)
-    line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+def _fault_place(error: tomllib.TOMLDecodeError, text: str) -> Place:
+    found = _FAULT_PLACE.search(str(error))
     if found is not None and found["line"] is not None:
-        line, column = int(found["line"]), int(found["column"])
-    message = _FAULT_PLACE.sub("", told)
-    return Problem(
-        path=path,
-        line=line,
-        column=column,
-        message=f"this is not TOML: {message[:1].lower()}{message[1:]}",
-    )
+        return Place(int(found["line"]), int(found["column"]))
+    return place_after(text)
+
+
+def _fault_words(error: tomllib.TOMLDecodeError) -> str:
+    message = _FAULT_PLACE.sub("", str(error))
+    return f"this is not TOML: {message[:1].lower()}{message[1:]}"
 
 
 class _Walk:
@@ -168,7 +174,7 @@ class _Walk:
         self._at = found.end()
         is_number = isinstance(value, int | float)
         # A number of 5,000 digits is none that a key of ours takes, and cannot be written again.
-        plain = isinstance(value, str) or (is_number and len(found[0]) <= DIGITS_MAX)
+        plain = isinstance(value, str) or (is_number and len(found[0]) <= OURS.digits_max)
         return Scalar(place, value if plain else found[0])
 
     def _list(self, place: Place, values: list[Any]) -> Sequence:

@@ -16,7 +16,8 @@ from faultclock.explore.sizes import size_of
 from faultclock.load.scenario import find_scenarios, shipped_scenarios
 from faultclock.model.duration import parse_duration
 from faultclock.model.exploration import Size
-from faultclock.model.fault import AttemptRange, Trigger
+from faultclock.model.fault import Trigger
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import Tape
 from faultclock.model.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader

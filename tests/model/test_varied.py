@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.fault import AttemptRange, ConnectRefused
+from faultclock.model.fault import ConnectRefused
 from faultclock.model.removable import rules_of
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario import Scenario, scenario_digest
 from faultclock.model.settled import never_settles, settled
 from faultclock.model.tape import BLANK, Tape

@@ -17,8 +17,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
-from faultclock.model.fault import AttemptRange
 from faultclock.model.removable import rules_of
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import Tape
 from faultclock.model.varied import FIXED, LACKS, VARY, choices_at, varied, written_at

@@ -30,8 +30,8 @@ from faultclock.explore.reduction_words import (
     wait_words,
 )
 from faultclock.model.duration import format_duration
-from faultclock.model.fault import AttemptRange
 from faultclock.model.payload import ErrorPayload
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario import Scenario
 from faultclock.model.tape import Tape
 

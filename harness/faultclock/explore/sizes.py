@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from pydantic import BaseModel
-
 from faultclock.model.events import ends_of
 from faultclock.model.exploration import Size
+from faultclock.model.rule import rules_in
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
-
-_RULES = frozenset({"faults", "rules", "cancels", "crashes", "edits"})
 
 
 def size_of(scenario: Scenario, trace: Trace) -> Size:
@@ -20,12 +14,12 @@ def size_of(scenario: Scenario, trace: Trace) -> Size:
     session = scenario.session
     one_each = (scenario.store, scenario.disk, scenario.telemetry, scenario.queue)
     many = (scenario.fallbacks, scenario.interactors, scenario.programs, scenario.hooks)
-    refusals = [
-        rule for script in (scenario.provider, *scenario.fallbacks) for rule in script.refusals
-    ]
+    edits = sum(
+        len(script.edits) for script in (scenario.store, scenario.disk) if script is not None
+    )
     ends = [event.at_ns for event in trace.of_kind(*ends_of("call.started"))]
     return Size(
-        faults=sum(_rules(scenario)) + len(refusals),
+        faults=sum(1 for _ in rules_in(scenario)) + edits,
         tasks=sum(task.copies for task in scenario.tasks),
         tools=len(scenario.tools),
         actors=1
@@ -37,16 +31,3 @@ def size_of(scenario: Scenario, trace: Trace) -> Size:
         # After the last call the world only waits for stragglers: that time is not the subject's.
         virtual_ns=max(ends, default=trace.footer.ended_at_ns),
     )
-
-
-def _rules(value: Any) -> Iterator[int]:
-    """Yield the number of rules in each list of them."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _rules(item)
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            member = getattr(value, name)
-            if name in _RULES and isinstance(member, tuple):
-                yield len(member)
-            yield from _rules(member)

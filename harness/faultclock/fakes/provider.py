@@ -33,7 +33,6 @@ from faultclock.fakes.injector import (
     Resolving,
     decide,
     mark_met,
-    unmet,
 )
 from faultclock.fakes.offered import offered_tools
 from faultclock.fakes.refusal_words import filled, truthful
@@ -51,6 +50,7 @@ from faultclock.model.fault import (
     StreamError,
 )
 from faultclock.model.payload import ErrorPayload
+from faultclock.model.provider_limits import RefusalRule
 from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace import WALL_EPOCH_NS
@@ -189,8 +189,8 @@ class FakeProvider:
     def seal(self) -> None:
         """Record every rule and every limit that was never met. Call it once, after the run."""
         met = self._state.injector.met
-        never_refused = (rule for rule in self._script.refusals if rule.id not in met)
-        for rule in (*unmet(self._script.faults, self._state.injector), *never_refused):
+        rules: tuple[FaultRule | RefusalRule, ...] = (*self._script.faults, *self._script.refusals)
+        for rule in (rule for rule in rules if rule.id not in met):
             self.kernel.record(
                 "provider", "fault.unmet", fault=rule.id, optional=rule.optional, **self.mark
             )

@@ -97,9 +97,7 @@ def _rules(
         fault = rule.then
         cause = fault.cause if isinstance(fault, SandboxFault) else None
         yield UseRule(
-            id=rule.id,
-            optional=rule.optional,
-            numbers=rule.executions,
+            rule=rule,
             fault_kind=fault.kind,
             make_error=partial(_error_of, rule, sandbox_error),
             error={"kind": fault.kind, "cause": cause, "message": clean(fault.message)},

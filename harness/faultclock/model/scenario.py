@@ -22,6 +22,7 @@ from faultclock.model.mishap import CancelRule, CrashRule
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.program_script import ProgramScript
 from faultclock.model.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
+from faultclock.model.rule import rules_in
 from faultclock.model.services_script import HookScript, QueueScript, TelemetryScript
 from faultclock.model.session_script import SessionScript
 from faultclock.model.store_script import StoreScript
@@ -342,22 +343,7 @@ class Scenario(SparseValue):
         yield "programs", [program.name for program in self.programs]
         yield "hooks", [hook.id for hook in self.hooks]
         yield "interactors", [interactor.id for interactor in self.interactors]
-        rules = [rule.id for rule in self.provider.faults]
-        rules += [rule.id for tool in self.tools for rule in tool.rules]
-        rules += [rule.id for interactor in self.interactors for rule in interactor.rules]
-        rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
-        rules += [rule.id for rule in (self.disk.rules if self.disk is not None else ())]
-        rules += [rule.id for provider in self.fallbacks for rule in provider.faults]
-        rules += [rule.id for rule in self.provider.refusals]
-        rules += [rule.id for provider in self.fallbacks for rule in provider.refusals]
-        rules += [rule.id for program in self.programs for rule in program.rules]
-        rules += [rule.id for hook in self.hooks for rule in hook.rules]
-        rules += [rule.id for rule in (self.telemetry.rules if self.telemetry is not None else ())]
-        rules += [rule.id for rule in (self.queue.rules if self.queue is not None else ())]
-        nodes = self.workflow.nodes if self.workflow is not None else ()
-        rules += [rule.id for node in nodes for rule in node.rules]
-        rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
-        yield "rules", rules
+        yield "rules", [rule.id for rule in rules_in(self)]
 
     def _fits_the_provider(self, fallback: FallbackProvider) -> None:
         if fallback.host_name in _TAKEN_HOSTS:

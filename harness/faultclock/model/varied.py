@@ -18,8 +18,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from faultclock.model.duration import format_duration
-from faultclock.model.fault import AttemptRange
 from faultclock.model.removable import without_rules
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario import Scenario
 from faultclock.model.settled import never_settles
 from faultclock.model.tape import SCENARIO_STREAMS, Tape

@@ -17,7 +17,7 @@ from faultclock.cli.app import app
 from faultclock.load.payloads import load_payloads
 from faultclock.load.scenario import load_scenario
 from faultclock.model.fault import HttpError, OkWithErrorBody, StreamError
-from faultclock.model.scenario import DEFAULT_DIALECT
+from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.registry import load_subject
 from tests.docs.page import Block, PageError
 

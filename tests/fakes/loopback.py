@@ -17,7 +17,7 @@ from typing import Any
 
 from faultclock.fakes.provider import FakeProvider
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 
 #: Close with a reset instead of an end of stream (socket(7), SO_LINGER with a time of 0).
 _LINGER_NONE = struct.pack("ii", 1, 0)

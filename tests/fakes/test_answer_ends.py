@@ -17,7 +17,7 @@ from faultclock.fakes.said import said
 from faultclock.fakes.script_check import check_script
 from faultclock.load.payloads import load_payloads
 from faultclock.model.fault import AnswerEnds, FaultRule, OkWithErrorBody
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from tests.architecture.source_tree import PROJECT
 from tests.fakes.dialects.asking import EXCHANGE, answered, request
 from tests.fakes.test_history import conversation

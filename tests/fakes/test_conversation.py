@@ -18,7 +18,7 @@ from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects.openai_chat import OpenAIChat
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.fakes.provider import FakeProvider, ProviderState
-from faultclock.model.scenario import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderReply, ProviderScript, ToolCallReply
 
 DIALECT = OpenAIChat()
 CALL = ToolCallReply(name="write_file", arguments='{"path": "a"}')

@@ -26,7 +26,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.provider_limits import Overload, RequestLimit, TokenLimit
-from faultclock.model.scenario import FallbackProvider, ProviderScript
+from faultclock.model.provider_script import FallbackProvider, ProviderScript
 
 MakeRig = Callable[..., Any]
 MS, S = MILLISECOND_NS, SECOND_NS

@@ -15,7 +15,7 @@ from faultclock.fakes.pacing import Pacing, delay_of, tokens_in
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.fault import Fault
 from faultclock.model.provider_limits import Delay
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.sim.streams import DRAW_BITS, Streams
 
 MS, S = MILLISECOND_NS, SECOND_NS

@@ -14,7 +14,7 @@ from faultclock.fakes.dialect import Asked, Exchange
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider import FakeProvider
 from faultclock.load.payloads import load_payloads
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeRig = Callable[..., Any]

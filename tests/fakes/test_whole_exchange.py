@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from faultclock.fakes.provider import FakeProvider
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.sim.context import CALL_ID
 from faultclock.sim.kernel import Limits
 from faultclock.sim.patches import installed

@@ -9,7 +9,7 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.live.servable import base_path, check_servable, program_binding
 from faultclock.model.mishap import CancelRule
-from faultclock.model.scenario import Endpoint
+from faultclock.model.provider_script import Endpoint
 from tests.live.wires import Bench, scenario
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.scenario import FallbackProvider
+from faultclock.model.provider_script import FallbackProvider
 from faultclock.model.trace import TraceEvent
 from faultclock.oracle.attempts import observe, places_of
 from tests.oracle.chain_builder import ChainBuilder

@@ -13,7 +13,7 @@ from faultclock.model.event_sets import EventPattern
 from faultclock.model.events import DERIVED_KINDS, EVENTS
 from faultclock.model.lookup import CountLookup, TimeLookup
 from faultclock.model.ordering import Move, OrderingRule, Pattern, Scope
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario import scenario_of
 from faultclock.oracle.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate
@@ -31,7 +31,7 @@ RULES = [yaml.safe_load(text) for text in re.findall(r"^```yml\n(.*?)^```$", PAG
 
 #: The scenario that the page speaks of.
 SETTINGS = settings_of(
-    Scenario.model_validate(
+    scenario_of(
         {
             "id": "tests/page",
             "title": "The page",

@@ -22,7 +22,8 @@ from faultclock.model.fault import (
 )
 from faultclock.model.interaction_script import InteractionKind, InteractorAnswer
 from faultclock.model.mishap import CancelScope
-from faultclock.model.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario import Scenario
 from faultclock.model.store_script import StoreFault
 from faultclock.model.tool_script import ToolFault
 from tests.each import for_each
@@ -257,7 +258,7 @@ def _agent_plans(scenario: Scenario) -> bool:
     """Whether anything but the provider is scripted: a world that is there to be answered."""
     if scenario.role == "provider_adapter":
         return bool(scenario.cancels)
-    scripted = scenario.model_dump(mode="json").keys() & (Scenario.SPARSE - {"models"})
+    scripted = scenario.model_dump(mode="json").keys() & (scenario.SPARSE - {"models"})
     asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
     return bool(scripted) or any(asked)
 

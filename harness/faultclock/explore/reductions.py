@@ -32,7 +32,7 @@ from faultclock.explore.reduction_words import (
 from faultclock.model.duration import format_duration
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.rule import AttemptRange
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario import Scenario, written_scenario
 from faultclock.model.tape import Tape
 
 #: One number for each reduction: the state that it is in.
@@ -162,7 +162,7 @@ class Reductions:
         data["tape"] = {"choices": tape}
         mend(data, self.data)
         try:
-            return Scenario.model_validate_json(json.dumps(data), strict=True)
+            return written_scenario(data)
         except ValueError:
             return None
 

@@ -16,7 +16,7 @@ from faultclock.fakes.answer import Answer, ErrorFacts
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.model.fault import AnswerEnd, AnswerEnds
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

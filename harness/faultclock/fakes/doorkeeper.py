@@ -22,7 +22,7 @@ from faultclock.fakes.limits import ended, new_life, rule_on
 from faultclock.fakes.pacing import Pacing, tokens_in
 from faultclock.fakes.said import tokens_of
 from faultclock.model.fault import Fault, HttpError, OkWithErrorBody, ResetBeforeResponse
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.sim.streams import Streams
 
 #: Where providers look for a key, in the order in which it is looked for.

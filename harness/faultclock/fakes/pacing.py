@@ -18,7 +18,7 @@ from faultclock.fakes.delivery import Tempo
 from faultclock.fakes.said import tokens_of
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.provider_limits import Constant, Delay, LogNormal, Pareto, Uniform
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.sim.streams import DRAW_BITS, Streams
 
 #: Correctly rounded in every operation, exp and ln included, on every machine.

@@ -51,7 +51,7 @@ from faultclock.model.fault import (
 )
 from faultclock.model.payload import ErrorPayload
 from faultclock.model.provider_limits import RefusalRule
-from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript
+from faultclock.model.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace import WALL_EPOCH_NS
 from faultclock.sim.net.fates import (

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from faultclock.fakes.provider import FakeProvider, ProviderState
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import FallbackProvider, Scenario
+from faultclock.model.provider_script import FallbackProvider
+from faultclock.model.scenario import Scenario
 from faultclock.sim.net.fates import ConnectFate, ResolveFate
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class FakeProviders:
                 id=script.id,
                 streams=streams,
             )
-            for script in scenario.fallbacks
+            for script in scenario.world.fallbacks
         }
 
     def mount(self, world: World) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from faultclock.fakes.dialect import Exchange
 from faultclock.model.fault import AnswerEnd, AnswerEnds
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 #: What a model says that refuses to answer.
 _REFUSAL = "I'm sorry, but I can't help with that."

@@ -16,7 +16,7 @@ from faultclock.model.fault import (
     StreamError,
 )
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 
 #: A scenario that overrides these would break the framing, and with it the fault it plans.
 _FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})

@@ -7,7 +7,7 @@ the runtime with what it has for that. It knows the script's nodes and no port.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -21,9 +21,9 @@ from faultclock.sim.promise import Promise
 SandboxCause = Literal["syntax", "reference", "type", "memory", "stack", "result", "wall_clock"]
 
 
-def made_nodes(script: WorkflowScript) -> tuple[NodeScript, ...]:
+def made_nodes(nodes: Iterable[NodeScript]) -> tuple[NodeScript, ...]:
     """Return the nodes that the host does: expressions and handlers."""
-    return tuple(node for node in script.nodes if node.do in ("expression", "handler"))
+    return tuple(node for node in nodes if node.do in ("expression", "handler"))
 
 
 class FakeWorkflow:
@@ -55,7 +55,7 @@ class FakeWorkflow:
         *,
         clean: Callable[[str], str] = without_secrets,
     ) -> None:
-        self._nodes = {node.id: node for node in made_nodes(script)}
+        self._nodes = {node.id: node for node in made_nodes(script.nodes)}
         self._uses = {
             node.id: Uses(
                 _used(node), _rules(node, sandbox_error, clean), kernel, states[node.id], life

@@ -13,7 +13,7 @@ from typing import Any
 
 from faultclock.infer.kinds import Kind, payloads_for
 from faultclock.model.duration import SECOND_NS, format_duration
-from faultclock.model.scenario import Role, Scenario
+from faultclock.model.scenario import Role, Scenario, scenario_of
 
 #: A failure that never goes away is one for so many attempts; what still asks then asks for ever,
 #: as far as the battery can tell.
@@ -112,7 +112,7 @@ class Asker:
             "then": {**kind.fault, **(fault or {})},
         }
         used = str(rule["then"].get("error", ""))  # type: ignore[attr-defined]
-        scenario = Scenario.model_validate(
+        scenario = scenario_of(
             {
                 "id": f"infer/{kind.id}",
                 "title": asks[:1].upper() + asks[1:],

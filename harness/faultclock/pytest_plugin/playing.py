@@ -20,7 +20,7 @@ from faultclock.errors import InputError
 from faultclock.load.config import as_seen_from, load_config
 from faultclock.load.payloads import load_dialect
 from faultclock.model.finding import Finding, Verdict
-from faultclock.model.scenario import DEFAULT_DIALECT
+from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.trace import Trace
 from faultclock.run.host import RecordingHost
 from faultclock.sim.actors import current

@@ -18,7 +18,7 @@ from faultclock.fakes.injector import unmet
 from faultclock.fakes.provider import FakeProvider, ProviderState
 from faultclock.load.payloads import dialect_names, load_dialect, load_payloads
 from faultclock.model.fault import Fault, FaultRule, Trigger
-from faultclock.model.scenario import DEFAULT_DIALECT, ProviderScript
+from faultclock.model.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.trace import TraceEvent
 from faultclock.sim.world import World
 from faultclock.subjects.ports import API_KEY

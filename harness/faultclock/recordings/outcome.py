@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from faultclock.model.fault import AnswerEnd
 from faultclock.model.finish_reasons import is_usual_end
-from faultclock.model.scenario import ToolCallReply
+from faultclock.model.provider_script import ToolCallReply
 from faultclock.recordings.bodies import as_json, is_html
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.providers import asks_for_stream

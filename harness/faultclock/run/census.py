@@ -22,7 +22,7 @@ from faultclock.model.census import (
 )
 from faultclock.model.duration import MICROSECOND_NS, format_duration
 from faultclock.model.finding import RunReport, Verdict
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.attempts import Attempt, Call, observe
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect
 from faultclock.model.notes import RaisedError
-from faultclock.model.scenario import Endpoint
+from faultclock.model.provider_script import Endpoint
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header

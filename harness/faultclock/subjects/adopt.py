@@ -21,7 +21,8 @@ from typing import Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
 from faultclock.model.checkup import TakenFor
-from faultclock.model.scenario import DEFAULT_DIALECT, Role
+from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario import Role
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of

@@ -11,7 +11,7 @@ from faultclock.fakes.dialect import Asked, Dialect, Exchange, Meter, RateStandi
 from faultclock.fakes.event_stream import read_events
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 #: 60 requests a minute of which none is left, and 9 of 1000 tokens; a refusal for 2.5 s.

@@ -20,7 +20,7 @@ from faultclock.fakes.event_stream import read_events
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = AnthropicMessages()

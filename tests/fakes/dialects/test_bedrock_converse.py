@@ -17,7 +17,7 @@ from faultclock.fakes.dialects.bedrock_converse import BedrockConverse
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 from tests.fakes.dialects.bedrock_model import (
     message_problems,

@@ -15,7 +15,7 @@ from faultclock.fakes.event_stream import read_events
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderReply, ToolCallReply
+from faultclock.model.provider_script import ProviderReply, ToolCallReply
 from tests.fakes.dialects import asking
 from tests.fakes.dialects.asking import (
     EXCHANGE,

@@ -28,7 +28,7 @@ from faultclock.fakes.refusal_words import filled
 from faultclock.load.payloads import load_dialect
 from faultclock.model.fault import AnswerEnd, FaultRule
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.sim.context import CALL_ID
 from faultclock.sim.kernel import Limits
 from faultclock.sim.patches import installed

@@ -32,7 +32,7 @@ from faultclock.fakes.shaping import good
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _PATH_END = "/v1/messages"
 _ARGUMENT_PIECE_CHARS = 12

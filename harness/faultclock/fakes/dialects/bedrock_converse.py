@@ -29,7 +29,7 @@ from faultclock.fakes.shaping import good
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _PATH = re.compile(r"/model/(?P<model>[^/]+)/(?P<operation>converse|converse-stream)")
 _SIGNATURE = re.compile(

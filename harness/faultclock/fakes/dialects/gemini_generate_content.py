@@ -30,7 +30,7 @@ from faultclock.fakes.shaping import good
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _PATH = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):((?:streamG|g)enerateContent)$")
 #: Where a message says itself when to come back.

@@ -23,7 +23,7 @@ from faultclock.fakes.event_stream import json_object
 from faultclock.fakes.http_server import HttpRequest
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

@@ -28,7 +28,7 @@ from faultclock.fakes.shaping import good
 from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

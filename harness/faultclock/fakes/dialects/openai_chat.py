@@ -30,7 +30,7 @@ from faultclock.fakes.said import Said, SaidToolCall, said, split_text, token, t
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 from faultclock.model.fault import AnswerEnd, HttpDate
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

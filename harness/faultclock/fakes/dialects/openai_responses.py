@@ -22,7 +22,7 @@ from faultclock.fakes.said import Said, said, split_text, token, tokens_of
 from faultclock.fakes.shaping import good
 from faultclock.model.fault import AnswerEnd
 from faultclock.model.payload import ErrorPayload
-from faultclock.model.scenario import ProviderScript, ToolCallReply
+from faultclock.model.provider_script import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 #: With these codes a response fails; others come in an event that is an error

@@ -10,7 +10,7 @@ import pytest
 from faultclock.cli.selection import crashed_at, fitting, of_variant, playable, without_root
 from faultclock.errors import InputError, UnknownNameError
 from faultclock.load.scenario import LoadedScenario
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, provider_adapter
 
@@ -18,7 +18,7 @@ from faultclock.subjects.binding import Binding, provider_adapter
 def loaded(id_: str, role: str = "runtime", **changes: Any) -> LoadedScenario:
     """Return a scenario as it comes from a file."""
     values = {"id": id_, "title": "T", "why": "W", "role": role}
-    scenario = Scenario.model_validate(values | changes)
+    scenario = scenario_of(values | changes)
     return LoadedScenario(path=f"scenarios/{id_}.yaml", scenario=scenario)
 
 

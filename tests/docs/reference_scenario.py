@@ -56,10 +56,9 @@ _HERE = {
     "Scenario.title": "One line that a person reads in tables.",
     "Scenario.role": "What the subject has to be.",
     "Scenario.seed": "The seed of the first run.",
-    "Scenario.tools": "The tools that a runtime is given.",
-    "Scenario.interactors": "The user interfaces that can show a question, each with a person.",
-    "Scenario.cancels": "When what is asked of the subject is cancelled.",
-    "Scenario.hooks": "Code of others that a runtime calls on the way.",
+    "RuntimeScenario.tools": "The tools that a runtime is given.",
+    "RuntimeScenario.interactors": "The user interfaces that ask a question, each with a person.",
+    "RuntimeScenario.hooks": "Code of others that a runtime calls on the way.",
     "Scenario.tasks": "What the subject is asked for.",
     "Limits.virtual_time": "Virtual time after which a run ends.",
     "Limits.events": "Events of the trace after which a run ends.",
@@ -115,8 +114,7 @@ _HERE = {
 
 def scenario_page() -> str:
     """Return the page."""
-    schema: Schema = json.loads(scenario_schema())
-    definitions = schema["$defs"]
+    definitions = _definitions()
     lines = [
         "# Scenario format",
         "",
@@ -133,19 +131,39 @@ def scenario_page() -> str:
             "`ns`, `us`, `ms`, `s`, `m`, `h` and `d`. All times are virtual."
         ),
         "",
-        *_section("Scenario", schema, definitions),
     ]
-    for name in _in_reading_order(schema):
+    for name in _in_reading_order(definitions):
         lines += _section(name, definitions[name], definitions)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def meanings() -> Iterator[tuple[str, str]]:
     """Yield each key of the format as `Object.key`, with what the page says of it."""
-    schema: Schema = json.loads(scenario_schema())
-    for name, item in {"Scenario": schema, **schema["$defs"]}.items():
+    definitions = _definitions()
+    for name, item in definitions.items():
         for key, value in item.get("properties", {}).items():
-            yield f"{name}.{key}", _meaning(name, key, value, schema["$defs"])
+            yield f"{name}.{key}", _meaning(name, key, value, definitions)
+
+
+def _definitions() -> Schema:
+    """Return each object by its name: `Scenario`, what each role has beside it, and all below."""
+    schema: Schema = json.loads(scenario_schema())
+    found: Schema = schema["$defs"]
+    by_role = {name: found[name] for name in _references(schema["oneOf"])}
+    roles = list(by_role.values())
+    common = {
+        key: value
+        for key, value in roles[0]["properties"].items()
+        if all(key in role["properties"] for role in roles)
+    }
+    names = [role["properties"]["role"]["const"] for role in roles]
+    whole = {**roles[0], "properties": {**common, "role": {"enum": names, "default": names[0]}}}
+    whole["description"] = "What a scenario of every role has. Each role adds keys of its own."
+    for role in roles:
+        role["properties"] = {
+            key: value for key, value in role["properties"].items() if key not in common
+        }
+    return {"Scenario": whole, **by_role, **found}
 
 
 def _section(name: str, schema: Schema, definitions: Schema) -> list[str]:
@@ -250,15 +268,15 @@ def _references(schema: Any) -> list[str]:
     )
 
 
-def _in_reading_order(schema: Schema) -> list[str]:
+def _in_reading_order(definitions: Schema) -> list[str]:
     """Return the objects in the order in which the keys of the file lead to them."""
     found: list[str] = []
-    waiting = _references(schema["properties"])
+    waiting = ["Scenario", *(name for name in definitions if name.endswith("Scenario"))]
     while waiting:
         name = waiting.pop(0)
         if name not in found:
             found.append(name)
-            waiting = _references(schema["$defs"][name]) + waiting
+            waiting = _references(definitions[name]["properties"]) + waiting
     return found
 
 

@@ -15,7 +15,7 @@ from faultclock.explore.divergence import AFTER, BEFORE, FROM_IT_ON, divergence
 from faultclock.explore.facts import facts_of
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.exploration import Divergence
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import ProviderAdapterScenario, scenario_digest
 from faultclock.model.tape import Chance, Schedule
 from faultclock.model.trace.trace import (
     SubjectInfo,
@@ -28,7 +28,7 @@ from faultclock.model.trace.trace import (
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 
-SCENARIO = Scenario(id="tests/parts", title="Parts", why="For a test.")
+SCENARIO = ProviderAdapterScenario(id="tests/parts", title="Parts", why="For a test.")
 #: (milliseconds, kind, payload).
 Fact = tuple[int, str, dict[str, Any]]
 

@@ -18,8 +18,9 @@ import pytest
 from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.provider.providers import FakeProviders, ProvidersState
 from faultclock.load.payloads import load_payloads
+from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import FaultRule
-from faultclock.model.scenario.scenario import ProviderScript, Scenario
+from faultclock.model.scenario.scenario import scenario_of
 
 
 class _RigCall:
@@ -239,11 +240,11 @@ def make_chain(payloads: Any) -> Callable[..., _Rig]:
     """Return a maker of rigs with several providers: sections of a scenario, as a file has them."""
 
     def make(*, state: ProvidersState | None = None, seed: int = 0, **sections: Any) -> _Rig:
-        scenario = Scenario.model_validate(
+        scenario = scenario_of(
             {"id": "tests/chain", "title": "A chain", "why": "For a test.", "role": "runtime"}
             | sections
         )
-        kept = state or ProvidersState.initial(scenario.fallbacks)
+        kept = state or ProvidersState.initial(scenario.world.fallbacks)
         return _Rig(FakeProviders(scenario, payloads, seed, kept))
 
     return make

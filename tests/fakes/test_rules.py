@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.fakes.rules import RulesMet, first_for, seal
-from faultclock.model.scenario.fault import AttemptRange
 from faultclock.model.scenario.store_script import StoreRule
 from faultclock.model.scenario.tool_script import ToolRule
 
@@ -40,7 +39,7 @@ def rule(name: str, executions: object = "every", *, optional: bool = False) -> 
 
 def chosen(rules: tuple[ToolRule, ...], number: int) -> str | None:
     """Return the id of the rule for execution `number`."""
-    found = first_for(rules, lambda rule: (rule.when.executions, number))
+    found = first_for(rules, number, arguments={})
     return None if found is None else found.id
 
 
@@ -57,30 +56,16 @@ def test_the_first_rule_that_is_for_the_number_decides() -> None:
     ]
 
 
-def test_a_rule_counts_in_its_own_way() -> None:
-    """A store's rule about writes counts writes; one about no operation counts them all."""
-    rules = tuple(
-        StoreRule.model_validate({"id": name, "when": when, "then": {"kind": "unavailable"}})
-        for name, when in (
-            ("second-write", {"operation": "write", "calls": 2}),
-            ("third-of-all", {"calls": 3}),
-        )
-    )
-
-    def numbered(rule: StoreRule) -> tuple[AttemptRange, int]:
-        return rule.when.calls, 1 if rule.when.operation else 3
-
-    found = first_for(rules, numbered, lambda rule: rule.when.operation in (None, "write"))
-    assert found is not None
-    assert found.id == "third-of-all"
-
-
 def test_a_rule_whose_other_conditions_fail_claims_nothing() -> None:
     """The next one gets its chance."""
-    rules = (rule("one"), rule("two"))
-    found = first_for(rules, lambda _: (AttemptRange(first=1), 1), lambda rule: rule.id != "one")
+    rules = tuple(
+        StoreRule.model_validate({"id": name, "when": when, "then": {"kind": "unavailable"}})
+        for name, when in (("reads", {"operation": "read"}), ("third", {"calls": "3+"}))
+    )
+    found = first_for(rules, 3, operation="write", task=None, life=1)
     assert found is not None
-    assert found.id == "two"
+    assert found.id == "third"
+    assert first_for(rules, 2, operation="write", task=None, life=1) is None
 
 
 def test_a_rule_that_fires_is_met_and_told_each_time() -> None:

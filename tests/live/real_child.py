@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
 from faultclock.run.roles.adapter import Calls
@@ -89,7 +89,7 @@ def _job(
     out: int,
     lock: threading.Lock,
 ) -> Calls:
-    scenario = Scenario.model_validate(item["scenario"])
+    scenario = scenario_of(item["scenario"])
     return Calls(
         _Clock(number, item["start_ns"], out, lock),
         binding,

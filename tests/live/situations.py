@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 
 _QUICK = {"think_time": "20ms", "chunk_interval": "5ms", "latency": "2ms"}
 _FIRST = {"attempts": 1}
@@ -21,7 +21,7 @@ def _situation(
     deadline: str = "10s",
 ) -> Scenario:
     rules = [{"id": f"f{number}", **fault} for number, fault in enumerate(faults, start=1)]
-    return Scenario.model_validate(
+    return scenario_of(
         {
             "id": f"parity/{name}",
             "title": name.replace("-", " ").capitalize(),

@@ -11,7 +11,7 @@ from typing import Any
 from faultclock.live.endpoint import LiveEndpoint
 from faultclock.live.kernel import LiveKernel
 from faultclock.live.server import LiveServer
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 
 
 class _Timer:
@@ -150,7 +150,7 @@ class Bench:
 
 def scenario(*faults: dict[str, Any], **more: Any) -> Scenario:
     """Return a scenario of the dialect openai-chat: 20 ms to think, 10 ms to the client."""
-    return Scenario.model_validate(
+    return scenario_of(
         {
             "id": "tests/served",
             "title": "A scenario that is served",

@@ -100,6 +100,35 @@ def test_a_section_of_another_role_is_refused(role: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("role", "line"),
+    [
+        ("tool", "fallbacks: [{id: second}]"),
+        ("extension", "disk: {}"),
+        ("runtime", "disk: {}"),
+        ("provider_adapter", "session: {mode: yolo}"),
+        ("session_store", "queue: {}"),
+    ],
+)
+def test_a_section_that_one_role_alone_has_is_refused(role: str, line: str, tmp_path: Path) -> None:
+    """The place is its key."""
+    tasks = "tasks: [{id: ask, do: read}]\n" if role == "session_store" else ""
+    told = problem(tmp_path, HEAD + f"role: {role}\n{line}\n{tasks}")
+    assert told.startswith("5:1")
+    assert f"{line.partition(':')[0]} is for another role than {role}" in told
+
+
+def test_a_misspelt_role_is_found_beside_the_sections_that_it_would_allow(tmp_path: Path) -> None:
+    """Without a role a file is for a provider adapter, which has no tools."""
+    file = tmp_path / "one.yaml"
+    file.write_text(HEAD + "rolle: runtime\ntools: [{name: read}]\n", "utf-8")
+    with pytest.raises(SourceError) as caught:
+        load_scenario(file)
+    told = [str(problem).partition(".yaml:")[2] for problem in caught.value.problems]
+    assert [line[:2] for line in told] == ["4:", "5:"]
+    assert "unknown key `rolle`" in told[0]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "cancels: [{id: a, scope: turn, when: {on: {kind: tool.caled}}}]",

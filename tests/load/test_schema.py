@@ -36,22 +36,33 @@ def test_durations_show_their_defaults_as_files_spell_them() -> None:
     schema = json.loads(scenario_schema())
     assert properties(schema, "ProviderScript")["latency"]["default"] == "10ms"
     assert properties(schema, "Trigger")["attempts"]["default"] == "every"
-    assert schema["properties"]["limits"]["default"]["virtual_time"] == "1d"
-    assert schema["properties"]["tasks"]["default"][0]["timeout"] == "30s"
+    assert properties(schema, "ToolScenario")["limits"]["default"]["virtual_time"] == "1d"
+    assert properties(schema, "ToolScenario")["tasks"]["default"][0]["timeout"] == "30s"
 
 
 def test_descriptions_come_from_the_docstrings() -> None:
     """What the model says of a key is what the editor shows."""
     schema = json.loads(scenario_schema())
     assert "what goes wrong" in schema["$defs"]["ProviderScript"]["description"]
-    assert schema["properties"]["seeds"]["description"].startswith("How many consecutive seeds")
+    seeds = properties(schema, "StoreScenario")["seeds"]
+    assert seeds["description"].startswith("How many consecutive seeds")
 
 
 def test_unknown_keys_are_refused_by_the_schema_too() -> None:
     """A typo is underlined while one writes."""
     schema = json.loads(scenario_schema())
-    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["RuntimeScenario"]["additionalProperties"] is False
     assert schema["$defs"]["HttpError"]["additionalProperties"] is False
+
+
+def test_each_role_has_a_schema_of_its_own() -> None:
+    """A file without a role is for a provider adapter; any other one says which."""
+    validator = Draft202012Validator(json.loads(scenario_schema()))
+    head = {"id": "a/b", "title": "t", "why": "w"}
+    assert validator.is_valid(head)
+    assert validator.is_valid({**head, "role": "runtime", "tools": [{"name": "read"}]})
+    assert not validator.is_valid({**head, "tools": [{"name": "read"}]})
+    assert not validator.is_valid({**head, "role": "tool", "disk": {}})
 
 
 def test_a_class_is_spelled_class() -> None:

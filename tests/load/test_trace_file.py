@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultclock.errors import SourceError
 from faultclock.load.trace_file import parse_trace, read_trace, write_trace
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import scenario_digest, scenario_of
 from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
@@ -29,7 +29,7 @@ DECLARED = {"call": None, "name": "é\n", "fields": {"n": [1]}}
 
 def small_trace() -> Trace:
     """Return a trace of three events."""
-    scenario = Scenario.model_validate(
+    scenario = scenario_of(
         {
             "id": "a/b",
             "title": "t",

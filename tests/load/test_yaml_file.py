@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultclock.errors import InputError, Problem, SourceError
 from faultclock.load.located.tree import OURS
 from faultclock.load.yaml_file import load_yaml, parse_document
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import ProviderAdapterScenario, Scenario, role_class
 
 GOOD = """\
 id: family/slug
@@ -22,11 +22,17 @@ why: A reason
 """
 
 
+def validated(raw: bytes) -> Scenario:
+    """Return the scenario that a file with this content holds."""
+    document = parse_document(raw, "x.yaml")
+    return document.validate(role_class(document.data))
+
+
 def problems_in(content: str | bytes) -> tuple[Problem, ...]:
     """Return the problems of `content` as a scenario."""
     raw = content.encode() if isinstance(content, str) else content
     with pytest.raises(SourceError) as caught:
-        parse_document(raw, "x.yaml").validate(Scenario)
+        validated(raw)
     return caught.value.problems
 
 
@@ -140,7 +146,7 @@ def test_a_deep_nest_does_not_exhaust_the_stack() -> None:
 def test_a_byte_order_mark_and_windows_line_ends_are_read() -> None:
     """Editors on other systems write them."""
     raw = b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()
-    assert parse_document(raw, "x.yaml").validate(Scenario).id == "family/slug"
+    assert parse_document(raw, "x.yaml").validate(ProviderAdapterScenario).id == "family/slug"
 
 
 def test_all_faults_of_a_file_are_reported_at_once_in_its_order() -> None:
@@ -192,7 +198,7 @@ zz: 1
             *(21, 36, "'3s 4' is not a duration"),
             "write a number and a unit, such as 250ms, 1.5s or 2m",
         ),
-        (22, 1, "unknown key `zz`", f"known: {', '.join(Scenario.model_fields)}"),
+        (22, 1, "unknown key `zz`", f"known: {', '.join(ProviderAdapterScenario.model_fields)}"),
     ]  # fmt: skip
 
 
@@ -256,7 +262,7 @@ def test_the_path_is_shown_as_it_was_given(
     (tmp_path / "sub").mkdir()
     (tmp_path / "rel.yaml").write_text("id: 1\n")
     with pytest.raises(SourceError) as caught:
-        load_yaml(name, Scenario)
+        load_yaml(name, ProviderAdapterScenario)
     assert str(caught.value).startswith(f"{name}:1:")
 
 
@@ -275,27 +281,27 @@ def test_a_file_that_cannot_be_read_is_an_input_error(
     path = tmp_path / "x.yaml"
     make(path)
     with pytest.raises(InputError, match=words):
-        load_yaml(path, Scenario)
+        load_yaml(path, ProviderAdapterScenario)
 
 
 def test_a_path_with_a_nul_is_an_input_error() -> None:
     """No ValueError of the operating system layer leaks out."""
     with pytest.raises(InputError):
-        load_yaml("a\0b.yaml", Scenario)
+        load_yaml("a\0b.yaml", ProviderAdapterScenario)
 
 
 def test_transform_changes_the_data_before_it_is_validated(tmp_path: Path) -> None:
     """Readings of an error model work this way."""
     path = tmp_path / "x.yaml"
     path.write_text(GOOD)
-    loaded = load_yaml(path, Scenario, transform=lambda data: {**data, "seed": 9})
+    loaded = load_yaml(path, ProviderAdapterScenario, transform=lambda data: {**data, "seed": 9})
     assert loaded.seed == 9
 
 
 def accepts_or_refuses_politely(raw: bytes) -> None:
     """Read `raw`; anything but a scenario or an InputError fails the test."""
     try:
-        parse_document(raw, "x.yaml").validate(Scenario)
+        parse_document(raw, "x.yaml").validate(ProviderAdapterScenario)
     except InputError:
         return
 
@@ -346,6 +352,6 @@ def test_wrong_data_never_escapes_as_another_exception(
 
 def test_a_key_that_is_none_of_a_fixed_few_is_unknown() -> None:
     """The key is at fault, not the value behind it."""
-    (problem,) = problems_in(GOOD + "session: {policies: {tols: fail}}\n")
-    assert (problem.line, problem.column) == (4, 22)
+    (problem,) = problems_in(GOOD + "role: runtime\nsession: {policies: {tols: fail}}\n")
+    assert (problem.line, problem.column) == (5, 22)
     assert (problem.message, problem.hint) == ("unknown key `tols`", "did you mean `tool`?")

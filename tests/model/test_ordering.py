@@ -136,7 +136,10 @@ def test_a_bound_that_leads_nowhere_is_refused(bound: object, words: str) -> Non
     [
         ("scenario.session.budgets.wall_time", "wall_time' is no number"),
         ("network.round_trip", "of the network"),
-        ({"of": "scenario.session.budgets.steps_max", "default": -1}, "greater than or equal to 0"),
+        (
+            {"of": "scenario.session.budgets.steps_max", "default": -1},
+            "greater than or equal to 0",
+        ),
     ],
 )
 def test_a_count_is_no_time(limit: object, words: str) -> None:

@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from faultclock.model.provider_script import FallbackProvider, ProviderScript
 from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits
-from faultclock.model.scenario.scenario import (
-    FallbackProvider,
-    ProviderScript,
-    Scenario,
-    scenario_digest,
-)
+from faultclock.model.scenario.scenario import Scenario, scenario_digest, scenario_of
 
 
 @pytest.mark.parametrize(
@@ -84,7 +80,7 @@ def test_a_pace_that_makes_no_sense_is_refused(pace: dict[str, Any], message: st
 
 
 def _scenario(**changes: Any) -> Scenario:
-    return Scenario.model_validate({"id": "a/b", "title": "t", "why": "w", **changes})
+    return scenario_of({"id": "a/b", "title": "t", "why": "w", **changes})
 
 
 def test_a_provider_without_a_memory_is_written_as_before() -> None:
@@ -108,7 +104,7 @@ def test_what_is_written_is_read_back_the_same() -> None:
         "pace": {"first_token": {"kind": "pareto", "minimum": "1s", "p99": "9s", "cap": "1m"}},
     }
     scenario = _scenario(provider=provider)
-    again = Scenario.model_validate(scenario.model_dump(mode="json"))
+    again = scenario_of(scenario.model_dump(mode="json"))
     assert again == scenario
     assert scenario_digest(again) == scenario_digest(scenario)
 

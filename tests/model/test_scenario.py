@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import Scenario, scenario_digest, scenario_of
 
 
 def scenario(**changes: Any) -> Scenario:
     """Return a small scenario, changed as asked."""
     values: dict[str, Any] = {"id": "family/slug", "title": "A title", "why": "A reason."}
-    return Scenario.model_validate(values | changes)
+    return scenario_of(values | changes)
 
 
 LIMITED: dict[str, Any] = {
@@ -25,7 +25,7 @@ LIMITED: dict[str, Any] = {
 def test_a_scenario_reads_back_from_its_own_json() -> None:
     """The trace header holds it whole."""
     whole = scenario(provider={"faults": [LIMITED], "latency": "5ms"}, seeds=3)
-    assert Scenario.model_validate(whole.model_dump(mode="json")) == whole
+    assert scenario_of(whole.model_dump(mode="json")) == whole
 
 
 def test_equal_meaning_gives_an_equal_digest() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import ProviderAdapterScenario, scenario_digest
 from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
@@ -20,7 +20,7 @@ from faultclock.model.trace.trace import (
 
 def trace(payload: dict[str, object]) -> Trace:
     """Return a trace of one event with `payload`."""
-    scenario = Scenario(id="a/b", title="t", why="w")
+    scenario = ProviderAdapterScenario(id="a/b", title="t", why="w")
     header = TraceHeader(
         scenario=scenario,
         scenario_digest=scenario_digest(scenario),

@@ -11,7 +11,7 @@ from typing import Any
 
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import parse_duration
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import scenario_digest, scenario_of
 from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
@@ -48,7 +48,7 @@ def events_of(text: str) -> tuple[TraceEvent, ...]:
 def runtime_trace(text: str) -> Trace:
     """Return a mini trace as one of a runtime that declares everything."""
     events = events_of(text)
-    scenario = Scenario.model_validate(_SCENARIO)
+    scenario = scenario_of(_SCENARIO)
     header = TraceHeader(
         scenario=scenario,
         scenario_digest=scenario_digest(scenario),

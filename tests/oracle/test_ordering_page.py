@@ -12,7 +12,7 @@ import yaml
 from faultclock.model.error_model.event_sets import EventPattern
 from faultclock.model.error_model.lookup import CountLookup, TimeLookup
 from faultclock.model.error_model.ordering import Move, OrderingRule, Pattern, Scope
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.events import DERIVED_KINDS, EVENTS
 from faultclock.oracle.checks.rules.rows import EXTENSION_CHECKS, RUNTIME_CHECKS, TOOL_CHECKS
 from faultclock.oracle.rules.figures import settings_of
@@ -31,7 +31,7 @@ RULES = [yaml.safe_load(text) for text in re.findall(r"^```yml\n(.*?)^```$", PAG
 
 #: The scenario that the page speaks of.
 SETTINGS = settings_of(
-    Scenario.model_validate(
+    scenario_of(
         {
             "id": "tests/page",
             "title": "The page",

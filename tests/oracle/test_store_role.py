@@ -10,7 +10,7 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.disk_script import DiskScript
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import scenario_digest, scenario_of
 from faultclock.model.trace.trace import (
     SubjectInfo,
     Trace,
@@ -79,7 +79,7 @@ class History:
     def trace(self) -> Trace:
         """Return the trace."""
         tasks = [{"id": "look", "do": "read"}]
-        scenario = Scenario.model_validate(
+        scenario = scenario_of(
             {"id": "tests/x", "title": "x", "why": "x", "role": "session_store", "tasks": tasks}
         )
         subject = SubjectInfo(id="by-hand", role="session_store", style="sync")

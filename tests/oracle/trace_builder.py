@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from faultclock.model.duration import MILLISECOND_NS, parse_duration
 from faultclock.model.error_model.error_model import RetryPolicy
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import scenario_digest, scenario_of
 from faultclock.model.trace.trace import (
     WALL_EPOCH_NS,
     EndingReason,
@@ -65,7 +65,7 @@ class TraceBuilder:
         role: Literal["provider_adapter", "tool"] = "provider_adapter",
         timer_granularity_ns: int = 0,
     ) -> None:
-        scenario = Scenario.model_validate(
+        scenario = scenario_of(
             {
                 "id": "tests/by-hand",
                 "title": "A trace made by hand",

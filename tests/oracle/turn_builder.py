@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from faultclock.model.duration import parse_duration
-from faultclock.model.scenario.scenario import Scenario, scenario_digest
+from faultclock.model.scenario.scenario import scenario_digest, scenario_of
 from faultclock.model.trace.trace import SubjectInfo, TraceHeader
 from tests.oracle.trace_builder import REPLY, TraceBuilder, link, sha256
 
@@ -50,7 +50,7 @@ class TurnBuilder(TraceBuilder):
         **scenario: Any,
     ) -> None:
         super().__init__()
-        built = Scenario.model_validate(
+        built = scenario_of(
             {
                 "id": "tests/by-hand",
                 "title": "A turn made by hand",

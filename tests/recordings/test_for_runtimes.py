@@ -61,7 +61,7 @@ def test_a_conversation_becomes_turns_with_the_tools_that_it_needs() -> None:
         ("turn-1", "What is the weather?"),
         ("turn-2", "?"),
     ]
-    assert [tool.name for tool in scenario.tools] == ["look_up_it"]
+    assert [tool.name for tool in scenario.world.tools] == ["look_up_it"]
     first, second, third = scenario.provider.replies
     assert (first.tool_calls[0].name, first.tool_calls[0].arguments) == ("look_up_it", '{"a": 1}')
     assert (second.text, third.text) == ("It is sunny", "It is sunny")

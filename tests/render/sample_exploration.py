@@ -17,7 +17,7 @@ from faultclock.model.report.exploration import (
     Unsteady,
 )
 from faultclock.model.report.finding import Finding, Verdict
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.tape import Tape
 from faultclock.model.trace.trace import SubjectInfo
 from tests.render.sample_report import HOSTILE
@@ -150,7 +150,9 @@ def shrunk(**more: Any) -> Shrunk:
     """Return what shrinking came to."""
     return Shrunk.model_validate(
         {
-            "scenario": Scenario(id=REFRESH, title="Smaller", why="It shows the failure."),
+            "scenario": scenario_of(
+                {"id": REFRESH, "title": "Smaller", "why": "It shows the failure."}
+            ),
             "before": size(
                 faults=4, tasks=3, tools=2, choices=19, events=214, virtual_ns=9 * 10**9
             ),

@@ -12,7 +12,7 @@ from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 from faultclock.run.prepare import prepare
 from faultclock.sim.patches import installed
 from faultclock.subjects.binding import Binding
@@ -62,7 +62,7 @@ def shipped_scenario(id_: str) -> Scenario:
 def small(**changes: Any) -> Scenario:
     """Return a scenario of one healthy call, changed as asked."""
     values: dict[str, Any] = {"id": "tests/small", "title": "Small", "why": "For a test."}
-    return Scenario.model_validate(values | changes)
+    return scenario_of(values | changes)
 
 
 def limited(**headers: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
@@ -14,7 +14,7 @@ def run(binding: Binding, seed: int = 0, **changes: Any) -> Trace:
     """Run `binding` once through a scenario of its role that is changed as asked."""
     provider = {"dialect": "http-json", **changes.pop("provider", {})}
     values = {"id": "tests/small", "title": "Small", "why": "For a test.", "role": binding.role}
-    scenario = Scenario.model_validate({**values, "provider": provider, **changes})
+    scenario = scenario_of({**values, "provider": provider, **changes})
     return execute(scenario, binding, seed)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace, TraceEvent
 from tests.run.small_runtime import blocking_runtime, small_runtime
 
@@ -31,7 +31,7 @@ def working(**changes: Any) -> Scenario:
         "interactors": [{}],
         "tasks": [{"id": "ask"}],
     }
-    return Scenario.model_validate(values | changes)
+    return scenario_of(values | changes)
 
 
 def told(trace: Trace, *kinds: str) -> list[tuple[str, str | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.run.execute import execute
 from faultclock.subjects.bind_store import session_store
@@ -16,7 +16,7 @@ def scenario(*tasks: Mapping[str, Any], **changes: Any) -> Scenario:
     """Return a scenario for a store that asks these tasks."""
     values: dict[str, Any] = {"id": "tests/store", "title": "A store", "why": "For a test."}
     values |= {"role": "session_store", "tasks": list(tasks)}
-    return Scenario.model_validate(values | changes)
+    return scenario_of(values | changes)
 
 
 def write(id_: str, revision: int, **arguments: Any) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pickle
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.run.agenda import Agenda
 
-SCENARIO = Scenario.model_validate(
+SCENARIO = scenario_of(
     {
         "id": "tests/agenda",
         "title": "Agenda",

@@ -10,7 +10,7 @@ from faultclock.errors import HarnessError, InputError
 from faultclock.load.payloads import load_dialect
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.fault import HttpError
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.scenario.vary import Settle, Vary
 from faultclock.run.bind_scenario import bind_scenario, cannot_be_said, payloads_of
 from faultclock.subjects.binding import Binding, provider_adapter
@@ -26,7 +26,7 @@ def adapter(**options: Any) -> Binding:
 def scenario(**provider: Any) -> Scenario:
     """Return a scenario with that provider."""
     values = {"id": "a/b", "title": "T", "why": "W", "provider": provider}
-    return Scenario.model_validate(values)
+    return scenario_of(values)
 
 
 def test_the_dialect_and_its_place_are_filled_in() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 
@@ -17,7 +17,7 @@ def scenario(*tasks: dict[str, Any], **more: Any) -> Scenario:
     """Return a scenario whose provider takes its time over each answer."""
     provider = {"think_time": "5s"}
     head = {"id": "tests/calls", "title": "Calls", "why": "For a test."}
-    return Scenario.model_validate({**head, "provider": provider, "tasks": list(tasks), **more})
+    return scenario_of({**head, "provider": provider, "tasks": list(tasks), **more})
 
 
 def lasted(item: Scenario, subject: str) -> dict[str, tuple[int, int]]:

@@ -11,7 +11,7 @@ from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.report.finding import Verdict
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import judge
 from faultclock.oracle.wire.attempts import observe
@@ -27,7 +27,7 @@ AT_3S = {"id": "stop", "scope": "call", "when": {"at": "3s"}}
 def scenario(*cancels: dict[str, Any], **changes: Any) -> Scenario:
     """Return a scenario with these cancels."""
     values = {"id": "a/b", "title": "T", "why": "W", "cancels": cancels, **changes}
-    return Scenario.model_validate(values)
+    return scenario_of(values)
 
 
 def played(subject: Binding, *cancels: dict[str, Any], **changes: Any) -> Trace:

@@ -16,7 +16,7 @@ from faultclock.errors import InternalError
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.census import Absent, Census, ClientCensus
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.profile import census_clients
 from faultclock.profile.census_clients import (
     FAMILIES,
@@ -169,7 +169,7 @@ def test_a_scenario_that_the_dialect_has_no_words_for_is_told_by_name() -> None:
 def shipped_with_an_unknown_error() -> Scenario:
     """Return a scenario whose fault names an error that no provider has."""
     fault = {"id": "odd", "then": {"kind": "http_error", "status": 500, "error": "no_such_error"}}
-    return Scenario.model_validate(
+    return scenario_of(
         {"id": "tests/odd", "title": "Odd", "why": "For a test.", "provider": {"faults": [fault]}}
     )
 

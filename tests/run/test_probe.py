@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.probe import Probed, dialect_of, probe
 from faultclock.run.prepare import prepare
@@ -290,7 +290,7 @@ def test_pieces_are_in_the_trace_as_delivered(probed: Callable[[str], Probed]) -
 def limited(binding: Binding, seed: int) -> Trace:
     """Run through one 429, which a second attempt mends."""
     fault = {"kind": "http_error", "status": 429, "error": "rate_limit_exceeded"}
-    scenario = Scenario.model_validate(
+    scenario = scenario_of(
         {
             "id": "tests/limited",
             "title": "A rate limit",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.run.execute import execute
 from faultclock.run.host import RecordingHost
@@ -105,7 +105,7 @@ WHOLE: dict[str, Any] = {
 
 def whole(**changes: Any) -> Scenario:
     """Return the scenario with everything in it, changed as asked."""
-    return Scenario.model_validate(WHOLE | changes)
+    return scenario_of(WHOLE | changes)
 
 
 def given(

@@ -12,6 +12,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.load.resources import scenarios_root
 from faultclock.load.scenario import load_scenario, shipped_scenarios
 from faultclock.load.schema import scenario_schema
+from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.fault import (
     Fault,
     FaultRule,
@@ -22,7 +23,7 @@ from faultclock.model.scenario.fault import (
 )
 from faultclock.model.scenario.interaction_script import InteractionKind, InteractorAnswer
 from faultclock.model.scenario.mishap import CancelScope
-from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.store_script import StoreFault
 from faultclock.model.scenario.tool_script import ToolFault
 from tests.each import for_each
@@ -257,7 +258,7 @@ def _agent_plans(scenario: Scenario) -> bool:
     """Whether anything but the provider is scripted: a world that is there to be answered."""
     if scenario.role == "provider_adapter":
         return bool(scenario.cancels)
-    scripted = scenario.model_dump(mode="json").keys() & (Scenario.SPARSE - {"models"})
+    scripted = scenario.model_dump(mode="json").keys() & (scenario.SPARSE - {"models"})
     asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
     return bool(scripted) or any(asked)
 

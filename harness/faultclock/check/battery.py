@@ -111,7 +111,7 @@ def _is_selected(scenario: Scenario, word: str) -> bool:
 def _order(scenario: Scenario) -> tuple[int, str, str]:
     """Sort the likely bad and quick ones first: a person waits for the first problem."""
     clients = sum(task.copies for task in scenario.tasks)
-    if clients > _CLIENTS_MAX or scenario.seeds > 1 or scenario.crash_everywhere:
+    if clients > _CLIENTS_MAX or scenario.seeds > 1 or scenario.is_swept:
         rank = len(_LIKELY)
     else:
         ranks = (

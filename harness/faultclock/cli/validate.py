@@ -13,10 +13,9 @@ from faultclock.cli.say import say, say_lines
 from faultclock.errors import InputError, SourceError
 
 if TYPE_CHECKING:
-    from faultclock.load.known_keys import Location
     from faultclock.load.yaml_file import Document
     from faultclock.model.error_model.error_model import ErrorModel
-    from faultclock.model.scenario.scenario import ProviderScript, Scenario
+    from faultclock.model.scenario.scenario import Scenario
 
 _TRACE_SUFFIX = ".jsonl"
 
@@ -111,12 +110,10 @@ def _check_provider_scripts(document: Document, scenario: Scenario) -> None:
     from faultclock.fakes.dialects import dialect_named
     from faultclock.fakes.provider.script_check import unplayable
     from faultclock.load.payloads import load_payloads
-    from faultclock.model.scenario.scenario import DEFAULT_DIALECT
+    from faultclock.model.provider_script import DEFAULT_DIALECT
 
-    scripts: list[tuple[Location, ProviderScript]] = [(("provider",), scenario.provider)]
-    scripts += [(("fallbacks", n), script) for n, script in enumerate(scenario.fallbacks)]
     problems = []
-    for where, script in scripts:
+    for where, script in scenario.providers:
         dialect = script.dialect or DEFAULT_DIALECT
         payloads = {**load_payloads(dialect), **script.payloads}
         problems += [

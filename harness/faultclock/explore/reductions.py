@@ -30,9 +30,9 @@ from faultclock.explore.reduction_words import (
     wait_words,
 )
 from faultclock.model.duration import format_duration
-from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, written_scenario
 from faultclock.model.tape import Tape
 
 #: One number for each reduction: the state that it is in.
@@ -162,7 +162,7 @@ class Reductions:
         data["tape"] = {"choices": tape}
         mend(data, self.data)
         try:
-            return Scenario.model_validate_json(json.dumps(data), strict=True)
+            return written_scenario(data)
         except ValueError:
             return None
 

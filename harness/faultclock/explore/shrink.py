@@ -140,9 +140,9 @@ def own_scenario(scenario: Scenario, seed: int, tape: Tape, fingerprint: str) ->
     }
     crashes = tuple(
         rule.model_copy(update={"id": "crash"}) if rule.id == "crash-everywhere" else rule
-        for rule in scenario.crashes
+        for rule in scenario.crash_rules
     )
-    return scenario.model_copy(
+    return scenario.with_crashes(*crashes).model_copy(
         update={
             "id": f"{scenario.id}-{fingerprint}",
             "title": f"The smallest failing run that was found of {scenario.id}",
@@ -152,8 +152,6 @@ def own_scenario(scenario: Scenario, seed: int, tape: Tape, fingerprint: str) ->
             "variant": None,
             "matrix": None,
             "vary": None,
-            "crashes": crashes,
-            "crash_everywhere": False,
             "tape": Tape.of(played),
             "seed": seed,
             "seeds": 1,
@@ -341,9 +339,9 @@ def _crashes_by_kind(scenario: Scenario, trace: Trace) -> Scenario | None:
 
     The number means another event as soon as anything before it is taken away.
     """
-    if not any(rule.on is not None and rule.on.seq is not None for rule in scenario.crashes):
+    if not any(rule.on is not None and rule.on.seq is not None for rule in scenario.crash_rules):
         return None
-    crashes = tuple(_by_kind(rule, trace) for rule in scenario.crashes)
+    crashes = tuple(_by_kind(rule, trace) for rule in scenario.crash_rules)
     return scenario.model_copy(update={"crashes": crashes})
 
 

@@ -9,25 +9,11 @@ It knows no fake: what is counted, and what else a rule asks for, comes from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from faultclock.model.scenario.fault import AttemptRange
-
-
-class NumberedRule(Protocol):
-    """What ToolRule, InteractorRule and StoreRule have in common."""
-
-    @property
-    def id(self) -> str:
-        """Unique in its scenario."""
-        ...
-
-    @property
-    def optional(self) -> bool:
-        """Whether a run that never met it is still a valid run."""
-        ...
+from faultclock.model.rule import NumberedRule
 
 
 class Records(Protocol):
@@ -38,7 +24,7 @@ class Records(Protocol):
         ...
 
 
-_Rule = TypeVar("_Rule", bound=NumberedRule)
+_RuleT = TypeVar("_RuleT", bound=NumberedRule)
 
 
 @dataclass(slots=True)
@@ -65,27 +51,18 @@ class RulesMet:
         kernel.record(actor, "fault.fired", fault=rule.id, fault_kind=fault_kind, **payload)
 
 
-def first_for(
-    rules: Iterable[_Rule],
-    numbered: Callable[[_Rule], tuple[AttemptRange, int]],
-    holds: Callable[[_Rule], bool] = lambda _: True,
-) -> _Rule | None:
+def first_for(rules: Iterable[_RuleT], number: int, **facts: Any) -> _RuleT | None:
     """Return the first rule that is for this occasion, None if there is none.
 
     Args:
-        numbered: returns the range that a rule is for, and the 1-based number that this occasion
-            has in the rule's own way of counting.
-        holds: says whether the rule's other conditions hold.
+        number: of the occasion, 1-based.
+        facts: what else the trigger of each rule asks of an occasion.
 
     Example:
-        >>> first_for((), lambda rule: (AttemptRange(first=1), 1)) is None
+        >>> first_for((), 1) is None
         True
     """
-    for rule in rules:
-        numbers, number = numbered(rule)
-        if number in numbers and holds(rule):
-            return rule
-    return None
+    return next((rule for rule in rules if rule.is_for(number, **facts)), None)
 
 
 def seal(

@@ -57,7 +57,8 @@ class Routes:
         """Return where a request for `target` belongs.
 
         Example:
-            >>> Routes(Scenario(id="a/b", title="a", why="b")).of_target("/call/ask-1/v1/x?y=1")
+            >>> scenario = ProviderAdapterScenario(id="a/b", title="a", why="b")
+            >>> Routes(scenario).of_target("/call/ask-1/v1/x?y=1")
             Routed(call='ask/1', target='/v1/x?y=1')
         """
         if not target.startswith(_PREFIX):

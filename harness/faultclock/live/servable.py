@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from faultclock.errors import InputError
 from faultclock.load.payloads import load_dialect
+from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.fault import ConnectRefused, ConnectTimeout, DnsFailure
-from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.binding import Binding
 
 _SIMULATE = "run it in the simulation: `faultclock run` plays it for Python subjects"
@@ -30,7 +31,7 @@ def check_servable(scenario: Scenario) -> None:
             " tools, people, stores and disks are there in the simulation alone",
             hint=_SIMULATE,
         )
-    if scenario.cancels:
+    if scenario.cancel_rules:
         raise InputError(
             f"{scenario.id}: a cancel cannot be served: the call is made in the program",
             hint=_SIMULATE,
@@ -60,7 +61,7 @@ def base_path(scenario: Scenario) -> str:
     """Return the path of the base URL that clients of the scenario's provider are given.
 
     Example:
-        >>> base_path(Scenario(id="a/b", title="a", why="b"))
+        >>> base_path(ProviderAdapterScenario(id="a/b", title="a", why="b"))
         '/v1'
     """
     endpoint = scenario.provider.endpoint

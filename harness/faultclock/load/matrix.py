@@ -7,7 +7,6 @@ validated like any other scenario; a mistake is reported at the matrix, with the
 from __future__ import annotations
 
 import copy
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 from faultclock.errors import SourceError
 from faultclock.load.yaml_file import Document
 from faultclock.model.scenario.matrix import Matrix
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, written_scenario
 
 #: What stands for a definition; any other text with a dollar sign is a text.
 _NAME = re.compile(r"\$[a-z][a-z0-9-]*")
@@ -72,7 +71,7 @@ def expand(document: Document, scenario: Scenario) -> tuple[tuple[Scenario, ...]
             hint = "a choice of this combination, or the matrix, has to `define` it"
             raise SourceError((document.problem(("matrix", "axes"), message, hint),)) from None
         try:
-            scenarios.append(Scenario.model_validate_json(json.dumps(data), strict=True))
+            scenarios.append(written_scenario(data))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the scenario"

@@ -9,13 +9,12 @@ named like a family.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from faultclock.errors import InputError, Problem, SourceError, UnknownNameError
-from faultclock.load.known_keys import Location
 from faultclock.load.matrix import Crossing, expand
 from faultclock.load.payloads import dialect_names, load_payloads
 from faultclock.load.resources import scenarios_root
@@ -23,8 +22,11 @@ from faultclock.load.scenario_names import unknown_names
 from faultclock.load.vary import explored_wrongly
 from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
-from faultclock.model.scenario.scenario import DEFAULT_DIALECT, ProviderScript, Scenario
+from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario.scenario import SECTIONS, BaseScenario, Scenario, role_class
 
+#: Sections of which a file for a tool, a store or an extension is told with a hint.
+_HINTED = ("cancels", "crash_everywhere", "crashes", "interactors", "session", "store", "tools")
 _SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"
 
@@ -67,8 +69,17 @@ def checked_scenario(document: Document) -> Scenario:
     Raises:
         SourceError: as `load_scenario` does.
     """
-    scenario = document.validate(Scenario)
+    model = role_class(document.data)
+    foreign = SECTIONS - model.model_fields.keys()
+    wrong = () if model is BaseScenario else (*_of_another_role(document, foreign),)
+    own = {key: value for key, value in document.data.items() if key not in foreign}
+    try:
+        scenario = document.validate(model, own)
+    except SourceError as error:
+        found = sorted((*wrong, *error.problems), key=lambda item: (item.line, item.column))
+        raise SourceError(tuple(found)) from None
     problems = [
+        *wrong,
         *_misplaced(document, scenario),
         *_made_up_variant(document, scenario),
         *_names_nothing(document, scenario),
@@ -151,6 +162,22 @@ def _yaml_files(folder: Path) -> Iterator[str]:
                 yield path[len(str(folder)) :].lstrip(os.sep)
 
 
+def _of_another_role(document: Document, foreign: Set[str]) -> Iterator[Problem]:
+    """Yield a problem for each section that a scenario of this role has not."""
+    role = document.data.get("role", "provider_adapter")
+    for name in sorted(foreign & document.data.keys()):
+        is_empty = document.data[name] in (None, False, [])
+        if not is_empty and (role == "provider_adapter" or name not in _HINTED):
+            place = document.tree.keys[name]
+            message = f"{name} is for another role than {role}"
+            yield Problem(
+                path=document.path, line=place.line, column=place.column, message=message, hint=None
+            )
+        else:
+            message = f"`{name}` says nothing to a subject of role {role}"
+            yield document.problem((name,), message, "take it out, or write another `role`")
+
+
 def _misplaced(document: Document, scenario: Scenario) -> Iterator[Problem]:
     expected = _id_by_place(Path(document.path))
     if expected is not None and scenario.id != expected:
@@ -177,11 +204,7 @@ def _names_nothing(document: Document, scenario: Scenario) -> Iterator[Problem]:
 
 
 def _unknown_payloads(document: Document, scenario: Scenario) -> Iterator[Problem]:
-    providers: list[tuple[Location, ProviderScript]] = [(("provider",), scenario.provider)]
-    providers += [
-        (("fallbacks", number), script) for number, script in enumerate(scenario.fallbacks)
-    ]
-    for where, script in providers:
+    for where, script in scenario.providers:
         dialect = script.dialect or DEFAULT_DIALECT
         if dialect not in dialect_names():
             message = f"there is no dialect {dialect!r}"

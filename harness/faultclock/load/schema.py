@@ -131,15 +131,15 @@ def _show_as_written(model: type[BaseModel], schema: dict[str, Any]) -> None:
         prop.pop("default", None)
 
 
-def _schema_text(model: type[BaseModel], name: str, title: str) -> str:
+def _schema_text(model: Any, name: str, title: str) -> str:
     return _headed(_described(model, _show_defaults_as_text), name, title)
 
 
 def _described(
-    model: type[BaseModel], show: Callable[[type[BaseModel], dict[str, Any]], None]
+    model: Any, show: Callable[[type[BaseModel], dict[str, Any]], None]
 ) -> dict[str, Any]:
     """Return the schema of `model` in which `show` has changed that of each model below it."""
-    schema = model.model_json_schema()
+    schema = TypeAdapter(model).json_schema()
     definitions = schema.get("$defs", {})
     for found in dict.fromkeys(_models_below(model)):
         target = schema if found is model else definitions.get(found.__name__)

@@ -20,7 +20,7 @@ from faultclock.load.yaml_file import Document, parse_document
 from faultclock.model.duration import format_duration
 from faultclock.model.scenario.faults_stop import never_settles
 from faultclock.model.scenario.removable import rules_of
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, written_scenario
 from faultclock.model.scenario.varied import (
     ChoiceAt,
     NowhereError,
@@ -156,13 +156,13 @@ def _comes_to(
 ) -> Iterator[Problem]:
     """Yield what is wrong with the scenario that one choice comes to, at the choice's place."""
     tape = Tape.of({choice.stream: {0: value}})
-    text = json.dumps(varied_data(scenario, tape))
+    data = varied_data(scenario, tape)
     try:
-        made = Scenario.model_validate_json(text, strict=True)
+        made = written_scenario(data)
     except ValidationError as error:
         # A problem of what it comes to, which is not what stands in the file.
-        tree = parse_document(text.encode(), document.path).tree
-        problems = problems_of(error, Scenario, tree, document.path)
+        tree = parse_document(json.dumps(data).encode(), document.path).tree
+        problems = problems_of(error, type(scenario), tree, document.path)
     else:
         problems = (*further(document, made), *_settle(document, made))
     words = " ".join(choices_in_words(scenario, tape))

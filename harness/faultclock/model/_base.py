@@ -27,7 +27,13 @@ class SparseValue(Value):
     defaults of these fields are part of the trace format: they must never change.
     """
 
+    #: Names of such fields; a class has those of its bases as well.
     SPARSE: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Add the sparse fields of the bases."""
+        cls.SPARSE = frozenset().union(*(vars(base).get("SPARSE", ()) for base in cls.__mro__))
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -13,14 +13,21 @@ else of a rate limit, it is another scenario.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect, load_payloads
+from faultclock.model.provider_script import (
+    DEFAULT_DIALECT,
+    Endpoint,
+    FallbackProvider,
+    ProviderScript,
+)
 from faultclock.model.scenario.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
 from faultclock.model.scenario.faults_stop import settled
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.scenario import DEFAULT_DIALECT, Endpoint, ProviderScript, Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.binding import Binding
 
 
@@ -40,20 +47,15 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
         )
     if scenario.vary is not None:
         scenario = scenario.model_copy(update={"vary": None})
-    scenario = settled(scenario)
-    provider = _filled(scenario.provider, binding, is_first=True)
-    fallbacks = tuple(_filled(item, binding, is_first=False) for item in scenario.fallbacks)
-    if provider is scenario.provider and fallbacks == scenario.fallbacks:
-        return scenario
-    return scenario.model_copy(update={"provider": provider, "fallbacks": fallbacks})
+    return settled(scenario).with_providers(partial(_filled, binding))
 
 
 def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
     """Return why `scenario` cannot be played for this subject; None where it can."""
     asks_a_model = binding.role in ("provider_adapter", "runtime")
-    if scenario.cancels and binding.role == "provider_adapter" and binding.style != "async":
+    if scenario.cancel_rules and binding.role == "provider_adapter" and binding.style != "async":
         return "it cancels a call, and nothing can cancel a blocking function"
-    for script in (scenario.provider, *scenario.fallbacks):
+    for _, script in scenario.providers:
         if script.dialect not in (None, *binding.dialects) and asks_a_model:
             spoken_ = " and ".join(binding.dialects)
             return f"it is in the dialect {script.dialect}, and the subject speaks {spoken_}"
@@ -75,7 +77,7 @@ def payloads_of(script: ProviderScript) -> Mapping[str, ErrorPayload]:
     return load_payloads(script.dialect or DEFAULT_DIALECT)
 
 
-def _filled(script: ProviderScript, binding: Binding, *, is_first: bool) -> ProviderScript:
+def _filled(binding: Binding, script: ProviderScript) -> ProviderScript:
     changes: dict[str, object] = {}
     dialect = script.dialect or binding.dialect
     if script.dialect is None:
@@ -90,6 +92,7 @@ def _filled(script: ProviderScript, binding: Binding, *, is_first: bool) -> Prov
                 )
                 for rule in script.faults
             )
+    is_first = not isinstance(script, FallbackProvider)
     if is_first and script.endpoint is None and dialect != DEFAULT_DIALECT:
         known = load_dialect(dialect)
         changes["endpoint"] = Endpoint(base_url=known.base_url, model=known.model)

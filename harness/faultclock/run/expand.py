@@ -9,7 +9,7 @@ from __future__ import annotations
 from faultclock.errors import InputError
 from faultclock.model.cells import cell_of
 from faultclock.model.scenario.mishap import CrashRule
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Killable, Scenario
 from faultclock.model.scenario.trigger import EventTrigger
 from faultclock.model.trace.events import ends_of
 from faultclock.model.trace.trace import Trace
@@ -32,7 +32,7 @@ _OF_A_STORE = frozenset({"disk.acted", "call.returned"})
 
 def without_crashes(scenario: Scenario) -> Scenario:
     """Return the scenario whose trace a sweep is made from."""
-    return scenario.model_copy(update={"crashes": (), "crash_everywhere": False})
+    return scenario.with_crashes()
 
 
 def crash_points(trace: Trace) -> tuple[int, ...]:
@@ -63,27 +63,23 @@ def crash_after(scenario: Scenario, seq: int) -> Scenario:
     Raises:
         InputError: it is no scenario of a runtime or a session store.
     """
-    if scenario.role not in ("runtime", "session_store"):
+    if not isinstance(scenario, Killable):
         raise InputError(
             f"{scenario.id} is a scenario for role {scenario.role}: only a runtime or a session"
             " store can be killed"
         )
     name = f"crash after event {seq}"
-    return scenario.model_copy(
-        update={
-            "crash_everywhere": False,
-            "variant": name if scenario.variant is None else f"{scenario.variant}, {name}",
-            "crashes": (CrashRule(id=_RULE, on=EventTrigger(seq=seq)),),
-        }
-    )
+    variant = name if scenario.variant is None else f"{scenario.variant}, {name}"
+    killed = scenario.with_crashes(CrashRule(id=_RULE, on=EventTrigger(seq=seq)))
+    return killed.model_copy(update={"variant": variant})
 
 
 def crash_event(scenario: Scenario) -> int | None:
     """Return the event after which a derived scenario kills; None for any other scenario."""
-    if [rule.id for rule in scenario.crashes] != [_RULE]:
-        return None
-    on = scenario.crashes[0].on
-    return None if on is None else on.seq
+    match scenario.crash_rules:
+        case (CrashRule(id=id_, on=EventTrigger(seq=seq)),) if id_ == _RULE:
+            return seq
+    return None
 
 
 def variant_of(scenario: Scenario) -> str | None:

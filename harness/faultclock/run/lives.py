@@ -245,7 +245,7 @@ def _next_life(
     """Record the end of a process, and return the progress at which the next one starts."""
     progress = over.progress
     life = progress.life
-    rule = next((rule for rule in scenario.crashes if rule.id == over.crash), None)
+    rule = next((rule for rule in scenario.crash_rules if rule.id == over.crash), None)
 
     def record(kind: str, **payload: object) -> None:
         number = len(facts) + 1

@@ -60,10 +60,10 @@ class Mishaps:
         self._kernel: Kernel | None = None
         # Crashes come first: what was killed cannot be cancelled any more.
         self._watch = Watch(state.seen)
-        for crash in scenario.crashes:
+        for crash in scenario.crash_rules:
             if crash.on is not None:
                 self._watch.add(crash.id, crash.on, partial(self._crash, crash))
-        for rule in scenario.cancels:
+        for rule in scenario.cancel_rules:
             if rule.when.on is not None:
                 self._watch.add(rule.id, rule.when.on, partial(self._cancel_later, rule))
 
@@ -88,18 +88,18 @@ class Mishaps:
             kernel.call_at(crash.at, self._crash, crash)
         if crash is not None and crash.write is not None:
             program.arm_write(crash, partial(self._crash, crash, in_write=True))
-        for rule in self._scenario.cancels:
+        for rule in self._scenario.cancel_rules:
             due_ns = rule.when.at if rule.when.at is not None else state.due_ns.get(rule.id)
             if rule.id not in state.cancelled and due_ns is not None and due_ns >= kernel.now_ns:
                 kernel.call_at(due_ns, self._cancel, rule)
 
     def seal(self, kernel: Kernel, program: Program) -> None:
         """Record every rule that was not met. Call it once, after the last life."""
-        crashes = self._scenario.crashes[self._state.crashes :]
+        crashes = self._scenario.crash_rules[self._state.crashes :]
         unmet = [("crash", rule.id, program.may_miss(rule)) for rule in crashes]
         unmet += [
             ("cancel", rule.id, rule.optional)
-            for rule in self._scenario.cancels
+            for rule in self._scenario.cancel_rules
             if rule.id not in self._state.cancelled
         ]
         for what, id_, optional in unmet:
@@ -114,7 +114,7 @@ class Mishaps:
             )
 
     def _next_crash(self) -> CrashRule | None:
-        return next(iter(self._scenario.crashes[self._state.crashes :]), None)
+        return next(iter(self._scenario.crash_rules[self._state.crashes :]), None)
 
     def _crash(self, rule: CrashRule, in_write: bool = False) -> None:
         kernel = self._kernel

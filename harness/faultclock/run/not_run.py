@@ -36,6 +36,6 @@ def not_run_after(
         elif missing:
             because = f"{stopped}: {missing} of its {wanted[id_]} runs were not made"
             yield PassedOver(scenario=id_, because=because, stopped=True)
-        elif id_ == swept.id and sweep and swept.crash_everywhere:
+        elif id_ == swept.id and sweep and swept.is_swept:
             because = f"{stopped}: crash points after this one were not tried"
             yield PassedOver(scenario=id_, because=because, stopped=True)

@@ -63,7 +63,7 @@ def replay_command(
             words += ["--variant", variant]
         if (seq := crash_event(scenario)) is not None:
             words += ["--crash-at-event", str(seq)]
-        elif scenario.crash_everywhere:
+        elif scenario.is_swept:
             words.append("--no-crash-everywhere")
     words += limits
     return shlex.join(words)

@@ -329,7 +329,7 @@ def _all_done(request: SuiteRequest, bench: _Bench) -> Generator[Done[_Case], No
         for position, scenario in enumerate(request.scenarios)
         for seed in _seeds(request, scenario)
     ]
-    sweeps = request.sweep and any(scenario.crash_everywhere for scenario in request.scenarios)
+    sweeps = request.sweep and any(scenario.is_swept for scenario in request.scenarios)
     jobs = 1 if len(cases) == 1 and not sweeps else request.jobs
     with closing(Shared(bench)) as shared, Workers(jobs) as workers:
 
@@ -351,9 +351,9 @@ def _with_sweeps(
     for case, done in zip(cases, run(cases), strict=True):
         yield done
         scenario = request.scenarios[case.position]
-        if not (request.sweep and scenario.crash_everywhere):
+        if not (request.sweep and scenario.is_swept):
             continue
-        if scenario.crashes:
+        if scenario.crash_rules:
             (done,) = run([replace(case, crash=0)])
         yield from run([replace(case, crash=seq) for seq in crash_points(done.trace)])
 

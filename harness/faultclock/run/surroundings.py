@@ -20,8 +20,6 @@ from faultclock.fakes.ports.tools import FakeTool, ToolsState
 from faultclock.fakes.provider.providers import FakeProviders, ProvidersState
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.scenario import Scenario
-from faultclock.model.scenario.session_script import SessionScript
-from faultclock.model.scenario.store_script import StoreScript
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.run.bind_scenario import payloads_of
 from faultclock.run.script_values import contract_of, limits_of, stage_of, target_of
@@ -38,11 +36,6 @@ from faultclock.subjects.ports import (
 )
 
 _Style = Literal["async", "sync"]
-
-
-def session_of(scenario: Scenario) -> SessionScript:
-    """Return how the runtime is set up."""
-    return scenario.session or SessionScript()
 
 
 @dataclass(slots=True)
@@ -62,13 +55,13 @@ class FakesState:
     @classmethod
     def initial(cls, scenario: Scenario) -> FakesState:
         """Return the state before the first life."""
-        store = scenario.store or StoreScript()
+        world = scenario.world
         return cls(
-            providers=ProvidersState.initial(scenario.fallbacks),
+            providers=ProvidersState.initial(world.fallbacks),
             tools=ToolsState(),
-            interactors={script.id: InteractorState() for script in scenario.interactors},
-            store=StoreState.initial(store, session_of(scenario).id),
-            services=ServicesState.initial(scenario),
+            interactors={script.id: InteractorState() for script in world.interactors},
+            store=StoreState.initial(world.stored, world.set_up.id),
+            services=ServicesState.initial(world),
         )
 
 
@@ -93,7 +86,7 @@ class Fakes:
         seed: int,
     ) -> None:
         kernel = world.kernel
-        session = session_of(scenario)
+        session = scenario.world.set_up
         life = kernel.life
         self._scenario = scenario
         self._providers = FakeProviders(
@@ -104,21 +97,20 @@ class Fakes:
             world.choices.streams,
         )
         self._providers.mount(world)
-        store = scenario.store or StoreScript()
-        self.store = FakeStore(store, kernel, style, state.store, life)
+        self.store = FakeStore(scenario.world.stored, kernel, style, state.store, life)
         self._tools = [
-            FakeTool(script, kernel, style, state.tools, life) for script in scenario.tools
+            FakeTool(script, kernel, style, state.tools, life) for script in scenario.world.tools
         ]
         self._interactors = [
             FakeInteractor(script, kernel, style, state.interactors[script.id], life)
-            for script in scenario.interactors
+            for script in scenario.world.interactors
         ]
         self._extensions = [
             FakeExtension(script, kernel, style, life)
             for script in session.extensions
             if not script.lives or life in script.lives
         ]
-        self._services = Services(scenario, world, style, state.services)
+        self._services = Services(scenario.world, world, style, state.services)
         self._kernel: Kernel = kernel
 
     def begin_life(self) -> None:
@@ -145,7 +137,7 @@ class Fakes:
 
     def surroundings(self, host: Host, *, resume: bool) -> Surroundings:
         """Return what the runtime of this life is given."""
-        scenario, session = self._scenario, session_of(self._scenario)
+        scenario, session = self._scenario, self._scenario.world.set_up
         machine = None
         if session.entry_stage is not None:
             machine = _StateMachine(FakeStateMachine(session, self._kernel, self._kernel.life))
@@ -167,8 +159,8 @@ class Fakes:
             },
             limits=limits_of(session.budgets),
             timeout_s=scenario.tasks[0].timeout / SECOND_NS,
-            fallbacks=tuple(target_of(script) for script in scenario.fallbacks),
-            attempts_per_provider=scenario.attempts_per_provider,
+            fallbacks=tuple(target_of(script) for script in scenario.world.fallbacks),
+            attempts_per_provider=scenario.world.attempts_per_provider,
             policy=services.policy,
             policies={str(what): then for what, then in session.policies.items()},
             join=session.join,

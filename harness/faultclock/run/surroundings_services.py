@@ -16,7 +16,7 @@ from faultclock.fakes.ports.programs import FakePrograms, ProgramsState
 from faultclock.fakes.ports.services import FakeHook, FakeQueue, FakeTelemetry
 from faultclock.fakes.ports.uses import UsesState
 from faultclock.fakes.ports.workflow import FakeWorkflow, made_nodes
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import RuntimeWorld
 from faultclock.run.script_values import node_of
 from faultclock.sim.world import World
 from faultclock.subjects.outcome import scrub
@@ -38,12 +38,11 @@ class ServicesState:
     programs: ProgramsState = field(default_factory=ProgramsState)
 
     @classmethod
-    def initial(cls, scenario: Scenario) -> ServicesState:
+    def initial(cls, script: RuntimeWorld) -> ServicesState:
         """Return the state before the first life."""
-        nodes = () if scenario.workflow is None else made_nodes(scenario.workflow)
         return cls(
-            hooks={script.id: UsesState() for script in scenario.hooks},
-            nodes={node.id: UsesState() for node in nodes},
+            hooks={hook.id: UsesState() for hook in script.hooks},
+            nodes={node.id: UsesState() for node in made_nodes(script.nodes)},
         )
 
 
@@ -64,38 +63,38 @@ class Services:
 
     def __init__(
         self,
-        scenario: Scenario,
+        script: RuntimeWorld,
         world: World,
         style: Literal["async", "sync"],
         state: ServicesState,
     ) -> None:
         kernel, life = world.kernel, world.kernel.life
         self.hooks = tuple(
-            FakeHook(script, kernel, style, state.hooks[script.id], life, clean=scrub)
-            for script in scenario.hooks
+            FakeHook(hook, kernel, style, state.hooks[hook.id], life, clean=scrub)
+            for hook in script.hooks
         )
         self.telemetry: FakeTelemetry | None = None
-        if scenario.telemetry is not None:
+        if script.telemetry is not None:
             self.telemetry = FakeTelemetry(
-                scenario.telemetry, kernel, style, state.telemetry, life, clean=scrub
+                script.telemetry, kernel, style, state.telemetry, life, clean=scrub
             )
         self.queue: FakeQueue | None = None
-        if scenario.queue is not None:
-            self.queue = FakeQueue(scenario.queue, kernel, style, state.queue, life, clean=scrub)
+        if script.queue is not None:
+            self.queue = FakeQueue(script.queue, kernel, style, state.queue, life, clean=scrub)
         self.policy: FakePolicy | None = None
-        if any(tool.policy for tool in scenario.tools):
-            self.policy = FakePolicy(scenario.tools, kernel, life)
+        if any(tool.policy for tool in script.tools):
+            self.policy = FakePolicy(script.tools, kernel, life)
         self.workflow: Workflow | None = None
         self.archive: FakeArchive | None = None
         self._workflow: FakeWorkflow | None = None
-        if scenario.workflow is not None:
+        if script.workflow is not None:
             self._workflow = FakeWorkflow(
-                scenario.workflow, kernel, style, state.nodes, SandboxError, life, clean=scrub
+                script.workflow, kernel, style, state.nodes, SandboxError, life, clean=scrub
             )
-            nodes = tuple(node_of(node) for node in scenario.workflow.nodes)
-            self.workflow = _Workflow(self._workflow, nodes, scenario.workflow.iterations_max)
+            nodes = tuple(node_of(node) for node in script.nodes)
+            self.workflow = _Workflow(self._workflow, nodes, script.workflow.iterations_max)
             self.archive = FakeArchive(kernel, style, life, clean=scrub)
-        self._programs = FakePrograms(scenario.programs, kernel, state.programs, life)
+        self._programs = FakePrograms(script.programs, kernel, state.programs, life)
         self._programs.mount(world)
 
     def end_life(self) -> None:

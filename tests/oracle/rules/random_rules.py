@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from faultclock.model.error_model.event_sets import EventPattern
 from faultclock.model.error_model.ordering import OrderingRule
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 
@@ -31,7 +31,7 @@ PATTERNS = (
 )
 #: What lookups find: a run whose turns may take two steps, and tools with a timeout.
 SETTINGS = settings_of(
-    Scenario.model_validate(
+    scenario_of(
         {
             "id": "tests/settings",
             "title": "Settings",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import PatternResult, evaluate
@@ -102,5 +102,5 @@ def test_a_round_trip_is_the_longest_way_there_and_back() -> None:
     """The latency and all of its jitter, twice."""
     provider = {"latency": "3ns", "jitter": "2ns"}
     text = {"id": "tests/far", "title": "Far", "why": "It takes long.", "role": "provider_adapter"}
-    scenario = Scenario.model_validate({**text, "provider": provider})
+    scenario = scenario_of({**text, "provider": provider})
     assert settings_of(scenario)["network"] == {"round_trip": 10}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
@@ -60,7 +60,7 @@ def recorded(subject: str, *faults: dict[str, Any], stream: bool = False, **prov
         {"id": f"fault-{number}", "when": {"attempts": number}, "then": then}
         for number, then in enumerate(faults, 1)
     ]
-    scenario = Scenario.model_validate(
+    scenario = scenario_of(
         {
             "id": "tests/client",
             "title": "A client",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
@@ -52,7 +52,7 @@ def scenario(*replies: dict[str, Any], faults: Any = (), **fields: Any) -> Scena
         "interactors": [{}],
         "tasks": [TURN],
     }
-    return Scenario.model_validate(values | fields)
+    return scenario_of(values | fields)
 
 
 def play(

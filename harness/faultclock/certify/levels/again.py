@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import written_scenario
 from faultclock.run.prepare import hosted
 from faultclock.run.suite import run_one
 
@@ -22,7 +22,7 @@ def main() -> None:
     asked = json.loads(sys.stdin.buffer.read())
     binding = hosted(asked["subject"])
     for name, scenario, seed in asked["runs"]:
-        written = Scenario.model_validate_json(json.dumps(scenario), strict=True)
+        written = written_scenario(scenario)
         trace = run_one(written, binding, seed, isolate=True)
         os.write(out, json.dumps([name, trace.footer.digest]).encode() + b"\n")
 

@@ -156,7 +156,9 @@ class FakeInteractor(Port):
             message = f"{self.id} cannot show {plain(request.kind)}"
             raise TypedError("Validation", "InteractionKindUnknown", message)
         self._state.shown += 1
-        rule = self._rule_for(request)
+        rule = first_for(
+            self._script.rules, self._state.shown, kind=request.kind, tool=request.tool
+        )
         then = _DEFAULT if rule is None else rule.then
         if isinstance(then, BreakDown):
             self._fire_of(rule, shown)
@@ -185,15 +187,6 @@ class FakeInteractor(Port):
             self._record_of("dismissed", shown)
 
     # ------------------------------------------------------------------ what the person does
-
-    def _rule_for(self, request: InteractionRequest) -> InteractorRule | None:
-        def holds(rule: InteractorRule) -> bool:
-            when = rule.when
-            return when.kind in (None, request.kind) and when.tool in (None, request.tool)
-
-        return first_for(
-            self._script.rules, lambda rule: (rule.when.requests, self._state.shown), holds
-        )
 
     def _plan(self, shown: _Shown, then: _Answers) -> None:
         """Schedule every answer."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from faultclock.fakes.rules import first_for
-from faultclock.model.scenario.fault import AttemptRange
 from faultclock.model.scenario.program_script import ProgramOutcome, ProgramRule, ProgramScript
 
 
@@ -53,16 +51,15 @@ def decide(
         arguments: those of the execution, without the program's name.
     """
     words = _words(arguments)
+    # Each rule counts the executions that it could be for.
     matching = {
         rule.id: counts.matching.get(rule.id, 0) + 1
         for rule in script.rules
-        if words.issuperset(rule.arguments)
+        if rule.holds(words=words)
     }
-
-    def numbered(rule: ProgramRule) -> tuple[AttemptRange, int]:
-        return rule.executions, matching.get(rule.id, 0)
-
-    rule = first_for(script.rules, numbered, lambda rule: rule.id in matching)
+    rule = next(
+        (rule for rule in script.rules if matching.get(rule.id, 0) in rule.executions), None
+    )
     outcome = script.good if rule is None else rule.then
     after = counted(counts, script.name)
     after = replace(after, matching={**counts.matching, **matching})

@@ -142,9 +142,7 @@ def _rules(
 ) -> Iterator[UseRule]:
     for rule in rules:
         yield UseRule(
-            id=rule.id,
-            optional=rule.optional,
-            numbers=rule.uses,
+            rule=rule,
             fault_kind=rule.then,
             make_error=None if rule.then == "hangs" else _maker(raised, rule.message),
             error={"type": raised.__name__, "message": clean(rule.message)},

@@ -24,7 +24,6 @@ from faultclock.fakes.ports.stored_session import (
     edited,
     slot_json,
 )
-from faultclock.fakes.rules import first_for
 from faultclock.fakes.wire.injector import task_of
 from faultclock.model.scenario.port_values import Slot
 from faultclock.model.scenario.store_script import (
@@ -35,6 +34,7 @@ from faultclock.model.scenario.store_script import (
     StoreOperation,
     StoreRule,
     StoreScript,
+    StoreTrigger,
     TornWrite,
     Unavailable,
 )
@@ -254,21 +254,17 @@ class FakeStore(Port):
         state = self._state
         task = task_of(current_call())
 
-        def holds(rule: StoreRule) -> bool:
-            return (
-                rule.when.operation in (None, operation)
-                and rule.when.task in (None, task)
-                and rule.when.life in (None, self._life)
-                and self._can_apply(rule.then, operation, session, owner)
-            )
+        def number(when: StoreTrigger) -> int:
+            if when.task is not None:
+                return state.by_task.get((when.operation, task), 0)
+            return state.operations if when.operation is None else state.counts[operation]
 
-        def numbered(rule: StoreRule) -> Any:
-            if rule.when.task is not None:
-                return rule.when.calls, state.by_task.get((rule.when.operation, task), 0)
-            alone = rule.when.operation is not None
-            return rule.when.calls, state.counts[operation] if alone else state.operations
-
-        return first_for(self._script.rules, numbered, holds)
+        for rule in self._script.rules:
+            if rule.is_for(
+                number(rule.when), operation=operation, task=task, life=self._life
+            ) and self._can_apply(rule.then, operation, session, owner):
+                return rule
+        return None
 
     def _can_apply(
         self, fault: StoreFault, operation: StoreOperation, session: str, owner: str | None

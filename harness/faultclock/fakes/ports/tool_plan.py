@@ -14,7 +14,6 @@ from typing import Any
 
 from faultclock.fakes.plain import canonical
 from faultclock.fakes.rules import first_for
-from faultclock.model.scenario.fault import AttemptRange
 from faultclock.model.scenario.port_values import ToolProblem, ToolResult
 from faultclock.model.scenario.tool_script import ToolFault, ToolRule, ToolScript
 
@@ -28,7 +27,6 @@ _PROBLEMS: Mapping[str, tuple[str, str]] = {
     "logical": ("Tool", "Logical"),
     "capability_absent": ("Tool", "CapabilityAbsent"),
 }
-_MISSING = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +80,7 @@ def decide(
     total = counts.total + 1
     counted = replace(counts, total=total, executions={**counts.executions, script.name: number})
 
-    def numbered(rule: ToolRule) -> tuple[AttemptRange, int]:
-        return rule.when.executions, number
-
-    def holds(rule: ToolRule) -> bool:
-        wanted = rule.when.arguments
-        return all(_same(arguments.get(name, _MISSING), value) for name, value in wanted.items())
-
-    rule = first_for(script.rules, numbered, holds)
+    rule = first_for(script.rules, number, arguments=arguments)
     takes_ns, effect_ns = _times(script, rule)
     plan = ToolPlan(
         execution=f"t{total}",
@@ -162,8 +153,3 @@ def _times(script: ToolScript, rule: ToolRule | None) -> tuple[int, int | None]:
             return takes_ns, takes_ns
         case "late":
             return takes_ns, takes_ns + outcome.effect_after
-
-
-def _same(value: object, wanted: object) -> bool:
-    # In Python, True equals 1; in the JSON that both come from, it does not.
-    return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)

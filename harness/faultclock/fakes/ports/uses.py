@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.port import Port
-from faultclock.fakes.rules import RulesMet, first_for
-from faultclock.model.scenario.fault import AttemptRange
+from faultclock.fakes.rules import RulesMet
+from faultclock.model.rule import CountedRule
 from faultclock.model.trace.events import ends_of
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.kernel.promise import Promise
@@ -36,15 +36,13 @@ class UseRule:
     """What becomes of some uses; the first rule that matches decides.
 
     Attributes:
-        numbers: of the uses, 1-based over the run.
+        rule: which uses these are, 1-based over the run.
         fault_kind: what it does, such as `raises`.
         make_error: returns what leaves the use, fresh each time; None: the use never ends.
         error: what the fact about its end says of that.
     """
 
-    id: str
-    optional: bool
-    numbers: AttemptRange
+    rule: CountedRule
     fault_kind: str
     make_error: Callable[[], Exception] | None
     error: Mapping[str, Any] | None = None
@@ -85,7 +83,12 @@ class Uses(Port):
     ) -> None:
         self._use_rules = tuple(rules)
         super().__init__(
-            kernel, life, actor=used.actor, of=used.of, rules=self._use_rules, met=state.met
+            kernel,
+            life,
+            actor=used.actor,
+            of=used.of,
+            rules=[item.rule for item in self._use_rules],
+            met=state.met,
         )
         self._used = used
         (self._ends,) = ends_of(used.begins)
@@ -105,7 +108,7 @@ class Uses(Port):
         used = self._used
         self._state.count += 1
         told = {**facts, "n": self._state.count}
-        rule = first_for(self._use_rules, lambda rule: (rule.numbers, self._state.count))
+        rule = next((item for item in self._use_rules if item.rule.is_for(self._state.count)), None)
         due: Call | None = None
 
         def abandoned() -> None:
@@ -115,7 +118,7 @@ class Uses(Port):
         promise = Promise(self._kernel, used.of, abandoned)
         self._record(used.begins, promise.call, **told, **(also or {}))
         if rule is not None and rule.make_error is None:
-            self._fire(rule, rule.fault_kind, promise.call, n=told["n"])
+            self._fire(rule.rule, rule.fault_kind, promise.call, n=told["n"])
         elif used.takes_ns:
             due = self._kernel.call_after(used.takes_ns, self._end, promise, told, rule, value)
         else:
@@ -129,6 +132,6 @@ class Uses(Port):
             self._record(self._ends, promise.call, **told, ok=True, error=None)
             promise.resolve(value)
             return
-        self._fire(rule, rule.fault_kind, promise.call, n=told["n"])
+        self._fire(rule.rule, rule.fault_kind, promise.call, n=told["n"])
         self._record(self._ends, promise.call, **told, ok=False, error=rule.error)
         promise.reject(rule.make_error())

@@ -7,7 +7,7 @@ the runtime with what it has for that. It knows the script's nodes and no port.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -26,9 +26,9 @@ from faultclock.sim.kernel.promise import Promise
 SandboxCause = Literal["syntax", "reference", "type", "memory", "stack", "result", "wall_clock"]
 
 
-def made_nodes(script: WorkflowScript) -> tuple[NodeScript, ...]:
+def made_nodes(nodes: Iterable[NodeScript]) -> tuple[NodeScript, ...]:
     """Return the nodes that the host does: expressions and handlers."""
-    return tuple(node for node in script.nodes if node.do in ("expression", "handler"))
+    return tuple(node for node in nodes if node.do in ("expression", "handler"))
 
 
 class FakeWorkflow:
@@ -60,7 +60,7 @@ class FakeWorkflow:
         *,
         clean: Callable[[str], str] = without_secrets,
     ) -> None:
-        self._nodes = {node.id: node for node in made_nodes(script)}
+        self._nodes = {node.id: node for node in made_nodes(script.nodes)}
         self._uses = {
             node.id: Uses(
                 _used(node), _rules(node, sandbox_error, clean), kernel, states[node.id], life
@@ -102,9 +102,7 @@ def _rules(
         fault = rule.then
         cause = fault.cause if isinstance(fault, SandboxFault) else None
         yield UseRule(
-            id=rule.id,
-            optional=rule.optional,
-            numbers=rule.executions,
+            rule=rule,
             fault_kind=fault.kind,
             make_error=partial(_error_of, rule, sandbox_error),
             error={"kind": fault.kind, "cause": cause, "message": clean(fault.message)},

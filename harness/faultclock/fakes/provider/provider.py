@@ -35,10 +35,10 @@ from faultclock.fakes.wire.injector import (
     Resolving,
     decide,
     mark_met,
-    unmet,
 )
 from faultclock.fakes.wire.offered import offered_tools
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
+from faultclock.model.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.scenario.fault import (
     AnswerEnds,
     ConnectRefused,
@@ -51,7 +51,7 @@ from faultclock.model.scenario.fault import (
     StreamError,
 )
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.scenario import DEFAULT_DIALECT, ProviderScript
+from faultclock.model.scenario.provider_limits import RefusalRule
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.sim.kernel.streams import Streams
@@ -189,8 +189,8 @@ class FakeProvider:
     def seal(self) -> None:
         """Record every rule and every limit that was never met. Call it once, after the run."""
         met = self._state.injector.met
-        never_refused = (rule for rule in self._script.refusals if rule.id not in met)
-        for rule in (*unmet(self._script.faults, self._state.injector), *never_refused):
+        rules: tuple[FaultRule | RefusalRule, ...] = (*self._script.faults, *self._script.refusals)
+        for rule in (rule for rule in rules if rule.id not in met):
             self.kernel.record(
                 "provider", "fault.unmet", fault=rule.id, optional=rule.optional, **self.mark
             )

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from faultclock.fakes.provider.provider import FakeProvider, ProviderState
+from faultclock.model.provider_script import FallbackProvider
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.scenario import FallbackProvider, Scenario
+from faultclock.model.scenario.scenario import Scenario
 from faultclock.sim.net.fates import ConnectFate, ResolveFate
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class FakeProviders:
                 id=script.id,
                 streams=streams,
             )
-            for script in scenario.fallbacks
+            for script in scenario.world.fallbacks
         }
 
     def mount(self, world: World) -> None:

@@ -29,7 +29,6 @@ from faultclock.model.scenario.fault import (
     SlowDrip,
     Stall,
     StreamError,
-    Trigger,
     Truncate,
 )
 
@@ -151,28 +150,18 @@ def task_of(call: str | None) -> str | None:
 def _claiming(
     plan: FaultPlan, happening: Happening, attempt: int, attempt_of_all: int
 ) -> FaultRule | None:
+    # Before the request is read it is unknown whether it will ask for a stream.
+    answer = happening.answer if isinstance(happening, Requesting) else None
+    facts = {
+        "task": task_of(happening.call),
+        "now_ns": happening.now_ns,
+        "stream": None if answer is None else answer.stream,
+    }
     for rule in plan:
         number = attempt if rule.when.scope == "call" else attempt_of_all
-        if _holds(rule.when, happening, number) and _can_apply(rule.then, happening):
+        if rule.is_for(number, **facts) and _can_apply(rule.then, happening):
             return rule
     return None
-
-
-def _holds(when: Trigger, happening: Happening, number: int) -> bool:
-    if number not in when.attempts:
-        return False
-    if when.task is not None and when.task != task_of(happening.call):
-        return False
-    if when.from_time is not None and happening.now_ns < when.from_time:
-        return False
-    if when.until_time is not None and happening.now_ns >= when.until_time:
-        return False
-    if when.stream is None:
-        return True
-    # Before the request is read it is unknown whether it will ask for a stream.
-    if not isinstance(happening, Requesting) or happening.answer is None:
-        return False
-    return happening.answer.stream is when.stream
 
 
 def _fires_at(fault: Fault, happening: Happening) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from faultclock.model.foreign_map import ForeignLog, ForeignMap
-from faultclock.model.scenario.scenario import Scenario, Task, scenario_digest
+from faultclock.model.scenario.scenario import RuntimeScenario, Task, scenario_digest
 from faultclock.model.trace.trace import SubjectInfo, TraceHeader
 
 #: What each kind lets a binding say that it can express.
@@ -35,7 +35,7 @@ def foreign_header(
         records: the records of an audit trail that it has, likewise.
         complete: whether a person vouches that it is whole.
     """
-    scenario = Scenario(
+    scenario = RuntimeScenario(
         id=f"foreign/{map_.id}",
         title=map_.title,
         why="It was recorded elsewhere, and is judged here.",

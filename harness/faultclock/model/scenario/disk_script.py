@@ -12,13 +12,14 @@ is synced; a crash takes the rest. Which promises hold between the two is `file_
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
 
 #: What changes a disk, and `read`: a file is opened to be read.
 DiskAct = Literal[
@@ -71,8 +72,10 @@ class LostFsync(Value):
 DiskFault = Annotated[NoSpace | IoError | SlowDisk | LostFsync, Field(discriminator="kind")]
 
 
-class DiskTrigger(Value):
+class DiskTrigger(When):
     """Which acts a rule is for. Every condition that is given must hold."""
+
+    NUMBERED: ClassVar[str] = "nth"
 
     act: DiskAct | None = None
     """None: every act that the fault can befall, but no `read`."""
@@ -82,18 +85,20 @@ class DiskTrigger(Value):
     """Glob of the file's name below the store's folder; `*` also matches slashes."""
     life: int | None = Field(default=None, ge=1)
     """Only in this life of the store."""
-    nth: RangeField = AttemptRange(first=1, last=None)
+    nth: RangeField = EVERY
     """1-based, of the acts for which all other conditions hold: `2`, `1-3`, `3+` or `every`."""
 
+    def holds(self, *, task: str | None, life: int, file: str) -> bool:
+        """Return whether the conditions hold, beside the act and the number."""
+        named = self.file is None or fnmatchcase(file, self.file)
+        return named and super().holds(task=task, life=life)
 
-class DiskRule(Value):
+
+class DiskRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: DiskTrigger = DiskTrigger()
     then: DiskFault
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
     @model_validator(mode="after")
     def _can_happen(self) -> DiskRule:

@@ -5,17 +5,16 @@ Faults are data. What a fault does on the wire is the business of `faultclock.fa
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, SignedDurationNs
+from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
 
 #: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 WITHOUT_A_BODY = frozenset({204, 205, 304})
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?|(\d+)\+", re.ASCII)
 
 
 class HttpDate(Value):
@@ -192,62 +191,12 @@ Fault = Annotated[
 ]
 
 
-class AttemptRange(Value):
-    """A closed range of 1-based attempt numbers; `last` None means without end."""
-
-    first: int = Field(ge=1)
-    last: int | None = None
-
-    @model_validator(mode="after")
-    def _ordered(self) -> AttemptRange:
-        if self.last is not None and self.last < self.first:
-            raise ValueError(f"the range {self.first}-{self.last} is empty")
-        return self
-
-    def __contains__(self, number: int) -> bool:
-        return self.first <= number and (self.last is None or number <= self.last)
-
-
-def _range_from_file(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return {"first": value, "last": value}
-    if value == "every":
-        return {"first": 1, "last": None}
-    if isinstance(value, str) and (match := _RANGE.fullmatch(value)):
-        first, last, open_first = match.groups()
-        if open_first is not None:
-            return {"first": int(open_first), "last": None}
-        return {"first": int(first), "last": int(last or first)}
-    if isinstance(value, (dict, AttemptRange)):
-        return value
-    raise ValueError(f"{value!r} is not an attempt number: write 2, 1-6, 3+ or every")
-
-
-def _range_to_file(value: AttemptRange) -> str | int:
-    if value.last is None:
-        return "every" if value.first == 1 else f"{value.first}+"
-    return value.first if value.first == value.last else f"{value.first}-{value.last}"
-
-
-RangeField = Annotated[
-    AttemptRange,
-    BeforeValidator(_range_from_file),
-    PlainSerializer(_range_to_file),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "string", "pattern": r"^(every|\d+\+|\d+(-\d+)?)$"},
-            ]
-        }
-    ),
-]
-
-
-class Trigger(Value):
+class Trigger(When):
     """When a fault fires. Every condition that is given must hold."""
 
-    attempts: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "attempts"
+
+    attempts: RangeField = EVERY
     """Attempt numbers (1-based) within `scope`: `2`, `1-6`, `3+` or `every`."""
     scope: Literal["call", "provider"] = "call"
     """Whether attempts are counted per call (each client has its own) or over all calls."""
@@ -266,15 +215,25 @@ class Trigger(Value):
             raise ValueError("until_time is not after from_time: the fault could never fire")
         return self
 
+    def holds(self, *, task: str | None, now_ns: int, stream: bool | None) -> bool:
+        """Return whether the conditions hold.
 
-class FaultRule(Value):
+        Args:
+            task: id of the task that the attempt belongs to.
+            stream: whether the request asks for a stream; None: it was not read yet.
+        """
+        if now_ns < (self.from_time or 0):
+            return False
+        if self.until_time is not None and now_ns >= self.until_time:
+            return False
+        return super().holds(task=task, stream=stream)
+
+
+class FaultRule(TriggeredRule):
     """One fault and when it fires. The first rule of a plan that matches decides the Fate."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: Trigger = Trigger()
     then: Fault
-    optional: bool = False
-    """Whether a run that never met the fault is still a valid run. Say why in the scenario."""
 
 
 FaultPlan = tuple[FaultRule, ...]

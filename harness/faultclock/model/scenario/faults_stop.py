@@ -8,9 +8,11 @@ that has to come to is judged in `faultclock.oracle.checks.run.liveness`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from faultclock.model.duration import format_duration
-from faultclock.model.scenario.scenario import ProviderScript, Scenario
+from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.scenario import Scenario
 
 
 def settled(scenario: Scenario) -> Scenario:
@@ -23,14 +25,10 @@ def settled(scenario: Scenario) -> Scenario:
     settle = scenario.settle
     if settle is None:
         return scenario
-    provider = _ended(scenario.provider, settle.faults_end)
-    fallbacks = tuple(_ended(item, settle.faults_end) for item in scenario.fallbacks)
-    if provider is scenario.provider and fallbacks == scenario.fallbacks:
-        return scenario
-    return scenario.model_copy(update={"provider": provider, "fallbacks": fallbacks})
+    return scenario.with_providers(partial(_ended, settle.faults_end))
 
 
-def _ended(script: ProviderScript, end_ns: int) -> ProviderScript:
+def _ended(end_ns: int, script: ProviderScript) -> ProviderScript:
     changes: dict[str, object] = {}
     faults = tuple(
         rule
@@ -61,9 +59,7 @@ def never_settles(scenario: Scenario) -> Iterator[tuple[tuple[str | int, ...], s
     if settle is None:
         return
     end = format_duration(settle.faults_end)
-    where: list[tuple[tuple[str | int, ...], ProviderScript]] = [(("provider",), scenario.provider)]
-    where += [(("fallbacks", number), item) for number, item in enumerate(scenario.fallbacks)]
-    for place, script in where:
+    for place, script in scenario.providers:
         for number, rule in enumerate(script.faults):
             from_ns = rule.when.from_time or 0
             if from_ns >= settle.faults_end:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
 
 InteractionKind = Literal["Approve", "Ask", "Select", "Confirm", "Auth.DeviceCode", "Auth.Password"]
 
 
-class InteractionTrigger(Value):
+class InteractionTrigger(When):
     """Which requests a rule is for. Every condition that is given must hold."""
 
-    requests: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "requests"
+
+    requests: RangeField = EVERY
     """1-based, over all requests that this interactor was shown: `2`, `1-3`, `3+` or `every`."""
     kind: InteractionKind | None = None
     tool: str | None = None
@@ -78,14 +80,11 @@ InteractorAnswer = Annotated[
 ]
 
 
-class InteractorRule(Value):
+class InteractorRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: InteractionTrigger = InteractionTrigger()
     then: InteractorAnswer
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
 
 class InteractorScript(Value):

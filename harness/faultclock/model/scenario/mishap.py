@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from faultclock.model._base import SparseValue, Value
+from faultclock.model._base import SparseValue
 from faultclock.model.duration import SECOND_NS, DurationNs
+from faultclock.model.rule import Rule
 from faultclock.model.scenario.trigger import EventTrigger, Moment
 
 #: From the outermost to the innermost; a cancel goes down, never up or sideways. A `call` is what a
@@ -15,14 +16,13 @@ from faultclock.model.scenario.trigger import EventTrigger, Moment
 CancelScope = Literal["session", "turn", "stage", "tool", "call"]
 
 
-class CrashRule(Value):
+class CrashRule(Rule):
     """The process of the subject is killed; a fresh one starts on what the store has kept.
 
     Give exactly one of `at`, `on` and `write`. Nothing of the process survives: no memory, no
     `finally`, no exit handler.
     """
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     at: DurationNs | None = None
     on: EventTrigger | None = None
     write: int | None = Field(default=None, ge=1)
@@ -43,12 +43,11 @@ class CrashRule(Value):
         return self
 
 
-class CancelRule(SparseValue):
+class CancelRule(SparseValue, Rule):
     """The person (or the embedding program) cancels work in a scope."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset({"optional"})
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: Moment
     scope: CancelScope
     target: str | None = None

@@ -5,13 +5,13 @@ It writes lines, on the virtual clock, and ends with an exit status, by a signal
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, CountedRule, RangeField
 
 
 class ProgramLine(Value):
@@ -53,19 +53,22 @@ class ProgramOutcome(Value):
         return self
 
 
-class ProgramRule(Value):
+class ProgramRule(CountedRule):
     """What some executions do; the first rule that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    executions: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "executions"
+
+    executions: RangeField = EVERY
     """1-based, over its executions with such arguments: `2`, `1-3`, `3+` or `every`."""
     arguments: tuple[str, ...] = ()
     """Words that its arguments contain."""
     then: ProgramOutcome
     fault: bool = True
     """Whether it is a planned fault, which a run has to meet."""
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
+
+    def holds(self, *, words: frozenset[str]) -> bool:
+        """Return whether the arguments of an execution contain these words."""
+        return words.issuperset(self.arguments)
 
 
 class ProgramScript(Value):

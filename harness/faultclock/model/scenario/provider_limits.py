@@ -7,60 +7,41 @@ that it fired, and one that never did spoils the run unless it is `optional`.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, format_duration
+from faultclock.model.rule import Rule, RuleId
 
-_RuleId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 _Payload = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 #: Above this a bucket fills by more than one in a nanosecond and limits nothing.
 _PER_MINUTE_MAX = 1_000_000_000
 
 
-class RequestLimit(Value):
-    """A bucket of requests that fills evenly: one more every minute / `per_minute`."""
+class RefusalRule(Rule):
+    """What a provider refuses by of its own accord."""
 
-    fault_kind: ClassVar[str] = "rate_limited"
-    id: _RuleId = "requests-per-minute"
-    per_minute: int = Field(ge=1, le=_PER_MINUTE_MAX)
-    burst: int | None = Field(default=None, ge=1)
-    """How many the bucket holds; None: what it gets in a minute."""
-    error: _Payload = "rate_limit_exceeded"
+    #: What its facts call it.
+    fault_kind: ClassVar[str]
+    error: _Payload
     """Name of the error payload that it refuses with; its status is the payload's."""
     optional: bool = False
     """Whether a run that it never refused anything in is still a valid run."""
 
-    @model_validator(mode="after")
-    def _small_burst(self) -> RequestLimit:
-        _check_burst(self.burst, self.per_minute)
-        return self
 
-    @property
-    def size(self) -> int:
-        """How many the bucket holds."""
-        return self.per_minute if self.burst is None else self.burst
-
-
-class TokenLimit(Value):
-    """A bucket of tokens. A request costs what its messages and its answer have."""
-
+class _Bucket(RefusalRule):
     fault_kind: ClassVar[str] = "rate_limited"
-    id: _RuleId = "tokens-per-minute"
     per_minute: int = Field(ge=1, le=_PER_MINUTE_MAX)
     burst: int | None = Field(default=None, ge=1)
     """How many the bucket holds; None: what it gets in a minute. A request that costs more than
     that takes all of it."""
-    per_request: int | None = Field(default=None, ge=1)
-    """What each request costs; None: what its messages and its answer have."""
-    error: _Payload = "rate_limit_tokens"
-    optional: bool = False
 
     @model_validator(mode="after")
-    def _small_burst(self) -> TokenLimit:
-        _check_burst(self.burst, self.per_minute)
+    def _small_burst(self) -> Self:
+        if self.burst is not None and self.burst > self.per_minute:
+            raise ValueError(f"burst: {self.burst} is more than the {self.per_minute} of a minute")
         return self
 
     @property
@@ -69,16 +50,27 @@ class TokenLimit(Value):
         return self.per_minute if self.burst is None else self.burst
 
 
-def _check_burst(burst: int | None, per_minute: int) -> None:
-    if burst is not None and burst > per_minute:
-        raise ValueError(f"burst: {burst} is more than the {per_minute} of a minute")
+class RequestLimit(_Bucket):
+    """A bucket of requests that fills evenly: one more every minute / `per_minute`."""
+
+    id: RuleId = "requests-per-minute"
+    error: _Payload = "rate_limit_exceeded"
 
 
-class Quota(Value):
+class TokenLimit(_Bucket):
+    """A bucket of tokens. A request costs what its messages and its answer have."""
+
+    id: RuleId = "tokens-per-minute"
+    per_request: int | None = Field(default=None, ge=1)
+    """What each request costs; None: what its messages and its answer have."""
+    error: _Payload = "rate_limit_tokens"
+
+
+class Quota(RefusalRule):
     """An account that is used up: good answers are counted, and no wait brings any back."""
 
     fault_kind: ClassVar[str] = "quota_exhausted"
-    id: _RuleId = "quota"
+    id: RuleId = "quota"
     requests: int | None = Field(default=None, ge=1)
     """How many good answers it pays for."""
     tokens: int | None = Field(default=None, ge=1)
@@ -86,7 +78,6 @@ class Quota(Value):
     resets_after: DurationNs | None = None
     """How long after its first answer it begins anew; None: never. No answer says so."""
     error: _Payload = "insufficient_quota"
-    optional: bool = False
 
     @model_validator(mode="after")
     def _one_measure(self) -> Quota:
@@ -128,11 +119,11 @@ class ProviderLimits(Value):
         return self
 
 
-class Overload(Value):
+class Overload(RefusalRule):
     """A provider that has more to do than it can, for a while or while it is asked too much."""
 
     fault_kind: ClassVar[str] = "overloaded"
-    id: _RuleId = "overload"
+    id: RuleId = "overload"
     from_time: DurationNs = 0
     """Virtual time from which on it holds (included)."""
     until_time: DurationNs | None = None
@@ -144,7 +135,6 @@ class Overload(Value):
     tells_when: bool = False
     """Whether refusals tell how long it lasts."""
     error: _Payload = "overloaded"
-    optional: bool = False
 
     @model_validator(mode="after")
     def _heals(self) -> Overload:
@@ -159,9 +149,6 @@ class Overload(Value):
         if self.tells_when and self.until_time is None:
             raise ValueError("tells_when: give until_time, the time to tell")
         return self
-
-
-RefusalRule = RequestLimit | TokenLimit | Quota | Overload
 
 
 class Constant(Value):

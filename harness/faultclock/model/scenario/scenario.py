@@ -1,177 +1,41 @@
 """Scenario: one situation, self-contained after loading.
 
-Pure data. What happens in it is decided by `fakes`; what it means, by `oracle`.
+Pure data. What happens in it is decided by `fakes`; what it means, by `oracle`. Each role has a
+class of its own, with what a subject of that role can have around it; `Scenario` is any of them,
+told apart by `role`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, cast, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
-from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
+from faultclock.model.duration import SECOND_NS, DurationNs
+from faultclock.model.provider_script import FallbackProvider, ProviderScript
+from faultclock.model.rule import rules_in
 from faultclock.model.scenario.disk_script import STORE_OPERATIONS, DiskScript, StoreArguments
-from faultclock.model.scenario.fault import FaultRule
 from faultclock.model.scenario.interaction_script import InteractionKind, InteractorScript
 from faultclock.model.scenario.matrix import Matrix
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
-from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.program_script import ProgramScript
-from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
 from faultclock.model.scenario.services_script import HookScript, QueueScript, TelemetryScript
 from faultclock.model.scenario.session_script import SessionScript
 from faultclock.model.scenario.store_script import StoreScript
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.scenario.vary import Settle, Vary
-from faultclock.model.scenario.workflow_script import WorkflowScript
+from faultclock.model.scenario.workflow_script import NodeScript, WorkflowScript
 from faultclock.model.tape import BLANK, Tape
-
-#: Sections about what only a runtime has around it.
-RUNTIME_ONLY = frozenset(
-    {
-        "fallbacks",
-        "attempts_per_provider",
-        "programs",
-        "workflow",
-        "hooks",
-        "telemetry",
-        "queue",
-    }
-)
-
-#: Sections about a scenario as such, for every kind of subject.
-_OF_ANY_ROLE = frozenset({"variant", "matrix", "models", "vary", "settle", "tape"})
-
-#: What a subject speaks that says nothing else.
-DEFAULT_DIALECT = "openai-chat"
 
 _ModelId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 #: Where the first provider is asked, and the subject's own machine: no fallback can be there.
 _TAKEN_HOSTS = frozenset({"api.openai.com", "localhost"})
 
 Role = Literal["provider_adapter", "runtime", "tool", "session_store", "extension"]
-
-
-class ToolCallReply(Value):
-    """A tool call that the provider's good answer asks for."""
-
-    name: str
-    arguments: str
-    """The arguments as the JSON text that the provider sends."""
-
-
-class ProviderReply(Value):
-    """One good answer of a conversation: a text, or the tools it asks for."""
-
-    text: str = ""
-    tool_calls: tuple[ToolCallReply, ...] = ()
-
-    @model_validator(mode="after")
-    def _something(self) -> ProviderReply:
-        if bool(self.text) == bool(self.tool_calls):
-            raise ValueError("give exactly one of text and tool_calls")
-        return self
-
-
-class Endpoint(Value):
-    """Where a subject finds the provider, and what it asks there."""
-
-    base_url: str = Field(pattern=r"^https?://[^\s/]+(/[^\s]*[^\s/])?$")
-    """Where the API begins, without a slash at its end."""
-    model: str = Field(min_length=1)
-
-
-class ProviderScript(SparseValue):
-    """The fake provider: its dialect, its good answer, and what goes wrong."""
-
-    SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"replies", "endpoint", "payloads", "limits", "overload", "pace", "jitter"}
-    )
-
-    dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
-    """The API that is spoken; None: the one that the subject speaks, which can be any in which the
-    provider has the errors that the faults name. `http-json` is the service behind a tool or an
-    extension."""
-    endpoint: Endpoint | None = None
-    """None: where the clients of the dialect look for it by default."""
-    payloads: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")], ErrorPayload] = {}
-    """Error answers of this scenario's own, such as recorded ones, by the name that its faults
-    use. They stand before those of the dialect."""
-    reply: str = "Hello from the simulated provider."
-    tool_calls: tuple[ToolCallReply, ...] = ()
-    """When given, the good answer asks for these tools."""
-    replies: tuple[ProviderReply, ...] = ()
-    """A conversation, in place of `reply` and `tool_calls`. A request that holds n messages of the
-    assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""
-    latency: DurationNs = 10 * MILLISECOND_NS
-    """One-way network delay."""
-    jitter: DurationNs = 0
-    """Each delivery takes up to this much longer; what was sent first still arrives first."""
-    think_time: DurationNs = 100 * MILLISECOND_NS
-    """Delay between the last request byte and the first answer byte."""
-    chunk_interval: DurationNs = 20 * MILLISECOND_NS
-    """Delay between the data chunks of a stream."""
-    pace: Pace | None = None
-    """How fast the model answers, where that is not always the same."""
-    limits: ProviderLimits | None = None
-    """What it grants its callers; None: as much as they ask for."""
-    overload: Overload | None = None
-    """When it has too much to do; None: never."""
-    faults: tuple[FaultRule, ...] = ()
-
-    @field_validator("faults")
-    @classmethod
-    def _unique(cls, faults: tuple[FaultRule, ...]) -> tuple[FaultRule, ...]:
-        seen: set[str] = set()
-        for rule in faults:
-            if rule.id in seen:
-                raise ValueError(f"two faults have the id {rule.id!r}")
-            seen.add(rule.id)
-        return faults
-
-    @property
-    def refusals_by_place(self) -> tuple[tuple[tuple[str, ...], RefusalRule], ...]:
-        """What it refuses by of its own accord, each with its place in the script."""
-        limits = self.limits
-        places: list[tuple[tuple[str, ...], RefusalRule | None]] = [(("overload",), self.overload)]
-        if limits is not None:
-            places.append((("limits", "requests"), limits.requests))
-            places.append((("limits", "tokens"), limits.tokens))
-            places.append((("limits", "quota"), limits.quota))
-        return tuple((place, rule) for place, rule in places if rule is not None)
-
-    @property
-    def refusals(self) -> tuple[RefusalRule, ...]:
-        """What it refuses by of its own accord, beside its faults: limits, quota, overload."""
-        return tuple(rule for _, rule in self.refusals_by_place)
-
-
-class FallbackProvider(ProviderScript):
-    """A provider that a runtime may ask when the one before it in the chain cannot answer."""
-
-    # The latency is the whole network's: that of `provider`.
-    SPARSE: ClassVar[frozenset[str]] = ProviderScript.SPARSE | {"latency"}
-
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    host: str = Field(default="", pattern=r"^$|^[a-z0-9-]*[a-z][a-z0-9-]*(\.[a-z0-9-]+)*$")
-    """Name of its host; empty: `<id>.example.com`."""
-    model: str = "fallback-mini"
-    attempts_max: int = Field(default=1, ge=1)
-    """Attempts that the chain grants it, the first included."""
-
-    @property
-    def host_name(self) -> str:
-        """Its host, in lower case."""
-        return self.host or f"{self.id}.example.com"
-
-    @property
-    def base_url(self) -> str:
-        """Where its API begins, without a slash at its end."""
-        return f"https://{self.host_name}/v1"
 
 
 class Question(Value):
@@ -229,27 +93,56 @@ class Limits(Value):
     """Real time after which the watchdog ends an isolated run."""
 
 
-class Scenario(SparseValue):
-    """One situation: world, tasks, faults, limits, seed."""
+class RuntimeWorld(SparseValue):
+    """What only a runtime has around it."""
+
+    session: SessionScript | None = None
+    """How a runtime under test is set up; None: with all defaults."""
+    tools: tuple[ToolScript, ...] = ()
+    interactors: tuple[InteractorScript, ...] = ()
+    store: StoreScript | None = None
+    """The fake session store; None: an empty one in memory."""
+    fallbacks: tuple[FallbackProvider, ...] = ()
+    """The chain of providers after `provider`, in the order in which they are to be asked."""
+    attempts_per_provider: int | None = Field(default=None, ge=1)
+    """Attempts that the chain grants `provider` itself; None: as the runtime has it."""
+    programs: tuple[ProgramScript, ...] = ()
+    """What is on the PATH; nothing else is."""
+    workflow: WorkflowScript | None = None
+    """What a turn consists of; None: a conversation with the model."""
+    hooks: tuple[HookScript, ...] = ()
+    telemetry: TelemetryScript | None = None
+    queue: QueueScript | None = None
+
+    @property
+    def set_up(self) -> SessionScript:
+        """How the runtime is set up."""
+        return self.session or SessionScript()
+
+    @property
+    def stored(self) -> StoreScript:
+        """Its session store."""
+        return self.store or StoreScript()
+
+    @property
+    def nodes(self) -> tuple[NodeScript, ...]:
+        """The nodes of its workflow, none where it has no workflow."""
+        return () if self.workflow is None else self.workflow.nodes
+
+
+RuntimeWorld.SPARSE = frozenset(RuntimeWorld.model_fields)
+#: What a subject of any other role has around it.
+_NO_WORLD = RuntimeWorld()
+
+
+class BaseScenario(SparseValue):
+    """What a scenario of every role has: provider, tasks, limits, seed."""
+
+    # Each role's class is built when it is first made: most commands make one or two of them.
+    model_config = ConfigDict(defer_build=True)
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {
-            "variant",
-            "matrix",
-            "session",
-            "tools",
-            "interactors",
-            "store",
-            "disk",
-            "cancels",
-            "crashes",
-            "crash_everywhere",
-            "models",
-            "vary",
-            "settle",
-            "tape",
-        }
-        | RUNTIME_ONLY
+        {"variant", "matrix", "models", "vary", "settle", "tape"}
     )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)+$")
@@ -257,7 +150,7 @@ class Scenario(SparseValue):
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
     """What a person learns when this scenario fails, and where it comes from."""
-    role: Role = "provider_adapter"
+    role: Role
     pair: str | None = None
     """Id of the scenario that plants the opposite defect."""
     origin: str | None = None
@@ -270,30 +163,6 @@ class Scenario(SparseValue):
     matrix: Matrix | None = None
     """Makes one scenario for each combination of its axes; this one is then not run itself."""
     provider: ProviderScript = ProviderScript()
-    session: SessionScript | None = None
-    """How a runtime under test is set up; None: with all defaults."""
-    tools: tuple[ToolScript, ...] = ()
-    interactors: tuple[InteractorScript, ...] = ()
-    store: StoreScript | None = None
-    """The fake session store; None: an empty one in memory."""
-    disk: DiskScript | None = None
-    """The disk of a session store under test; None: a good one."""
-    cancels: tuple[CancelRule, ...] = ()
-    crashes: tuple[CrashRule, ...] = ()
-    """In the order in which they happen, one for each life of the subject but the last."""
-    fallbacks: tuple[FallbackProvider, ...] = ()
-    """The chain of providers after `provider`, in the order in which they are to be asked."""
-    attempts_per_provider: int | None = Field(default=None, ge=1)
-    """Attempts that the chain grants `provider` itself; None: as the runtime has it."""
-    programs: tuple[ProgramScript, ...] = ()
-    """What is on the PATH; nothing else is."""
-    workflow: WorkflowScript | None = None
-    """What a turn consists of; None: a conversation with the model."""
-    hooks: tuple[HookScript, ...] = ()
-    telemetry: TelemetryScript | None = None
-    queue: QueueScript | None = None
-    crash_everywhere: bool = False
-    """Whether it is run once more for each event of its own trace, with a crash right after it."""
     tasks: tuple[Task, ...] = (Task(id="ask"),)
     limits: Limits = Limits()
     vary: Vary | None = None
@@ -307,7 +176,7 @@ class Scenario(SparseValue):
     """How many consecutive seeds are run; rules about distributions need several."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Scenario:
+    def _consistent(self) -> Self:
         ids = [task.id for task in self.tasks]
         if not ids:
             raise ValueError("tasks is empty: a scenario asks for at least one thing")
@@ -316,50 +185,144 @@ class Scenario(SparseValue):
         for place, task in enumerate(self.tasks):
             if task.after is not None and task.after not in ids[:place]:
                 raise ValueError(f"task {task.id!r}: no task before it has the id {task.after!r}")
-        for provider in (self.provider, *self.fallbacks):
+        for _, provider in self.providers:
             for rule in provider.faults:
                 if rule.when.task is not None and rule.when.task not in ids:
                     name = rule.when.task
                     raise ValueError(f"fault {rule.id!r} names the unknown task {name!r}")
-        for fallback in self.fallbacks:
-            self._fits_the_provider(fallback)
         for what, names in self._names():
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise ValueError(f"two {what} have the same name {twice!r}")
-        self._only_what_the_role_has()
-        if self.disk is not None and self.role != "session_store":
-            raise ValueError("disk is for the role session_store")
-        if self.role == "session_store":
-            self._what_a_store_is_asked()
+        self._check_role()
         return self
 
     def _names(self) -> Iterator[tuple[str, list[str]]]:
-        yield "tools", [tool.name for tool in self.tools]
+        """Yield what has names, with the names, which have to differ."""
         yield "models", list(self.models)
+        yield "rules", [rule.id for rule in rules_in(self)]
+
+    def _check_role(self) -> None:
+        """Check what is asked of a scenario of this role alone.
+
+        Raises:
+            ValueError: it is not so.
+        """
+        for task in self.tasks:
+            for name in ("key", "after"):
+                if getattr(task, name) is not None:
+                    raise ValueError(f"task {task.id!r}: {name} is for the role provider_adapter")
+
+    @property
+    def family(self) -> str:
+        """The first part of the id."""
+        return self.id.split("/", 1)[0]
+
+    @property
+    def world(self) -> RuntimeWorld:
+        """What a runtime has around it; of any other role, nothing."""
+        return self if isinstance(self, RuntimeWorld) else _NO_WORLD
+
+    @property
+    def providers(self) -> tuple[tuple[tuple[str | int, ...], ProviderScript], ...]:
+        """The provider and those after it in the chain, each with its place in the scenario."""
+        chain = ((("fallbacks", number), item) for number, item in enumerate(self.world.fallbacks))
+        return ((("provider",), self.provider), *chain)
+
+    def with_providers(self, change: Callable[[ProviderScript], ProviderScript]) -> Self:
+        """Return the scenario in which `change` was made to each provider."""
+        first, *chain = (change(script) for _, script in self.providers)
+        if first is self.provider and tuple(chain) == self.world.fallbacks:
+            return self
+        fallbacks = {"fallbacks": tuple(chain)} if chain else {}
+        return self.model_copy(update={"provider": first, **fallbacks})
+
+    def with_crashes(self, *crashes: CrashRule) -> Self:
+        """Return the scenario with these crashes and no others; itself where none can be."""
+        if not isinstance(self, Killable):
+            return self
+        return self.model_copy(update={"crashes": crashes, "crash_everywhere": False})
+
+    @property
+    def cancel_rules(self) -> tuple[CancelRule, ...]:
+        """When its work is cancelled; nothing where work of its role cannot be."""
+        return self.cancels if isinstance(self, _Cancelable) else ()
+
+    @property
+    def crash_rules(self) -> tuple[CrashRule, ...]:
+        """When its process is killed; nothing where its role has no process of its own."""
+        return self.crashes if isinstance(self, Killable) else ()
+
+    @property
+    def is_swept(self) -> bool:
+        """Whether it is run once more for each event of its own trace."""
+        return isinstance(self, Killable) and self.crash_everywhere
+
+
+class Killable(SparseValue):
+    """A subject with a process that can be killed."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"crashes", "crash_everywhere"})
+
+    crashes: tuple[CrashRule, ...] = ()
+    """In the order in which they happen, one for each life of the subject but the last."""
+    crash_everywhere: bool = False
+    """Whether it is run once more for each event of its own trace, with a crash right after it."""
+
+
+class _Cancelable(BaseScenario):
+    """A subject whose work can be cancelled."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"cancels"})
+
+    cancels: tuple[CancelRule, ...] = ()
+    """When what is asked of the subject is cancelled."""
+
+    def _check_role(self) -> None:
+        for rule in self.cancels:
+            if rule.scope == "call":
+                raise ValueError(f"cancel {rule.id!r}: the scope for {self.role} is not call")
+        super()._check_role()
+
+
+class ProviderAdapterScenario(_Cancelable):
+    """One situation for a provider adapter: what it asks, and what becomes of it."""
+
+    role: Literal["provider_adapter"] = "provider_adapter"
+
+    def _check_role(self) -> None:
+        called = {task.id for task in self.tasks}
+        called |= {f"{task.id}/{n}" for task in self.tasks for n in range(1, task.copies + 1)}
+        for rule in self.cancels:
+            if rule.scope != "call":
+                raise ValueError(f"cancel {rule.id!r}: the scope for {self.role} is call")
+            if rule.target is not None and rule.target not in called:
+                raise ValueError(f"cancel {rule.id!r}: there is no call {rule.target!r}")
+        for task in self.tasks:
+            if task.do != "call" or task.question is not None or task.arguments:
+                raise ValueError(f"task {task.id!r}: a provider adapter is only called")
+
+
+class RuntimeScenario(Killable, RuntimeWorld, _Cancelable):
+    """One situation for a runtime: the world around it, and all its lives."""
+
+    role: Literal["runtime"]
+
+    def _names(self) -> Iterator[tuple[str, list[str]]]:
+        yield "tools", [tool.name for tool in self.tools]
         yield "fallbacks", [provider.id for provider in self.fallbacks]
         yield "hosts", [provider.host_name for provider in self.fallbacks]
         yield "programs", [program.name for program in self.programs]
         yield "hooks", [hook.id for hook in self.hooks]
         yield "interactors", [interactor.id for interactor in self.interactors]
-        rules = [rule.id for rule in self.provider.faults]
-        rules += [rule.id for tool in self.tools for rule in tool.rules]
-        rules += [rule.id for interactor in self.interactors for rule in interactor.rules]
-        rules += [rule.id for rule in (self.store.rules if self.store is not None else ())]
-        rules += [rule.id for rule in (self.disk.rules if self.disk is not None else ())]
-        rules += [rule.id for provider in self.fallbacks for rule in provider.faults]
-        rules += [rule.id for rule in self.provider.refusals]
-        rules += [rule.id for provider in self.fallbacks for rule in provider.refusals]
-        rules += [rule.id for program in self.programs for rule in program.rules]
-        rules += [rule.id for hook in self.hooks for rule in hook.rules]
-        rules += [rule.id for rule in (self.telemetry.rules if self.telemetry is not None else ())]
-        rules += [rule.id for rule in (self.queue.rules if self.queue is not None else ())]
-        nodes = self.workflow.nodes if self.workflow is not None else ()
-        rules += [rule.id for node in nodes for rule in node.rules]
-        rules += [rule.id for rule in self.cancels] + [rule.id for rule in self.crashes]
-        yield "rules", rules
+        yield from super()._names()
 
-    def _fits_the_provider(self, fallback: FallbackProvider) -> None:
+    def _check_role(self) -> None:
+        for fallback in self.fallbacks:
+            self._check_fallback(fallback)
+        super()._check_role()
+
+    def _check_fallback(self, fallback: FallbackProvider) -> None:
         if fallback.host_name in _TAKEN_HOSTS:
             raise ValueError(
                 f"fallback {fallback.id!r}: {fallback.host} is already the host of another service"
@@ -375,39 +338,30 @@ class Scenario(SparseValue):
                 f"fallback {fallback.id!r}: the jitter is the whole network's, given at provider"
             )
 
-    def _only_what_the_role_has(self) -> None:
-        others: frozenset[str] = frozenset()
-        if self.role == "provider_adapter":
-            others = self.SPARSE - _OF_ANY_ROLE - {"cancels"}
-        elif self.role != "runtime":
-            others = RUNTIME_ONLY
-        for name in sorted(others):
-            if getattr(self, name):
-                raise ValueError(f"{name} is for another role than {self.role}")
-        self._cancels_what_there_is()
-        if self.role != "provider_adapter":
-            for task in self.tasks:
-                for name in ("key", "after"):
-                    if getattr(task, name) is not None:
-                        raise ValueError(
-                            f"task {task.id!r}: {name} is for the role provider_adapter"
-                        )
-            return
-        for task in self.tasks:
-            if task.do != "call" or task.question is not None or task.arguments:
-                raise ValueError(f"task {task.id!r}: a provider adapter is only called")
 
-    def _cancels_what_there_is(self) -> None:
-        called = {task.id for task in self.tasks}
-        called |= {f"{task.id}/{n}" for task in self.tasks for n in range(1, task.copies + 1)}
-        for rule in self.cancels:
-            if (rule.scope == "call") is not (self.role == "provider_adapter"):
-                known = "call" if self.role == "provider_adapter" else "not call"
-                raise ValueError(f"cancel {rule.id!r}: the scope for {self.role} is {known}")
-            if rule.scope == "call" and rule.target is not None and rule.target not in called:
-                raise ValueError(f"cancel {rule.id!r}: there is no call {rule.target!r}")
+class ToolScenario(_Cancelable):
+    """One situation for a tool: its calls, and the service behind it."""
 
-    def _what_a_store_is_asked(self) -> None:
+    role: Literal["tool"]
+
+
+class ExtensionScenario(_Cancelable):
+    """One situation for an extension: its phases, and the service behind it."""
+
+    role: Literal["extension"]
+
+
+class StoreScenario(Killable, BaseScenario):
+    """One situation for a session store: what is asked of it, and the disk below it."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"disk"})
+
+    role: Literal["session_store"]
+    disk: DiskScript | None = None
+    """The disk of a session store under test; None: a good one."""
+
+    def _check_role(self) -> None:
+        super()._check_role()
         for task in self.tasks:
             if task.do not in STORE_OPERATIONS:
                 known = ", ".join(STORE_OPERATIONS)
@@ -419,10 +373,45 @@ class Scenario(SparseValue):
             except ValueError as error:
                 raise ValueError(f"task {task.id!r}: {error}") from None
 
-    @property
-    def family(self) -> str:
-        """The first part of the id."""
-        return self.id.split("/", 1)[0]
+
+Scenario = Annotated[
+    ProviderAdapterScenario | RuntimeScenario | ToolScenario | StoreScenario | ExtensionScenario,
+    Field(discriminator="role"),
+]
+_CLASSES: dict[object, type[Scenario]] = {
+    get_args(cls.model_fields["role"].annotation)[0]: cls for cls in get_args(get_args(Scenario)[0])
+}
+#: What only some roles have.
+SECTIONS = frozenset().union(*(cls.model_fields for cls in _CLASSES.values())) - frozenset(
+    BaseScenario.model_fields
+)
+
+
+def role_class(data: Mapping[str, Any]) -> type[Scenario]:
+    """Return the class for the role that the data of a scenario names.
+
+    Of a role that there is not it is the base class, which says so when it validates.
+    """
+    role = data.get("role", "provider_adapter")
+    return _CLASSES.get(str(role), cast("type[Scenario]", BaseScenario))
+
+
+def scenario_of(data: Mapping[str, Any]) -> Scenario:
+    """Return the scenario that `data` is, as Python holds it.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    return role_class(data).model_validate(data)
+
+
+def written_scenario(data: Mapping[str, Any]) -> Scenario:
+    """Return the scenario that `data` is, as a file holds it: "3" is no number there.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    return role_class(data).model_validate_json(json.dumps(data), strict=True)
 
 
 def scenario_digest(scenario: Scenario) -> str:

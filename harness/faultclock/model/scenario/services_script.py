@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, CountedRule, RangeField
 
 HookSlot = Literal["pre_tool", "post_tool", "pre_model", "post_model"]
 
 
-class ServiceRule(Value):
+class ServiceRule(CountedRule):
     """Which uses of a service fail, and how; the first rule that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    uses: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "uses"
+
+    uses: RangeField = EVERY
     """1-based, over all uses in the run: `2`, `1-3`, `3+` or `every`."""
     then: Literal["raises", "hangs"] = "raises"
     message: str = "connection refused by redis://user:pw@10.0.0.7:6379"
     """Text of what it raises, with an internal that must not get out."""
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
 
 class HookScript(Value):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
 
 StoreOperation = Literal["read", "write", "append", "read_journal", "read_slot", "write_slot"]
 
@@ -49,11 +49,13 @@ StoreFault = Annotated[
 ]
 
 
-class StoreTrigger(Value):
+class StoreTrigger(When):
     """Which operations a rule is for. Every condition that is given must hold."""
 
+    NUMBERED: ClassVar[str] = "calls"
+
     operation: StoreOperation | None = None
-    calls: RangeField = AttemptRange(first=1, last=None)
+    calls: RangeField = EVERY
     """1-based, over all operations of that name (of any, without one) in the run or the task."""
     task: str | None = None
     """Only operations of this task (`start` and `close` are tasks too); they are counted alone."""
@@ -61,14 +63,11 @@ class StoreTrigger(Value):
     """Only in this life of the subject: 1 before the first crash or restart."""
 
 
-class StoreRule(Value):
+class StoreRule(TriggeredRule):
     """One rule; the first that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: StoreTrigger = StoreTrigger()
     then: StoreFault
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
 
 class StoredSlot(Value):

@@ -5,6 +5,7 @@ Effect and reply are apart: a tool may have done its work and say that it failed
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -12,7 +13,9 @@ from pydantic import ConfigDict, Field, model_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.retry_policy import Backoff, Jitter
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+
+_MISSING = object()
 
 
 class ToolRetry(Value):
@@ -129,13 +132,26 @@ ToolFault = Annotated[
 ]
 
 
-class ToolTrigger(Value):
+class ToolTrigger(When):
     """Which executions of the tool a rule is for. Every condition that is given must hold."""
 
-    executions: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "executions"
+
+    executions: RangeField = EVERY
     """1-based, over all executions of this tool in the run: `2`, `1-3`, `3+` or `every`."""
     arguments: dict[str, Any] = {}
     """Argument to the value it must have; others do not matter."""
+
+    def holds(self, *, arguments: Mapping[str, Any]) -> bool:
+        """Return whether the arguments of an execution have these values."""
+        return all(
+            _same(arguments.get(name, _MISSING), value) for name, value in self.arguments.items()
+        )
+
+
+def _same(value: object, wanted: object) -> bool:
+    # In Python, True equals 1; in the JSON that both come from, it does not.
+    return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)
 
 
 class ToolOutcome(Value):
@@ -151,14 +167,11 @@ class ToolOutcome(Value):
     """Overrides the tool's own."""
 
 
-class ToolRule(Value):
+class ToolRule(TriggeredRule):
     """One rule of a tool's plan; the first that matches decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     when: ToolTrigger = ToolTrigger()
     then: ToolOutcome
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
 
 class ToolScript(SparseValue):

@@ -18,10 +18,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from faultclock.model.duration import format_duration
-from faultclock.model.scenario.fault import AttemptRange
+from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.faults_stop import never_settles
 from faultclock.model.scenario.removable import without_rules
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, written_scenario
 from faultclock.model.scenario.vary import Span, Variation
 from faultclock.model.tape import SCENARIO_STREAMS, Tape
 
@@ -131,7 +131,7 @@ def varied(scenario: Scenario, tape: Tape) -> Scenario:
         return scenario.model_copy(update={"vary": None}) if scenario.vary else scenario
     data = varied_data(scenario, tape)
     try:
-        made = Scenario.model_validate_json(json.dumps(data), strict=True)
+        made = written_scenario(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the scenario"

@@ -6,14 +6,14 @@ that fails is treated is the runtime's affair, and what it should be is the erro
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.retry_policy import Backoff
-from faultclock.model.scenario.fault import AttemptRange, RangeField
+from faultclock.model.rule import EVERY, CountedRule, RangeField
 
 
 class SandboxFault(Value):
@@ -32,15 +32,14 @@ class HandlerFault(Value):
     message: str = "boom in /srv/agent/nodes/run.py with sk-simulated-0123456789abcdef0123"
 
 
-class NodeRule(Value):
+class NodeRule(CountedRule):
     """What becomes of some executions of an expression or a handler; the first match decides."""
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    executions: RangeField = AttemptRange(first=1, last=None)
+    NUMBERED: ClassVar[str] = "executions"
+
+    executions: RangeField = EVERY
     """1-based, over all executions of this node in the run: `2`, `1-3`, `3+` or `every`."""
     then: Annotated[SandboxFault | HandlerFault, Field(discriminator="kind")]
-    optional: bool = False
-    """Whether a run that never met it is still a valid run."""
 
 
 class NodeRetry(Value):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from faultclock.model.scenario.scenario import RuntimeWorld
 from faultclock.model.scenario.session_script import SessionScript
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import Trace, TraceEvent
@@ -142,15 +143,20 @@ class History:
         """How exactly the times of the trace may be taken."""
         return timing_of(self.trace)
 
+    @property
+    def world(self) -> RuntimeWorld:
+        """What the scenario put around a runtime; of any other role, nothing."""
+        return self.trace.header.scenario.world
+
     @cached_property
     def tool_scripts(self) -> dict[str, ToolScript]:
         """The contracts of the scenario's tools, by name."""
-        return {tool.name: tool for tool in self.trace.header.scenario.tools}
+        return {tool.name: tool for tool in self.world.tools}
 
     @cached_property
     def session(self) -> SessionScript:
         """How the runtime was set up."""
-        return self.trace.header.scenario.session or SessionScript()
+        return self.world.set_up
 
     @property
     def is_runtime(self) -> bool:

@@ -51,7 +51,7 @@ class _Seen:
 @once
 def node_acts_of(history: History) -> tuple[NodeAct, ...]:
     """Return the acts for nodes in order; none without a workflow."""
-    workflow = history.trace.header.scenario.workflow
+    workflow = history.world.workflow
     if workflow is None:
         return ()
     seen = [*_acts(history, workflow.nodes), *_requests(history, workflow.nodes)]

@@ -41,7 +41,7 @@ class Permission:
 
 def mode_of(history: History) -> str:
     """Return the session's mode: a resumed session has the one that is recorded."""
-    store = history.trace.header.scenario.store
+    store = history.world.store
     recorded = None if store is None or store.initial is None else store.initial.get("mode")
     first = history.lives[0] if history.lives else None
     if first is None or not first.resumes or not isinstance(recorded, str):

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.error_model.turn_rules import ResumeCondition
 from faultclock.model.scenario.session_script import ExtensionScript
-from faultclock.model.scenario.store_script import StoreEdit, StoreScript
+from faultclock.model.scenario.store_script import StoreEdit
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.facts.turn_facts import Life
@@ -97,7 +97,7 @@ def installed_in(history: History, life: int) -> dict[str, ExtensionScript]:
 @once
 def stored_before(history: History, model: ErrorModel, life: Life) -> Stored:
     """Return what was stored when `life` began."""
-    script = history.trace.header.scenario.store or StoreScript()
+    script = history.world.stored
     stored = Stored(
         manifest=None if script.initial is None else dict(script.initial),
         slots={owner: slot.version for owner, slot in script.slots.items()},
@@ -191,7 +191,7 @@ def conditions_of(
 def _of_manifest(
     history: History, model: ErrorModel, manifest: Mapping[str, Any]
 ) -> Iterator[ResumeCondition]:
-    store = (history.trace.header.scenario.store or StoreScript()).id
+    store = history.world.stored.id
     written_by, rules = manifest.get("storeId"), model.resume
     if not isinstance(written_by, str) or not written_by.strip():
         yield "store_blank"

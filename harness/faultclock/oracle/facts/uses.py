@@ -118,7 +118,7 @@ def uses_of(history: History, model: ErrorModel, call: Call) -> Iterator[Use]:
 
 def _rounds(history: History, call: Call) -> Use | None:
     """Return how a workflow that goes back to its coder stands to the number of its rounds."""
-    workflow = history.trace.header.scenario.workflow
+    workflow = history.world.workflow
     if workflow is None or not any(node.role == "coder" for node in workflow.nodes):
         return None
     begun: list[TraceEvent] = []

@@ -202,8 +202,8 @@ def _setting(history: History, node: NodeScript | None, tool: str | None, name: 
         return usual[key] if script is None else getattr(script, key)
     scenario = history.trace.header.scenario
     of_the_run: dict[str, Setting] = {
-        "chain": bool(scenario.fallbacks),
-        "workflow": scenario.workflow is not None,
+        "chain": bool(scenario.world.fallbacks),
+        "workflow": scenario.world.workflow is not None,
         "headless": history.session.headless,
         "mode": history.session.mode,
         "join": history.session.join,

@@ -207,7 +207,7 @@ def _of_agents(history: History) -> Iterator[Failure]:
 
 def _replies(history: History) -> Iterator[str]:
     scenario = history.trace.header.scenario
-    for provider in (scenario.provider, *scenario.fallbacks):
+    for _, provider in scenario.providers:
         yield provider.reply
         for reply in provider.replies:
             yield reply.text

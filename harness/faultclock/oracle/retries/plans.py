@@ -24,13 +24,13 @@ Plan = tuple[Request, tuple[Step, ...]]
 
 def providers_of(scenario: Scenario) -> tuple[str, ...]:
     """Return the providers of the chain in their order; the first one is empty."""
-    return ("", *(provider.id for provider in scenario.fallbacks))
+    return ("", *(provider.id for provider in scenario.world.fallbacks))
 
 
 def node_attempts(scenario: Scenario, request: Request) -> int:
     """Return how often the node that made a request may be executed, in all."""
     name = next((attempt.node for attempt in request.attempts if attempt.node), None)
-    nodes = () if scenario.workflow is None else scenario.workflow.nodes
+    nodes = scenario.world.nodes
     retry = next((node.retry for node in nodes if node.id == name), None)
     return 1 if retry is None else retry.attempts_max
 
@@ -57,8 +57,8 @@ def plans_of(history: History, model: ErrorModel) -> tuple[Plan, ...]:
 def _plans(history: History, model: ErrorModel, request: Request, redoes: int) -> Iterator[Plan]:
     """Yield a request with its steps, and apart from it what came after a redo of its node."""
     header = history.trace.header
-    entries: dict[str, int | None] = {"": header.scenario.attempts_per_provider}
-    entries |= {provider.id: provider.attempts_max for provider in header.scenario.fallbacks}
+    entries: dict[str, int | None] = {"": header.scenario.world.attempts_per_provider}
+    entries |= {provider.id: provider.attempts_max for provider in header.scenario.world.fallbacks}
     steps = tuple(plan(model, header.subject, request, entries, history.timing))
     place = _place_of_redo(header.scenario, steps) if redoes > 0 else None
     if place is None:

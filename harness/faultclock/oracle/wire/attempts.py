@@ -194,11 +194,11 @@ class Places:
 def places_of(scenario: Scenario) -> Places:
     """Return the providers and the nodes of `scenario`."""
     nodes: dict[str, str] = {}
-    for node in () if scenario.workflow is None else scenario.workflow.nodes:
+    for node in scenario.world.nodes:
         if node.do == "agent":
             nodes.setdefault(hashlib.sha256(node.prompt.encode()).hexdigest(), node.id)
     return Places(
-        providers={provider.host_name: provider.id for provider in scenario.fallbacks},
+        providers={provider.host_name: provider.id for provider in scenario.world.fallbacks},
         nodes=nodes,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS, format_duration
-from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 from faultclock.profile.infer.kinds import Kind, payloads_for
 
 #: A failure that never goes away is one for so many attempts; what still asks then asks for ever,
@@ -112,7 +112,7 @@ class Asker:
             "then": {**kind.fault, **(fault or {})},
         }
         used = str(rule["then"].get("error", ""))  # type: ignore[attr-defined]
-        scenario = Scenario.model_validate(
+        scenario = scenario_of(
             {
                 "id": f"infer/{kind.id}",
                 "title": asks[:1].upper() + asks[1:],

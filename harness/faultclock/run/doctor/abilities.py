@@ -7,7 +7,7 @@ cancel when all is over.
 
 from __future__ import annotations
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.run.doctor.probe import Probed
 from faultclock.run.suite import run_one
@@ -15,7 +15,7 @@ from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
 #: One call whose answer asks for a tool.
-_TOOL_CALL = Scenario.model_validate(
+_TOOL_CALL = scenario_of(
     {
         "id": "healthy/tool-call",
         "title": "An answer that asks for a tool",
@@ -26,7 +26,7 @@ _TOOL_CALL = Scenario.model_validate(
 )
 
 #: One turn in which a runtime can show everything that it does.
-_TURN = Scenario.model_validate(
+_TURN = scenario_of(
     {
         "id": "healthy/agent",
         "title": "A turn with a tool that needs a yes, and a restart",

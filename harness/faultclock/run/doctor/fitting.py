@@ -55,7 +55,7 @@ def _beyond(scenario: Scenario, abilities: Abilities) -> tuple[str, str] | None:
         return ("approvals", "the target calls tools without asking a person")
     if not abilities.sessions and _needs_sessions(scenario):
         return ("resumed sessions", "the target stores no session")
-    if not abilities.cancels and scenario.cancels:
+    if not abilities.cancels and scenario.cancel_rules:
         return ("cancels", "a call of the target cannot be cancelled from outside")
     return None
 
@@ -85,8 +85,8 @@ def _needs_tools(scenario: Scenario) -> bool:
 
 def _needs_approvals(scenario: Scenario) -> bool:
     return (
-        any(tool.gated for tool in scenario.tools)
-        or any(item.rules for item in scenario.interactors)
+        any(tool.gated for tool in scenario.world.tools)
+        or any(item.rules for item in scenario.world.interactors)
         or any(task.do == "ask" for task in scenario.tasks)
     )
 
@@ -99,8 +99,8 @@ def _needs_state(scenario: Scenario) -> bool:
 def _needs_sessions(scenario: Scenario) -> bool:
     """Return whether a runtime has to go on in a fresh process, or its store fails."""
     return scenario.role == "runtime" and bool(
-        scenario.crashes
-        or scenario.crash_everywhere
-        or (scenario.store is not None and scenario.store.rules)
+        scenario.crash_rules
+        or scenario.is_swept
+        or scenario.world.stored.rules
         or any(task.do == "restart" for task in scenario.tasks)
     )

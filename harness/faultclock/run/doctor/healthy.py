@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.model.scenario.scenario import Role, Scenario, scenario_of
 
 #: What a subject of each role is asked for, when nothing goes wrong.
 _HEALTHY: dict[Role, list[dict[str, Any]]] = {
@@ -60,4 +60,4 @@ def _scenario(role: Role, **values: Any) -> Scenario:
     if role in ("tool", "extension"):
         # Behind them is a service of their own, and no model provider.
         values["provider"] = {"dialect": "http-json"}
-    return Scenario.model_validate({**values, "role": role, "limits": {"virtual_time": "1h"}})
+    return scenario_of({**values, "role": role, "limits": {"virtual_time": "1h"}})

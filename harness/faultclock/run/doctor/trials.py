@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.run.doctor.probe import what_was_raised
 from faultclock.run.suite import run_one
@@ -302,7 +302,7 @@ def _with_tool(
 
 
 def _scenario(binding: Binding, name: str, **values: Any) -> Scenario:
-    return Scenario.model_validate(
+    return scenario_of(
         {
             "id": f"healthy/{name}",
             "title": f"Doctor: {name}",

@@ -37,7 +37,7 @@ def dealt(costs: Mapping[str, int], number: int, count: int) -> frozenset[str]:
 def run_count(scenario: Scenario, *, seeds: int | None, sweep: bool) -> int:
     """Return about how many runs a scenario is, with what a `SuiteRequest` says of them."""
     runs = scenario.seeds if seeds is None else seeds
-    return runs * _SWEPT if sweep and scenario.crash_everywhere else runs
+    return runs * _SWEPT if sweep and scenario.is_swept else runs
 
 
 def selection_digest(

@@ -28,7 +28,7 @@ from faultclock.run.program import (
     Step,
     Until,
 )
-from faultclock.run.surroundings import Fakes, FakesState, session_of
+from faultclock.run.surroundings import Fakes, FakesState
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.outcome import describe_reply
 from faultclock.subjects.ports import InteractionAnswer
@@ -49,7 +49,7 @@ class RuntimeProgram(Program):
         state: FakesState = setting.kept
         self.runtime: Any = None
         self._fakes = Fakes(self.scenario, setting.world, self.binding.style, state, setting.seed)
-        resume = self.kernel.life > 1 or session_of(self.scenario).resume
+        resume = self.kernel.life > 1 or self.scenario.world.set_up.resume
         self._surroundings = self._fakes.surroundings(self.host, resume=resume)
         self._tasks = {task.id: task for task in self.scenario.tasks}
 

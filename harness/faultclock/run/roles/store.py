@@ -20,7 +20,7 @@ from typing import Any
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.disk_script import DiskEdit, DiskScript, StoreArguments
 from faultclock.model.scenario.mishap import CrashRule
-from faultclock.model.scenario.scenario import Scenario, Task
+from faultclock.model.scenario.scenario import Scenario, StoreScenario, Task
 from faultclock.run.agenda import Call
 from faultclock.run.program import SETTLE_NS, Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
@@ -76,7 +76,7 @@ class StoreProgram(Program):
         kernel = setting.world.kernel
         self.kept: StoreKept = setting.kept
         self.store: Any = None
-        self.script = self.scenario.disk or DiskScript()
+        self.script = _disk_of(self.scenario)
         self.disk = Disk(kernel, self.kept.folder, self.kept.disk, self.script)
         edited = [edit for edit in self.script.edits if edit.before_life == kernel.life]
         for edit in edited:
@@ -88,7 +88,7 @@ class StoreProgram(Program):
     @contextmanager
     def keeping(cls, scenario: Scenario) -> Iterator[StoreKept]:
         """Yield an empty folder, which is gone when the run is over."""
-        script = scenario.disk or DiskScript()
+        script = _disk_of(scenario)
         folder = _make_folder()
         try:
             disk = DiskState(file_system=script.file_system)
@@ -222,6 +222,12 @@ class StoreProgram(Program):
 
 
 # ---------------------------------------------------------------------- the folder
+
+
+def _disk_of(scenario: Scenario) -> DiskScript:
+    """Return the disk that a scenario of this role has, a good one where it says nothing of it."""
+    assert isinstance(scenario, StoreScenario), "the role was checked"
+    return scenario.disk or DiskScript()
 
 
 def _edit(disk: Disk, edit: DiskEdit) -> None:

@@ -16,7 +16,6 @@ from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -278,9 +277,7 @@ class Disk:
             when = rule.when
             if not _befalls(rule, act):
                 continue
-            if when.task not in (None, task) or when.life not in (None, self.kernel.life):
-                continue
-            if when.file is not None and not fnmatchcase(name, when.file):
+            if not when.holds(task=task, life=self.kernel.life, file=name):
                 continue
             met = self.state.met[rule.id] = self.state.met.get(rule.id, 0) + 1
             if found is None and met in when.nth:

@@ -96,7 +96,7 @@ def asked_for(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "tools.asked-for")
     for execution in history.executions:
         call = history.asker_of(execution)
-        if call is None and history.trace.header.scenario.workflow is not None:
+        if call is None and history.world.workflow is not None:
             # A node of the workflow asks for it, and no model.
             continue
         yield held(*requirements)

@@ -218,7 +218,7 @@ def saved(history: History, model: ErrorModel) -> Verdicts:
     requirements = also(model, "turns.saved")
     writes = [item for item in history.store_operations if item.name in ("write", "append")]
     # A model may ask for it of those alone that save sessions at all.
-    needed = history.trace.header.scenario.store is not None and "turns.saved" in model.rules
+    needed = history.world.store is not None and "turns.saved" in model.rules
     if not writes and not needed:
         yield otherwise("the situation has no session store")
         return

@@ -57,7 +57,7 @@ class _Left:
     @property
     def has_rounds(self) -> bool:
         """Whether the work may go back to the coder once more."""
-        workflow = self.history.trace.header.scenario.workflow
+        workflow = self.history.world.workflow
         if workflow is None or not any(node.role == "coder" for node in workflow.nodes):
             return False
         return self.failure.number < workflow.iterations_max
@@ -224,7 +224,7 @@ def _judge_iterated(left: _Left) -> Verdicts:
 
 
 def _judge_skipped(left: _Left) -> Verdicts:
-    workflow, node = left.history.trace.header.scenario.workflow, left.failure.node
+    workflow, node = left.history.world.workflow, left.failure.node
     if workflow is None or node is None:
         return
     needing = _needing(node.id, workflow.nodes)

@@ -106,8 +106,8 @@ def _of_chain(history: History, entries: int) -> int:
     scenario = history.trace.header.scenario
     if not entries:
         return len(providers_of(scenario))
-    first = scenario.attempts_per_provider or entries
-    return first + sum(provider.attempts_max for provider in scenario.fallbacks)
+    first = scenario.world.attempts_per_provider or entries
+    return first + sum(provider.attempts_max for provider in scenario.world.fallbacks)
 
 
 def _of_request(model: ErrorModel, policies: Iterable[RetryPolicy]) -> int:

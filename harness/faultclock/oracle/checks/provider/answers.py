@@ -79,7 +79,7 @@ def _replies(history: History) -> Iterator[_Reply]:
 
 def _replies_of_the_model(history: History) -> Iterator[_Reply]:
     # A workflow comes to what its last node gave, which need not be the model.
-    return iter(()) if history.trace.header.scenario.workflow is not None else _replies(history)
+    return iter(()) if history.world.workflow is not None else _replies(history)
 
 
 # -------------------------------------------------------------------- the whole of a good answer
@@ -120,7 +120,7 @@ def silent(history: History, model: ErrorModel) -> Verdicts:
 
 
 def _answers_for_another_node(history: History, call: Call) -> bool:
-    if history.trace.header.scenario.workflow is None:
+    if history.world.workflow is None:
         return False
     acts = history.of("http.request", "node.called", "tool.called", "program.started")
     own = [event.kind for event in acts if event.call == call.id]

@@ -85,7 +85,7 @@ def _never_asked(
     """Yield the refusal of a turn in which no provider was asked."""
     told, start = names_refusal(history, model, call), call.start
     # A workflow need not have come to a node that asks the model.
-    workflow = history.trace.header.scenario.workflow is not None
+    workflow = history.world.workflow is not None
     if not told and (workflow or failed_before_asking(history, call)):
         return
     for provider in providers_of(history.trace.header.scenario):

@@ -41,7 +41,7 @@ def _chain_check(
             rules = model.chain
             if rules is None:
                 yield otherwise("the document says nothing of a chain of providers")
-            elif not history.trace.header.scenario.fallbacks:
+            elif not history.world.fallbacks:
                 yield otherwise("there is one provider only")
             else:
                 yield from judge(history, model, rules, (rules.requirements.get(part),))
@@ -249,7 +249,7 @@ def parks(
 def _judge_silence(history: History, model: ErrorModel, requirements: _Requirements) -> Verdicts:
     """Judge the turns that ended and asked no provider while one was parked."""
     access = access_in(history, model)
-    if history.trace.header.scenario.workflow is not None:
+    if history.world.workflow is not None:
         return
     for call in filter(asked_nothing, history.calls):
         instant = (call.life, call.start.seq, call.start.at_ns)

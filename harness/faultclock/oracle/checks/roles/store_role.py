@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.scenario import StoreScenario
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdict, Verdicts, also, broken, held, otherwise
 from faultclock.oracle.checks.roles.store_answers import Wrong, judged
@@ -153,7 +154,8 @@ def _found_of(history: History, model: ErrorModel) -> dict[str, list[Verdict]]:
     state = StoreState(
         calls=history.calls, faults=faults, edits=edits, crashes=crashes, lenient=lenient
     )
-    disk = history.trace.header.scenario.disk
+    scenario = history.trace.header.scenario
+    disk = scenario.disk if isinstance(scenario, StoreScenario) else None
     # What a crash takes with it: the process, or with the power what is not synced as well.
     keeps = not crashes or (disk is not None and disk.unsynced == "all")
     part = "process" if keeps else "power"

@@ -44,7 +44,10 @@ def attempts_made(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
 
 def gated_calls(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
     """Yield `gated.called` for each execution of a tool that needs an approval."""
-    session, store = history.trace.header.scenario.session, history.trace.header.scenario.store
+    session, store = (
+        history.world.session,
+        history.world.store,
+    )
     mode: str = history.session.mode
     if session is not None and session.resume and store is not None and store.initial is not None:
         # A stored session that is resumed keeps its own.

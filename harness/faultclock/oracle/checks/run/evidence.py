@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.rule import rules_in
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.checks.run.unserved import unserved
@@ -118,7 +118,7 @@ def faults_met(history: History, _model: ErrorModel) -> Verdicts:
     """Judge that what was planned came about."""
     unmet = history.of("fault.unmet")
     # A subject that cannot be given what the scenario is about leaves that unmet, too.
-    if not unmet and not _plans_faults(history.trace.header.scenario):
+    if not unmet and not any(True for _ in rules_in(history.trace.header.scenario)):
         return
     yield held(None)
     for event in history.of("cancel.unsupported"):
@@ -134,20 +134,6 @@ def faults_met(history: History, _model: ErrorModel) -> Verdicts:
     for event in unmet:
         if not event.optional:
             yield unproven(f"the fault {event.fault!r} is met", _unmet(event), event.seq, hint=hint)
-
-
-def _plans_faults(scenario: Scenario) -> bool:
-    nodes = () if scenario.workflow is None else scenario.workflow.nodes
-    providers = (scenario.provider, *scenario.fallbacks)
-    ports = (scenario.store, scenario.disk, scenario.telemetry, scenario.queue)
-    scripted = (scenario.tools, scenario.interactors, scenario.programs, scenario.hooks, nodes)
-    return bool(
-        scenario.cancels
-        or scenario.crashes
-        or any(item.faults or item.refusals for item in providers)
-        or any(port is not None and port.rules for port in ports)
-        or any(item.rules for group in scripted for item in group)
-    )
 
 
 def _unmet(event: TraceEvent) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.scenario.scenario import ProviderScript
+from faultclock.model.provider_script import ProviderScript
 from faultclock.oracle.check import Violation, unproven
 from faultclock.oracle.checks.roles.executions import contract_of
 from faultclock.oracle.facts.history import History
@@ -123,7 +123,7 @@ def _thrown_away(history: History, model: ErrorModel, call: Call) -> Iterator[Vi
             return
     elif call.raised:
         observed = "the provider's answer was good, and the call raised"
-    elif history.trace.header.scenario.workflow is None and _is_made_up(history, call):
+    elif history.world.workflow is None and _is_made_up(history, call):
         observed = "it returned a text in which nothing is the provider's"
         hint = "Return the model's text, so that a run shows what became of it."
     else:
@@ -145,7 +145,7 @@ def _is_made_up(history: History, call: Call) -> bool:
     scenario = history.trace.header.scenario
     ready = [
         text.casefold()
-        for provider in (scenario.provider, *scenario.fallbacks)
+        for _, provider in scenario.providers
         for text in ([reply.text for reply in provider.replies] or [provider.reply])
         if text
     ]
@@ -188,7 +188,7 @@ def _could_run(history: History, model: ErrorModel, tool_call: ToolCall) -> bool
 
 def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Violation]:
     """Yield the nodes of a workflow that a turn left out."""
-    workflow = history.trace.header.scenario.workflow
+    workflow = history.world.workflow
     done = {act.node.id for act in node_acts_of(history) if act.call == call.id}
     left = [node.id for node in (() if workflow is None else workflow.nodes) if node.id not in done]
     if not done and not call.attempts:

@@ -1,0 +1,134 @@
+"""ProviderScript: the fake provider. What it speaks and answers, and what goes wrong with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from faultclock.model._base import SparseValue, Value
+from faultclock.model.duration import MILLISECOND_NS, DurationNs
+from faultclock.model.scenario.fault import FaultRule
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
+
+#: What a subject speaks that says nothing else.
+DEFAULT_DIALECT = "openai-chat"
+
+
+class ToolCallReply(Value):
+    """A tool call that the provider's good answer asks for."""
+
+    name: str
+    arguments: str
+    """The arguments as the JSON text that the provider sends."""
+
+
+class ProviderReply(Value):
+    """One good answer of a conversation: a text, or the tools it asks for."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCallReply, ...] = ()
+
+    @model_validator(mode="after")
+    def _something(self) -> ProviderReply:
+        if bool(self.text) == bool(self.tool_calls):
+            raise ValueError("give exactly one of text and tool_calls")
+        return self
+
+
+class Endpoint(Value):
+    """Where a subject finds the provider, and what it asks there."""
+
+    base_url: str = Field(pattern=r"^https?://[^\s/]+(/[^\s]*[^\s/])?$")
+    """Where the API begins, without a slash at its end."""
+    model: str = Field(min_length=1)
+
+
+class ProviderScript(SparseValue):
+    """The fake provider: its dialect, its good answer, and what goes wrong."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"replies", "endpoint", "payloads", "limits", "overload", "pace", "jitter"}
+    )
+
+    dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+    """The API that is spoken; None: the one that the subject speaks, which can be any in which the
+    provider has the errors that the faults name. `http-json` is the service behind a tool or an
+    extension."""
+    endpoint: Endpoint | None = None
+    """None: where the clients of the dialect look for it by default."""
+    payloads: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")], ErrorPayload] = {}
+    """Error answers of this scenario's own, such as recorded ones, by the name that its faults
+    use. They stand before those of the dialect."""
+    reply: str = "Hello from the simulated provider."
+    tool_calls: tuple[ToolCallReply, ...] = ()
+    """When given, the good answer asks for these tools."""
+    replies: tuple[ProviderReply, ...] = ()
+    """A conversation, in place of `reply` and `tool_calls`. A request that holds n messages of the
+    assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""
+    latency: DurationNs = 10 * MILLISECOND_NS
+    """One-way network delay."""
+    jitter: DurationNs = 0
+    """Each delivery takes up to this much longer; what was sent first still arrives first."""
+    think_time: DurationNs = 100 * MILLISECOND_NS
+    """Delay between the last request byte and the first answer byte."""
+    chunk_interval: DurationNs = 20 * MILLISECOND_NS
+    """Delay between the data chunks of a stream."""
+    pace: Pace | None = None
+    """How fast the model answers, where that is not always the same."""
+    limits: ProviderLimits | None = None
+    """What it grants its callers; None: as much as they ask for."""
+    overload: Overload | None = None
+    """When it has too much to do; None: never."""
+    faults: tuple[FaultRule, ...] = ()
+
+    @field_validator("faults")
+    @classmethod
+    def _unique(cls, faults: tuple[FaultRule, ...]) -> tuple[FaultRule, ...]:
+        seen: set[str] = set()
+        for rule in faults:
+            if rule.id in seen:
+                raise ValueError(f"two faults have the id {rule.id!r}")
+            seen.add(rule.id)
+        return faults
+
+    @property
+    def refusals_by_place(self) -> tuple[tuple[tuple[str, ...], RefusalRule], ...]:
+        """What it refuses by of its own accord, each with its place in the script."""
+        limits = self.limits
+        places: list[tuple[tuple[str, ...], RefusalRule | None]] = [(("overload",), self.overload)]
+        if limits is not None:
+            places.append((("limits", "requests"), limits.requests))
+            places.append((("limits", "tokens"), limits.tokens))
+            places.append((("limits", "quota"), limits.quota))
+        return tuple((place, rule) for place, rule in places if rule is not None)
+
+    @property
+    def refusals(self) -> tuple[RefusalRule, ...]:
+        """What it refuses by of its own accord, beside its faults: limits, quota, overload."""
+        return tuple(rule for _, rule in self.refusals_by_place)
+
+
+class FallbackProvider(ProviderScript):
+    """A provider that a runtime may ask when the one before it in the chain cannot answer."""
+
+    # The latency is the whole network's: that of `provider`.
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"latency"})
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    host: str = Field(default="", pattern=r"^$|^[a-z0-9-]*[a-z][a-z0-9-]*(\.[a-z0-9-]+)*$")
+    """Name of its host; empty: `<id>.example.com`."""
+    model: str = "fallback-mini"
+    attempts_max: int = Field(default=1, ge=1)
+    """Attempts that the chain grants it, the first included."""
+
+    @property
+    def host_name(self) -> str:
+        """Its host, in lower case."""
+        return self.host or f"{self.id}.example.com"
+
+    @property
+    def base_url(self) -> str:
+        """Where its API begins, without a slash at its end."""
+        return f"https://{self.host_name}/v1"

@@ -18,8 +18,8 @@ import pytest
 from pydantic import BaseModel
 
 from faultclock.cli import exits
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.fault import Fault
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import Scenario
 from tests.architecture.source_tree import PROJECT
 from tests.architecture.test_import_direction import ROOMS

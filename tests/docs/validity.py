@@ -16,8 +16,8 @@ import yaml
 from faultclock.cli.app import app
 from faultclock.load.payloads import load_payloads
 from faultclock.load.scenario import load_scenario
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.fault import HttpError, OkWithErrorBody, StreamError
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.registry import load_subject
 from tests.docs.page import Block, PageError
 

@@ -16,8 +16,8 @@ from faultclock.explore.sizes import size_of
 from faultclock.load.scenario import find_scenarios, shipped_scenarios
 from faultclock.model.duration import parse_duration
 from faultclock.model.report.exploration import Size
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.fault import Trigger
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.tape import Tape
 from faultclock.model.trace.trace import SubjectInfo, Trace, TraceEvent, TraceFooter, TraceHeader

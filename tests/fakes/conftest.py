@@ -18,8 +18,8 @@ import pytest
 from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.provider.providers import FakeProviders, ProvidersState
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import FaultRule
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.model.scenario.scenario import scenario_of
 
 

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any
 
 from faultclock.fakes.provider.provider import FakeProvider
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript
 
 #: Close with a reset instead of an end of stream (socket(7), SO_LINGER with a time of 0).
 _LINGER_NONE = struct.pack("ii", 1, 0)

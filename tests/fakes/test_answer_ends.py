@@ -16,8 +16,8 @@ from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.provider.script_check import check_script
 from faultclock.fakes.wire.said import said
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import AnswerEnds, FaultRule, OkWithErrorBody
+from faultclock.model.scenario.provider_script import ProviderScript
 from tests.architecture.source_tree import PROJECT
 from tests.fakes.dialects.asking import EXCHANGE, answered, request
 from tests.fakes.test_history import conversation

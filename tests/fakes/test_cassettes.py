@@ -19,7 +19,7 @@ import vcr
 
 from faultclock.load.payloads import load_payloads
 from faultclock.load.resources import fixtures_root
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from tests.fakes.loopback import LoopbackProvider
 
 FOLDER = fixtures_root() / "cassettes" / "openai-chat"

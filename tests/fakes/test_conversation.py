@@ -18,7 +18,7 @@ from faultclock.fakes.provider.provider import FakeProvider, ProviderState
 from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.model.provider_script import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 
 DIALECT = OpenAIChat()
 CALL = ToolCallReply(name="write_file", arguments='{"path": "a"}')

@@ -24,9 +24,9 @@ from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.dialect import Asked, Exchange, Meter, RateStanding
 from faultclock.load.payloads import load_payloads
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.provider_script import FallbackProvider, ProviderScript
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import Overload, RequestLimit, TokenLimit
+from faultclock.model.scenario.provider_script import FallbackProvider, ProviderScript
 
 MakeRig = Callable[..., Any]
 MS, S = MILLISECOND_NS, SECOND_NS

@@ -13,9 +13,9 @@ from faultclock.fakes.provider.pacing import Pacing, delay_of, tokens_in
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.delivery import Step, Tempo, Wait, steps_of
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import Fault
 from faultclock.model.scenario.provider_limits import Delay
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.sim.kernel.streams import DRAW_BITS, Streams
 
 MS, S = MILLISECOND_NS, SECOND_NS

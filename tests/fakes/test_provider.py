@@ -14,7 +14,7 @@ from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeRig = Callable[..., Any]

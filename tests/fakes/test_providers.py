@@ -11,7 +11,7 @@ import pytest
 
 from faultclock.errors import UnknownNameError
 from faultclock.fakes.provider.providers import ProvidersState
-from faultclock.model.provider_script import FallbackProvider
+from faultclock.model.scenario.provider_script import FallbackProvider
 from faultclock.sim.net.fates import Accept, Blackhole, Refuse, Resolve, ResolveFails
 
 MakeChain = Callable[..., Any]

@@ -10,7 +10,7 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.fakes.provider.provider import FakeProvider
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 
 MakeRig = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from faultclock.fakes.provider.provider import FakeProvider
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.sim.kernel.context import CALL_ID
 from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.patches import installed

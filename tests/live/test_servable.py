@@ -8,8 +8,8 @@ import pytest
 
 from faultclock.errors import InputError
 from faultclock.live.servable import base_path, check_servable, program_binding
-from faultclock.model.provider_script import Endpoint
 from faultclock.model.scenario.mishap import CancelRule
+from faultclock.model.scenario.provider_script import Endpoint
 from tests.live.wires import Bench, scenario
 
 

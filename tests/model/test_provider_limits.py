@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.provider_script import FallbackProvider, ProviderScript
 from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits
+from faultclock.model.scenario.provider_script import FallbackProvider, ProviderScript
 from faultclock.model.scenario.scenario import Scenario, scenario_digest, scenario_of
 
 

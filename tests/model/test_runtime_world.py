@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from faultclock.model.provider_script import FallbackProvider
+from faultclock.model.scenario.provider_script import FallbackProvider
 from faultclock.model.scenario.scenario import RuntimeWorld, Scenario, scenario_digest, scenario_of
 
 FAULT: dict[str, Any] = {"id": "down", "then": {"kind": "connect_refused"}}

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.fault import ConnectRefused
 from faultclock.model.scenario.faults_stop import never_settles, settled
 from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import (
     Scenario,
     scenario_digest,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from faultclock.model.provider_script import FallbackProvider
+from faultclock.model.scenario.provider_script import FallbackProvider
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.wire.attempts import observe, places_of
 from tests.oracle.chain_builder import ChainBuilder

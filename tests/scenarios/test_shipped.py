@@ -12,7 +12,6 @@ from faultclock.load.payloads import load_payloads
 from faultclock.load.resources import scenarios_root
 from faultclock.load.scenario import load_scenario, shipped_scenarios
 from faultclock.load.schema import scenario_schema
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.fault import (
     Fault,
     FaultRule,
@@ -23,6 +22,7 @@ from faultclock.model.scenario.fault import (
 )
 from faultclock.model.scenario.interaction_script import InteractionKind, InteractorAnswer
 from faultclock.model.scenario.mishap import CancelScope
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.store_script import StoreFault
 from faultclock.model.scenario.tool_script import ToolFault

@@ -244,7 +244,7 @@ def _own_subject() -> str | None:
 
 
 def _dialect_of(written: Written) -> str:
-    from faultclock.model.provider_script import DEFAULT_DIALECT
+    from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 
     return written.scenario.provider.dialect or DEFAULT_DIALECT
 

@@ -208,7 +208,7 @@ def _found(
     from faultclock.fakes.dialects import dialect_named
     from faultclock.live.servable import check_servable, program_binding
     from faultclock.load.scenario import find_scenarios
-    from faultclock.model.provider_script import DEFAULT_DIALECT
+    from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
     from faultclock.run.bind_scenario import bind_scenario
 
     runnable = [item for found in find_scenarios((selector,)) for item in found.runnable]

@@ -110,7 +110,7 @@ def _check_provider_scripts(document: Document, scenario: Scenario) -> None:
     from faultclock.fakes.dialects import dialect_named
     from faultclock.fakes.provider.script_check import unplayable
     from faultclock.load.payloads import load_payloads
-    from faultclock.model.provider_script import DEFAULT_DIALECT
+    from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 
     problems = []
     for where, script in scenario.providers:

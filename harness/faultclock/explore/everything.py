@@ -17,8 +17,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.removable import rules_of
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.varied import FIXED, LACKS, VARY, choices_at, varied, written_at
 from faultclock.model.scenario.vary import AnyOf, Span, Variation, Vary

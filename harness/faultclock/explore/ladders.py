@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, format_duration
-from faultclock.model.rule import AttemptRange
+from faultclock.model.scenario.rule import AttemptRange
 
 #: Up to here every whole number is a rung; above, each is about a quarter more than the last.
 _DENSE = 16

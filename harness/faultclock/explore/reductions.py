@@ -30,8 +30,8 @@ from faultclock.explore.reduction_words import (
     wait_words,
 )
 from faultclock.model.duration import format_duration
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import Scenario, written_scenario
 from faultclock.model.tape import Tape
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultclock.model.report.exploration import Size
-from faultclock.model.rule import rules_in
+from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.events import ends_of
 from faultclock.model.trace.trace import Trace

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from faultclock.model.rule import NumberedRule
+from faultclock.model.scenario.rule import NumberedRule
 
 
 class Records(Protocol):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.ports import API_KEY
 
 _OPENAI = {"OPENAI_BASE_URL": "{base_url}", "OPENAI_API_KEY": "{key}"}

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from faultclock.errors import InputError
 from faultclock.load.payloads import load_dialect
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.fault import ConnectRefused, ConnectTimeout, DnsFailure
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.binding import Binding
 

@@ -22,7 +22,7 @@ from faultclock.load.scenario_names import unknown_names
 from faultclock.load.vary import explored_wrongly
 from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
-from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import SECTIONS, BaseScenario, Scenario, role_class
 
 #: Sections of which a file for a tool, a store or an extension is told with a hint.

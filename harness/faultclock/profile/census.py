@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 from faultclock.model.duration import MICROSECOND_NS, format_duration
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.report.census import (
     Answer,
     AttemptSeen,
@@ -23,6 +22,7 @@ from faultclock.model.report.census import (
     WaitSeen,
 )
 from faultclock.model.report.finding import RunReport, Verdict
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.wire.attempts import Attempt, Call, observe
 

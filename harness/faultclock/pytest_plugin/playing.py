@@ -17,8 +17,8 @@ import pytest
 from faultclock.errors import InputError
 from faultclock.load.config import as_seen_from, load_config
 from faultclock.load.payloads import load_dialect
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.trace.trace import Trace
 from faultclock.pytest_plugin.bench.client import Bench, BenchRefusedError
 from faultclock.pytest_plugin.bench.values import Play, PlayedRun

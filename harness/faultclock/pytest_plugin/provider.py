@@ -17,8 +17,8 @@ from faultclock.errors import InputError, UnknownNameError
 from faultclock.fakes.provider.provider import FakeProvider, ProviderState
 from faultclock.fakes.wire.injector import unmet
 from faultclock.load.payloads import dialect_names, load_dialect, load_payloads
-from faultclock.model.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.scenario.fault import Fault, FaultRule, Trigger
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.sim.world import World
 from faultclock.subjects.ports import API_KEY

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from faultclock.model.finish_reasons import is_usual_end
-from faultclock.model.provider_script import ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd
+from faultclock.model.scenario.provider_script import ToolCallReply
 from faultclock.recordings.bodies import as_json, is_html
 from faultclock.recordings.exchange import Exchange, Oddities, OddityKind, header
 from faultclock.recordings.providers import asks_for_stream

@@ -18,15 +18,15 @@ from functools import partial
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect, load_payloads
-from faultclock.model.provider_script import (
+from faultclock.model.scenario.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
+from faultclock.model.scenario.faults_stop import settled
+from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import (
     DEFAULT_DIALECT,
     Endpoint,
     FallbackProvider,
     ProviderScript,
 )
-from faultclock.model.scenario.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
-from faultclock.model.scenario.faults_stop import settled
-from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.subjects.binding import Binding
 

@@ -6,7 +6,7 @@ Scripts know no port, and the ports know no script. Each function here makes one
 from __future__ import annotations
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.provider_script import FallbackProvider
+from faultclock.model.scenario.provider_script import FallbackProvider
 from faultclock.model.scenario.session_script import Budgets, StageScript
 from faultclock.model.scenario.tool_script import ToolRetry, ToolScript
 from faultclock.model.scenario.workflow_script import NodeRetry, NodeScript

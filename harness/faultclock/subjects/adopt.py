@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from faultclock.errors import SubjectError, UnknownNameError
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.report.checkup import TakenFor
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faultclock.model.provider_script import DEFAULT_DIALECT
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.subjects.asking import asked, asked_async
 from faultclock.subjects.ports import ProviderRequest
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 
 from faultclock.errors import SubjectError
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.provider_script import DEFAULT_DIALECT
 from faultclock.model.retry_policy import RetryPolicy
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared

@@ -10,8 +10,8 @@ from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.dialect import Asked, Dialect, Exchange, Meter, RateStanding
 from faultclock.fakes.wire.event_stream import read_events
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 #: 60 requests a minute of which none is left, and 9 of 1000 tokens; a refusal for 2.5 s.

@@ -16,8 +16,8 @@ from faultclock.fakes.wire.aws_event_stream import write_message
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 from tests.fakes.dialects.bedrock_model import (
     message_problems,

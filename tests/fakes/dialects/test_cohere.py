@@ -22,7 +22,7 @@ from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateSta
 from faultclock.fakes.wire.event_stream import read_events
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = Cohere()

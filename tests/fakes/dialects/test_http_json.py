@@ -12,7 +12,7 @@ from faultclock.fakes.dialects.http_json import HttpJson
 from faultclock.fakes.wire.dialect import Exchange
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from tests.fakes.dialects.asking import broken_off
 
 DIALECT = HttpJson()

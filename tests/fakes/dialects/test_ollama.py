@@ -18,7 +18,7 @@ from faultclock.fakes.dialects.ollama import Ollama
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
 DIALECT = Ollama()

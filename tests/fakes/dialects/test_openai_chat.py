@@ -14,7 +14,7 @@ from faultclock.fakes.dialects.openai_chat import OpenAIChat
 from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import split_text
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.driver import unknown_members
 
 DIALECT = OpenAIChat()

@@ -14,8 +14,8 @@ from faultclock.fakes.dialects.openai_responses import OpenAIResponses
 from faultclock.fakes.wire.event_stream import read_events
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from faultclock.model.provider_script import ProviderReply, ToolCallReply
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderReply, ToolCallReply
 from tests.fakes.dialects import asking
 from tests.fakes.dialects.asking import (
     EXCHANGE,

@@ -26,9 +26,9 @@ from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.delivery import Start
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_dialect
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, FaultRule
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 from faultclock.sim.kernel.context import CALL_ID
 from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.patches import installed

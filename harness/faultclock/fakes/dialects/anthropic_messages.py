@@ -30,9 +30,9 @@ from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
 from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 _PATH_END = "/v1/messages"
 _ARGUMENT_PIECE_CHARS = 12

@@ -27,9 +27,9 @@ from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
 from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import MILLISECOND_NS
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 _PATH = re.compile(r"/model/(?P<model>[^/]+)/(?P<operation>converse|converse-stream)")
 _SIGNATURE = re.compile(

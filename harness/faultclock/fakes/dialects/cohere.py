@@ -31,9 +31,9 @@ from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import Said, SaidToolCall, said, split_text, token, tokens_of
 from faultclock.fakes.wire.shaping import good
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

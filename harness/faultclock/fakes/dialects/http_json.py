@@ -21,9 +21,9 @@ from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
 from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript
 
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file

@@ -28,9 +28,9 @@ from faultclock.fakes.wire.event_stream import (
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import Said, SaidToolCall, said, split_text, token, tokens_of
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

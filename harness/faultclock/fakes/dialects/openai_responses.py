@@ -26,9 +26,9 @@ from faultclock.fakes.wire.event_stream import (
 )
 from faultclock.fakes.wire.said import Said, said, split_text, token, tokens_of
 from faultclock.fakes.wire.shaping import good
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 _ARGUMENT_PIECE_CHARS = 12
 #: With these codes a response fails; others come in an event that is an error

@@ -12,7 +12,7 @@ from typing import Any
 
 from faultclock.fakes.port import Port
 from faultclock.fakes.rules import RulesMet
-from faultclock.model.rule import CountedRule
+from faultclock.model.scenario.rule import CountedRule
 from faultclock.model.trace.events import ends_of
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.kernel.promise import Promise

@@ -21,8 +21,8 @@ from faultclock.fakes.wire.delivery import Tempo
 from faultclock.fakes.wire.dialect import Asked
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import tokens_of
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import Fault, HttpError, OkWithErrorBody, ResetBeforeResponse
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.sim.kernel.streams import Streams
 
 #: Where providers look for a key, in the order in which it is looked for.

@@ -17,8 +17,8 @@ from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.delivery import Tempo
 from faultclock.fakes.wire.said import tokens_of
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.provider_limits import Constant, Delay, LogNormal, Pareto, Uniform
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.sim.kernel.streams import DRAW_BITS, Streams
 
 #: Correctly rounded in every operation, exp and ln included, on every machine.

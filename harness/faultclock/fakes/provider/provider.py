@@ -38,7 +38,6 @@ from faultclock.fakes.wire.injector import (
 )
 from faultclock.fakes.wire.offered import offered_tools
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
-from faultclock.model.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.scenario.fault import (
     AnswerEnds,
     ConnectRefused,
@@ -52,6 +51,7 @@ from faultclock.model.scenario.fault import (
 )
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import RefusalRule
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.sim.kernel.streams import Streams

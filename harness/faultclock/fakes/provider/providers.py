@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from faultclock.fakes.provider.provider import FakeProvider, ProviderState
-from faultclock.model.provider_script import FallbackProvider
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import FallbackProvider
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.sim.net.fates import ConnectFate, ResolveFate
 

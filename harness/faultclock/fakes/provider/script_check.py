@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from faultclock.errors import InputError, InternalError, UnknownNameError
 from faultclock.fakes.wire.dialect import Asked, Dialect, Exchange
 from faultclock.fakes.wire.headers import is_sendable
-from faultclock.model.provider_script import ProviderScript
 from faultclock.model.scenario.fault import (
     AnswerEnds,
     FaultRule,
@@ -17,6 +16,7 @@ from faultclock.model.scenario.fault import (
     StreamError,
 )
 from faultclock.model.scenario.payload import ErrorPayload
+from faultclock.model.scenario.provider_script import ProviderScript
 
 #: A scenario that overrides these would break the framing, and with it the fault it plans.
 _FRAMING_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})

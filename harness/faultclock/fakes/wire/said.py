@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange
-from faultclock.model.provider_script import ProviderScript, ToolCallReply
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
+from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 
 #: What a model says that refuses to answer.
 _REFUSAL = "I'm sorry, but I can't help with that."

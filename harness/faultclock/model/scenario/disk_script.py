@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
-from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
 #: What changes a disk, and `read`: a file is opened to be read.
 DiskAct = Literal[

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, SignedDurationNs
-from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
 #: RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 WITHOUT_A_BODY = frozenset({204, 205, 304})

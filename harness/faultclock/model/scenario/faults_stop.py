@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from faultclock.model.duration import format_duration
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.model.scenario.scenario import Scenario
 
 

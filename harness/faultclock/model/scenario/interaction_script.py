@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import SECOND_NS, DurationNs
-from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
 InteractionKind = Literal["Approve", "Ask", "Select", "Confirm", "Auth.DeviceCode", "Auth.Password"]
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue
 from faultclock.model.duration import SECOND_NS, DurationNs
-from faultclock.model.rule import Rule
+from faultclock.model.scenario.rule import Rule
 from faultclock.model.scenario.trigger import EventTrigger, Moment
 
 #: From the outermost to the innermost; a cancel goes down, never up or sideways. A `call` is what a

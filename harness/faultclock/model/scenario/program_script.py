@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
-from faultclock.model.rule import EVERY, CountedRule, RangeField
+from faultclock.model.scenario.rule import EVERY, CountedRule, RangeField
 
 
 class ProgramLine(Value):

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import DurationNs, format_duration
-from faultclock.model.rule import Rule, RuleId
+from faultclock.model.scenario.rule import Rule, RuleId
 
 _Payload = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 #: Above this a bucket fills by more than one in a nanosecond and limits nothing.

@@ -16,13 +16,13 @@ from pydantic import ConfigDict, Field, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import SECOND_NS, DurationNs
-from faultclock.model.provider_script import FallbackProvider, ProviderScript
-from faultclock.model.rule import rules_in
 from faultclock.model.scenario.disk_script import STORE_OPERATIONS, DiskScript, StoreArguments
 from faultclock.model.scenario.interaction_script import InteractionKind, InteractorScript
 from faultclock.model.scenario.matrix import Matrix
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.program_script import ProgramScript
+from faultclock.model.scenario.provider_script import FallbackProvider, ProviderScript
+from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.services_script import HookScript, QueueScript, TelemetryScript
 from faultclock.model.scenario.session_script import SessionScript
 from faultclock.model.scenario.store_script import StoreScript

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
-from faultclock.model.rule import EVERY, CountedRule, RangeField
+from faultclock.model.scenario.rule import EVERY, CountedRule, RangeField
 
 HookSlot = Literal["pre_tool", "post_tool", "pre_model", "post_model"]
 

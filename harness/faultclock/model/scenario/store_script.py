@@ -8,7 +8,7 @@ from pydantic import Field
 
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
-from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
 StoreOperation = Literal["read", "write", "append", "read_journal", "read_slot", "write_slot"]
 

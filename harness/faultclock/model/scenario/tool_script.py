@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.retry_policy import Backoff, Jitter
-from faultclock.model.rule import EVERY, RangeField, TriggeredRule, When
+from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
 _MISSING = object()
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from faultclock.model.duration import format_duration
-from faultclock.model.rule import AttemptRange
 from faultclock.model.scenario.faults_stop import never_settles
 from faultclock.model.scenario.removable import without_rules
+from faultclock.model.scenario.rule import AttemptRange
 from faultclock.model.scenario.scenario import Scenario, written_scenario
 from faultclock.model.scenario.vary import Span, Variation
 from faultclock.model.tape import SCENARIO_STREAMS, Tape

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from faultclock.model._base import Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.retry_policy import Backoff
-from faultclock.model.rule import EVERY, CountedRule, RangeField
+from faultclock.model.scenario.rule import EVERY, CountedRule, RangeField
 
 
 class SandboxFault(Value):

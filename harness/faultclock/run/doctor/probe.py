@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect
-from faultclock.model.provider_script import Endpoint
+from faultclock.model.scenario.provider_script import Endpoint
 from faultclock.model.trace.notes import RaisedError
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.bind_scenario import bind_scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from faultclock.fakes.provider.provider import FakeProvider
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.run.bind_scenario import payloads_of
 from faultclock.run.program import Setting
 from faultclock.subjects.binding import Binding

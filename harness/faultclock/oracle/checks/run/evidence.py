@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.rule import rules_in
+from faultclock.model.scenario.rule import rules_in
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.checks.run.unserved import unserved

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import ProviderScript
 from faultclock.oracle.check import Violation, unproven
 from faultclock.oracle.checks.roles.executions import contract_of
 from faultclock.oracle.facts.history import History

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.error_model.failure_rules import BreakerRules
-from faultclock.oracle.checks.provider.breaker import breaker_refusals
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.retries.breaker_fold import BreakerFold, Met, Result
+from faultclock.oracle.retries.breaker_refusals import breaker_refusals
 from tests.oracle.chain_builder import ChainBuilder, turn_name
 from tests.oracle.small_model import CHAIN, found, judged, small_model
 from tests.oracle.turn_builder import TurnBuilder

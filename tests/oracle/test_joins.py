@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.oracle.checks.agent.joins import join_violations
 from faultclock.oracle.facts.history import History
+from faultclock.oracle.failures.groups import join_violations
 from tests.oracle.chain_builder import ChainBuilder
 from tests.oracle.small_model import found, judged, small_model
 from tests.oracle.turn_builder import error, value

@@ -23,8 +23,8 @@ from tests.warm.listing import all_scenarios
 
 _FREEZE = (
     "a fact has changed: run `python -m tests.certify.levels.freeze MODEL`, and commit the new set."
-    " If all sets have changed, a field of a model class is new: name it in the SPARSE of its class,"
-    " so that a model which does not use it stays what it was"
+    " If all sets have changed, a field of a model class is new: name it in the SPARSE of its"
+    " class, so that a model which does not use it stays what it was"
 )
 
 

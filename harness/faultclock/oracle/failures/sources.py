@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from faultclock.model.error_model.error_model import ErrorModel, FailureKind
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.checks.agent.joins import join_violations
-from faultclock.oracle.checks.provider.breaker import breaker_refusals
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.facts.nodes import node_at
 from faultclock.oracle.facts.uses import limits_reached
 from faultclock.oracle.failures.failure import Failure, Layer, failure_of
+from faultclock.oracle.failures.groups import join_violations
 from faultclock.oracle.failures.sources_programs import output_failures, program_failures
 from faultclock.oracle.failures.sources_tools import execution_failures, refused_failures
+from faultclock.oracle.retries.breaker_refusals import breaker_refusals
 from faultclock.oracle.retries.plans import plans_of
 from faultclock.oracle.wire.stops import is_stop
 

@@ -6,16 +6,15 @@ of an exception class; what a shape cannot show is not judged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
-from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Check, Verdicts, Violation, broken, held, otherwise
 from faultclock.oracle.facts.history import History
+from faultclock.oracle.leaks import NAMES, leaks
 from faultclock.oracle.retries.plans import plans_of
 from faultclock.oracle.wire.attempts import Request
 from faultclock.oracle.words import excerpt
@@ -37,35 +36,6 @@ _CHANNELS = {
     "audit": _Channel("declared.audit", "record", "What the audit trail has"),
 }
 
-_SHAPES: dict[str, re.Pattern[str]] = {
-    # The mark stands where a recorder took a key out before it wrote the text down.
-    "secret": re.compile(f"{SECRET_SHAPE.pattern}|{re.escape(SECRET)}"),
-    "stack": re.compile(
-        r"Traceback \(most recent call last\)|\bFile \"[^\"]+\"(?:, line \d+)?"
-        r"|^\s+at \S+ ?\(.*:\d+:\d+\)",
-        re.MULTILINE,
-    ),
-    "path": re.compile(
-        r"(?<![\w/.:])/(?:Applications|Library|Users|Volumes|bin|boot|dev|etc|home|lib|lib64|mnt"
-        r"|opt|private|proc|root|run|sbin|snap|srv|sys|tmp|usr|var|work|workspace)/[^\s'\"]+"
-        r"|\b[A-Za-z]:\\[^\s'\"]+|\bfile:///[^\s'\"]+|(?<!\w)…/[\w.-]+"
-    ),
-    "class_name": re.compile(
-        r"\b(?:[A-Za-z_]\w*\.)*[A-Z]\w*[a-z](?:Error|Exception|Failure|Warning)\b"
-    ),
-}
-_NAMES = {
-    "secret": "a secret",
-    "stack": "a stack trace",
-    "path": "an absolute path",
-    "class_name": "the name of an exception class",
-}
-
-
-def leaks(rule: AudienceRule, text: str) -> tuple[str, ...]:
-    """Return in words what `text` holds that `rule` says this audience must never see."""
-    return tuple(_NAMES[name] for name in rule.never if _SHAPES[name].search(text))
-
 
 def channel_kind(audience: str) -> str:
     """Return the kind of the events that this audience sees."""
@@ -85,7 +55,7 @@ def _check(rule: AudienceRule) -> Check:
     if rule.must_have:
         parts.append(f"has {', '.join(rule.must_have)}")
     if rule.never:
-        parts.append(f"never has {', '.join(_NAMES[name] for name in rule.never)}")
+        parts.append(f"never has {', '.join(NAMES[name] for name in rule.never)}")
     return Check(
         id=f"audience.{rule.id}",
         title=_CHANNELS[rule.id].title,
@@ -134,7 +104,7 @@ def _judge_leaks(rule: AudienceRule, event: TraceEvent, said: object, where: str
     """Judge that nothing in what was said must stay hidden from this audience."""
     found = leaks(rule, "\n".join(_texts(said)))
     if found:
-        expected = f"nothing of: {', '.join(_NAMES[name] for name in rule.never)}"
+        expected = f"nothing of: {', '.join(NAMES[name] for name in rule.never)}"
         observed = f"{where} {' and '.join(found)}: {excerpt(said)}"
         yield _violation(rule, event, expected, observed)
 

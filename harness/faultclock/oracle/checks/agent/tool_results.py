@@ -19,10 +19,10 @@ from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.secrets import SECRET
 from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, otherwise
-from faultclock.oracle.checks.agent.audience import leaks
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.tool_fates import FAILED, Fate, digest, values_of
 from faultclock.oracle.facts.tool_messages import Result, results_of
+from faultclock.oracle.leaks import leaks
 from faultclock.oracle.words import excerpt
 
 #: Which rule of `tools.told` is about a fate; the others are another check's business.

@@ -18,12 +18,12 @@ from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.error_model.failure_rules import FieldRule, KeptRule, TellingRule
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.check import Verdict, Verdicts, Violation, broken, check, held, otherwise
-from faultclock.oracle.checks.agent.audience import leaks
 from faultclock.oracle.checks.failures.fields import faults_in, worded
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.facts.tool_messages import CONTENT_MAX, loaded, told_of
 from faultclock.oracle.failures.engine import call_of, final_failures, said_after, was_cut
 from faultclock.oracle.failures.failure import Failure, is_about
+from faultclock.oracle.leaks import leaks
 from faultclock.oracle.rules.match import value_at
 from faultclock.oracle.words import excerpt
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.oracle.check import Verdicts, also, check, otherwise, verdict
-from faultclock.oracle.checks.provider.breaker import breaker_refusals
 from faultclock.oracle.checks.provider.handling import raised_in
 from faultclock.oracle.facts.history import History
+from faultclock.oracle.retries.breaker_refusals import breaker_refusals
 from faultclock.oracle.retries.plans import plans_of
 from faultclock.oracle.wire.attempts import Request
 from faultclock.oracle.wire.chain import Link, chain_of, origin, partly_typed, typed, wrapped

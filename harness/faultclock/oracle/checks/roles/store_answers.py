@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from faultclock.model.error_model.error_model import AudienceRule
-from faultclock.oracle.checks.agent.audience import leaks
 from faultclock.oracle.checks.roles.store_registers import (
     READS,
     WRITES,
@@ -25,6 +24,7 @@ from faultclock.oracle.checks.roles.store_registers import (
     said_by,
     written_by,
 )
+from faultclock.oracle.leaks import leaks
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import outermost
 

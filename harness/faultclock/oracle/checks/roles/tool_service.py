@@ -25,7 +25,6 @@ from faultclock.oracle.check import (
     requirement_of,
     verdict,
 )
-from faultclock.oracle.checks.agent.audience import leaks
 from faultclock.oracle.checks.roles.executions import (
     Ask,
     ToolRun,
@@ -37,6 +36,7 @@ from faultclock.oracle.checks.roles.executions import (
     tool_runs,
 )
 from faultclock.oracle.facts.history import History
+from faultclock.oracle.leaks import leaks
 from faultclock.oracle.wire.attempts import Attempt
 from faultclock.oracle.wire.stops import NETWORK_ACTS
 

@@ -23,7 +23,7 @@ from faultclock.model.error_model import ErrorModel
 from faultclock.model.evidence import Double, Evidence, Explored, Judged, StoredTrace
 from faultclock.model.exploration import Tried
 from faultclock.model.finding import RunReport
-from faultclock.model.scenario import Scenario
+from faultclock.model.scenario import Killable, Scenario
 from faultclock.model.trace import Trace
 from faultclock.run.confirm import REPEATABLE
 from faultclock.run.expand import crash_event, variant_of
@@ -165,6 +165,7 @@ class _Making:
         swept = tuple(
             scenario.model_copy(update={"crash_everywhere": True})
             for scenario in self.selection.of_ids(hardening.crash_sweep)
+            if isinstance(scenario, Killable)
         )
         self._run("crash sweep", swept)
 

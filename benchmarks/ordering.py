@@ -17,7 +17,7 @@ from collections.abc import Callable
 from benchmarks._turns import machine
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model.ordering import OrderingRule
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import RuntimeScenario
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
 from faultclock.oracle.rules.patterns import evaluate_all
@@ -71,7 +71,7 @@ NEW_WORDS = tuple(
     )
 )
 SETTINGS = settings_of(
-    Scenario(id="bench/turns", title="Turns", why="Tools have a timeout.", tools=(), role="runtime")
+    RuntimeScenario(id="bench/turns", title="Turns", why="Tools have a timeout.", role="runtime")
 )
 _TURN = " · ".join(
     (

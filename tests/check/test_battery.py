@@ -68,8 +68,8 @@ def test_what_a_runtime_does_not_do_is_left_out_by_name() -> None:
     battery = battery_for(runtime, "common", small)
     names = {item.what for item in battery.left_out}
     assert names == {"approvals", "resumed sessions", "cancels"}
-    assert not any(item.cancels or item.crashes for item in battery.scenarios)
-    assert any(item.tools for item in battery.scenarios)
+    assert not any(item.cancel_rules or item.crash_rules for item in battery.scenarios)
+    assert any(item.world.tools for item in battery.scenarios)
     none = battery_for(runtime, "common", Abilities(tools=False))
     assert not any(reply.tool_calls for s in none.scenarios for reply in s.provider.replies)
 

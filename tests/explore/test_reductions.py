@@ -117,7 +117,7 @@ def test_a_tool_that_is_gone_takes_its_calls_along() -> None:
         },
     )
     made = _without(reductions_of(scenario), "the tool write_file")
-    assert [tool.name for tool in made.tools] == ["read_file"]
+    assert [tool.name for tool in made.world.tools] == ["read_file"]
     replies = made.provider.replies
     assert [[item.name for item in reply.tool_calls] for reply in replies] == [["read_file"], []]
 
@@ -127,13 +127,13 @@ def test_a_stage_that_is_gone_is_nobodys_next_and_no_entry() -> None:
     stages = [{"id": "plan", "next": "work"}, {"id": "work", "next": "check"}, {"id": "check"}]
     scenario = small(role="runtime", session={"entry_stage": "plan", "stages": stages})
     reductions = reductions_of(scenario)
-    without_work = _without(reductions, "the stage work").session
+    without_work = _without(reductions, "the stage work").world.session
     assert without_work is not None
     assert [(stage.id, stage.next) for stage in without_work.stages] == [
         ("plan", None),
         ("check", None),
     ]
-    without_plan = _without(reductions, "the stage plan").session
+    without_plan = _without(reductions, "the stage plan").world.session
     assert without_plan is not None
     assert without_plan.entry_stage == "work"
 

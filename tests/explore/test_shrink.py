@@ -232,7 +232,7 @@ def test_a_crash_that_was_named_by_its_number_keeps_its_meaning(
     )
     crash = CrashRule(id="crash-everywhere", on=EventTrigger(seq=saved.seq))
     shrunk = _shrunk(scenario.model_copy(update={"crashes": (crash,)}), subject).shrunk
-    (rule,) = shrunk.scenario.crashes
+    (rule,) = shrunk.scenario.crash_rules
     assert rule.id == "crash"
     assert rule.on is not None
     assert (rule.on.kind, rule.on.seq) == ("call.returned", None)

@@ -61,7 +61,9 @@ def test_every_combination_is_a_scenario_with_its_name(tmp_path: Path) -> None:
 def test_what_one_axis_defines_another_one_uses(tmp_path: Path) -> None:
     """The moment belongs to the state, what happens then to the event."""
     item = loaded(tmp_path, BASE)
-    triggers = [scenario.cancels[0].when.on for scenario in item.variants if scenario.cancels]
+    triggers = [
+        scenario.cancel_rules[0].when.on for scenario in item.variants if scenario.cancel_rules
+    ]
     assert [trigger.kind for trigger in triggers if trigger] == ["interaction.shown", "tool.called"]
     assert all(scenario.matrix is None for scenario in item.variants)
 

@@ -73,7 +73,7 @@ def test_a_program_that_is_not_to_be_there_is_declared_so(tmp_path: Path) -> Non
     assert "`good: {missing: true}`" in told
     file = tmp_path / "two.yaml"
     file.write_text(RUNTIME + "programs: [{name: codxe, good: {missing: true}}]\n" + node)
-    assert load_scenario(file).programs[0].good.missing
+    assert load_scenario(file).world.programs[0].good.missing
 
 
 def test_a_stage_to_cancel_may_be_a_node(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_stage_to_cancel_may_be_a_node(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     cancel = "cancels: [{id: a, scope: stage, target: code, when: {at: 1s}}]\n"
     file.write_text(RUNTIME + "workflow: {nodes: [{id: code, do: agent}]}\n" + cancel, "utf-8")
-    assert load_scenario(file).cancels[0].target == "code"
+    assert load_scenario(file).cancel_rules[0].target == "code"
 
 
 def test_a_model_of_somebodys_own_may_be_named(tmp_path: Path) -> None:
@@ -154,4 +154,4 @@ def test_a_tool_call_may_be_named_by_the_id_that_the_provider_gives(tmp_path: Pa
     file = tmp_path / "one.yaml"
     cancel = "cancels: [{id: a, scope: tool, target: call_1, when: {at: 1s}}]\n"
     file.write_text(RUNTIME + cancel, "utf-8")
-    assert load_scenario(file).cancels[0].target == "call_1"
+    assert load_scenario(file).cancel_rules[0].target == "call_1"

@@ -75,7 +75,7 @@ def test_a_fallback_has_a_host_of_its_own() -> None:
     """Named after it, unless it says another one."""
     named, other = scenario(
         fallbacks=[{"id": "second"}, {"id": "third", "host": "llm.third.dev"}]
-    ).fallbacks
+    ).world.fallbacks
     assert (named.host_name, named.base_url) == (
         "second.example.com",
         "https://second.example.com/v1",
@@ -111,9 +111,9 @@ def test_the_latency_of_a_fallback_may_repeat_that_of_the_network() -> None:
     slow = scenario(provider={"latency": "50ms"}, fallbacks=[{"id": "a"}])
     assert scenario_of(slow.model_dump(mode="json")) == slow
     said = scenario(provider={"latency": "50ms"}, fallbacks=[{"id": "a", "latency": "50ms"}])
-    assert said.fallbacks[0].latency == slow.provider.latency
+    assert said.world.fallbacks[0].latency == slow.provider.latency
     assert scenario_digest(scenario_of(said.model_dump(mode="json"))) == (scenario_digest(said))
-    assert isinstance(said.fallbacks[0], FallbackProvider)
+    assert isinstance(said.world.fallbacks[0], FallbackProvider)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultclock.errors import InputError
 from faultclock.load.yaml_file import parse_document
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import ProviderAdapterScenario, Scenario
 from faultclock.recordings.exchange import OddityKind
 from faultclock.recordings.importing import Imported, Options, import_recording, slug_of
 from tests.recordings.builders import CHAT, dialects, imported, interaction, kinds
@@ -136,7 +136,10 @@ def test_what_is_written_is_what_was_checked(path: Path) -> None:
     """The text loads to the scenario that is told, and the same input gives the same text."""
     got = read(path)
     for item in got.scenarios:
-        assert parse_document(item.text.encode(), "x").validate(Scenario) == item.scenario
+        assert (
+            parse_document(item.text.encode(), "x").validate(ProviderAdapterScenario)
+            == item.scenario
+        )
     assert [item.text for item in read(path).scenarios] == [item.text for item in got.scenarios]
 
 

@@ -44,7 +44,7 @@ def test_no_part_has_more_than_the_dearest_scenario_above_another(
 
 def test_a_sweep_counts_as_many_runs() -> None:
     """Nobody knows beforehand how many, but one it is not."""
-    scenario = small().model_copy(update={"crash_everywhere": True, "seeds": 2})
+    scenario = small(role="runtime", crash_everywhere=True, seeds=2)
     assert run_count(scenario, seeds=None, sweep=False) == 2
     assert run_count(scenario, seeds=3, sweep=True) > 30
 

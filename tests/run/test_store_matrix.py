@@ -30,14 +30,14 @@ STORES = {id_: item for id_, item in MUTANTS.items() if item.binding.role == "se
 SCENARIOS = [
     scenario for found in find_scenarios(("session-store-contract",)) for scenario in found.runnable
 ]
-SWEPT = [scenario for scenario in SCENARIOS if scenario.crash_everywhere]
+SWEPT = [scenario for scenario in SCENARIOS if scenario.is_swept]
 
 
 def _traces(binding: Binding, scenario: Scenario, *, every: int = 1) -> Iterator[Trace]:
     """Yield the trace of a scenario, and those of its sweep (or of every nth crash of it)."""
     trace = execute(scenario, binding, 0)
     yield trace
-    if scenario.crash_everywhere:
+    if scenario.is_swept:
         for point in crash_points(trace)[::every]:
             yield execute(crash_after(scenario, point), binding, 0)
 

@@ -168,19 +168,21 @@ def _kinds(union: Any) -> set[str]:
 def test_everything_that_can_befall_an_agent_is_used() -> None:
     """What a tool replies, a person answers and a store does; what is asked, killed, cancelled."""
     runs = [scenario for item in all_scenarios() for scenario in item.runnable]
-    tools = [rule.then for run in runs for tool in run.tools for rule in tool.rules]
+    tools = [rule.then for run in runs for tool in run.world.tools for rule in tool.rules]
     assert {outcome.fault.kind for outcome in tools} == _kinds(ToolFault)
     assert {outcome.effect for outcome in tools} == {"none", "committed", "late"}
-    people = [rule for run in runs for person in run.interactors for rule in person.rules]
+    people = [rule for run in runs for person in run.world.interactors for rule in person.rules]
     assert {rule.then.kind for rule in people} == _kinds(InteractorAnswer)
-    stores = [rule for run in runs if run.store is not None for rule in run.store.rules]
+    stores = [rule for run in runs if run.world.store is not None for rule in run.world.store.rules]
     assert {rule.then.kind for rule in stores} == _kinds(StoreFault)
     asked = {task.question.kind for run in runs for task in run.tasks if task.question}
     # An Approve and a Confirm are mostly asked by the runtime itself, about a tool.
     assert asked >= set(get_args(InteractionKind)) - {"Approve", "Confirm"}
-    assert {cancel.scope for run in runs for cancel in run.cancels} == set(get_args(CancelScope))
+    assert {cancel.scope for run in runs for cancel in run.cancel_rules} == set(
+        get_args(CancelScope)
+    )
     for moment in ("at", "on", "write"):
-        assert any(getattr(crash, moment) is not None for run in runs for crash in run.crashes)
+        assert any(getattr(crash, moment) is not None for run in runs for crash in run.crash_rules)
 
 
 def test_every_condition_of_a_trigger_is_used() -> None:
@@ -257,7 +259,7 @@ def test_everything_that_a_provider_remembers_is_used() -> None:
 def _agent_plans(scenario: Scenario) -> bool:
     """Whether anything but the provider is scripted: a world that is there to be answered."""
     if scenario.role == "provider_adapter":
-        return bool(scenario.cancels)
+        return bool(scenario.cancel_rules)
     scripted = scenario.model_dump(mode="json").keys() & (scenario.SPARSE - {"models"})
     asked = (task.do not in ("call", "turn") or task.arguments for task in scenario.tasks)
     return bool(scripted) or any(asked)

@@ -25,7 +25,7 @@ from faultclock.load.yaml_file import Document, read_document
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import SECTIONS, BaseScenario, Scenario, role_class
 
-#: Sections of which a file for a tool, a store or an extension is told with a hint.
+#: Sections whose problem carries a hint in a file for a tool, a store or an extension.
 _HINTED = ("cancels", "crash_everywhere", "crashes", "interactors", "session", "store", "tools")
 _SUFFIXES = (".yaml", ".yml")
 _ROOT_NAME = "scenarios"

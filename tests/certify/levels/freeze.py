@@ -314,9 +314,7 @@ def role_set_of(
         hardening=Hardening(
             exploration_runs=exploration_runs,
             exploration_seed=0,
-            crash_sweep=tuple(
-                dict.fromkeys(item.id for item in seen.scenarios if item.crash_everywhere)
-            ),
+            crash_sweep=tuple(dict.fromkeys(item.id for item in seen.scenarios if item.is_swept)),
             jitter=_jitter(seen, report, jobs),
             jitter_seeds=jitter_seeds,
         ),

@@ -23,7 +23,7 @@ from faultclock.model.report.conformance import LevelName, RequirementSet
 from faultclock.model.report.evidence import Double, Evidence, Explored, Judged, StoredTrace
 from faultclock.model.report.exploration import Tried
 from faultclock.model.report.finding import RunReport
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Killable, Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.run.expand import crash_event, variant_of
 from faultclock.run.process.confirm import REPEATABLE
@@ -165,6 +165,7 @@ class _Making:
         swept = tuple(
             scenario.model_copy(update={"crash_everywhere": True})
             for scenario in self.selection.of_ids(hardening.crash_sweep)
+            if isinstance(scenario, Killable)
         )
         self._run("crash sweep", swept)
 

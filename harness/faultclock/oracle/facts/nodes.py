@@ -51,11 +51,9 @@ class _Seen:
 @once
 def node_acts_of(history: History) -> tuple[NodeAct, ...]:
     """Return the acts for nodes in order; none without a workflow."""
-    workflow = history.world.workflow
-    if workflow is None:
-        return ()
-    seen = [*_acts(history, workflow.nodes), *_requests(history, workflow.nodes)]
-    return tuple(_placed(sorted(seen, key=lambda act: act.event.seq), workflow.nodes))
+    nodes = history.world.nodes
+    seen = [*_acts(history, nodes), *_requests(history, nodes)] if nodes else []
+    return tuple(_placed(sorted(seen, key=lambda act: act.event.seq), nodes))
 
 
 def node_at(history: History, event: TraceEvent) -> NodeScript | None:

@@ -41,8 +41,8 @@ class Permission:
 
 def mode_of(history: History) -> str:
     """Return the session's mode: a resumed session has the one that is recorded."""
-    store = history.world.store
-    recorded = None if store is None or store.initial is None else store.initial.get("mode")
+    initial = history.world.stored.initial
+    recorded = None if initial is None else initial.get("mode")
     first = history.lives[0] if history.lives else None
     if first is None or not first.resumes or not isinstance(recorded, str):
         return history.session.mode

@@ -89,7 +89,6 @@ def _limit(trace: Trace, start: TraceEvent, end: TraceEvent | None) -> Iterator[
 
 def _limit_ns(trace: Trace, start: TraceEvent) -> int | None:
     """Return the virtual time at which a call has used up what a turn may take; None for none."""
-    session = trace.header.scenario.world.session
-    limit_ns = None if session is None else session.budgets.wall_time
+    limit_ns = trace.header.scenario.world.set_up.budgets.wall_time
     turn = start.do in ("call", "turn")
     return start.at_ns + limit_ns if limit_ns is not None and turn else None

@@ -179,8 +179,7 @@ def _said_before(history: History, model: ErrorModel, life: Life) -> list[Said]:
         return list(_texts(stored.edit))
     turns = (call for call in history.calls if call.is_turn and call.returned)
     said = [said_in_turn(call) for call in turns if call.life < life.number]
-    store = history.world.store
-    initial = _texts(None if store is None else store.initial)
+    initial = _texts(history.world.stored.initial)
     return next((item for item in reversed(said) if item), None) or list(initial)
 
 

@@ -224,10 +224,8 @@ def _judge_iterated(left: _Left) -> Verdicts:
 
 
 def _judge_skipped(left: _Left) -> Verdicts:
-    workflow, node = left.history.world.workflow, left.failure.node
-    if workflow is None or node is None:
-        return
-    needing = _needing(node.id, workflow.nodes)
+    node = left.failure.node
+    needing = () if node is None else _needing(node.id, left.history.world.nodes)
     if not needing or left.was_cut or left.call.end is None:
         return
     yield held(left.rule.requirement)

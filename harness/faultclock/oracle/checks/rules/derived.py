@@ -44,14 +44,11 @@ def attempts_made(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
 
 def gated_calls(history: History, _model: ErrorModel) -> Iterator[TraceEvent]:
     """Yield `gated.called` for each execution of a tool that needs an approval."""
-    session, store = (
-        history.world.session,
-        history.world.store,
-    )
     mode: str = history.session.mode
-    if session is not None and session.resume and store is not None and store.initial is not None:
+    initial = history.world.stored.initial
+    if history.session.resume and initial is not None:
         # A stored session that is resumed keeps its own.
-        recorded = store.initial.get("mode")
+        recorded = initial.get("mode")
         mode = recorded if isinstance(recorded, str) else mode
     for event in history.of("tool.called"):
         script = history.tool_scripts.get(event.tool)

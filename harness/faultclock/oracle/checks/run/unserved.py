@@ -188,9 +188,8 @@ def _could_run(history: History, model: ErrorModel, tool_call: ToolCall) -> bool
 
 def _nodes_left(history: History, model: ErrorModel, call: Call) -> Iterator[Violation]:
     """Yield the nodes of a workflow that a turn left out."""
-    workflow = history.world.workflow
     done = {act.node.id for act in node_acts_of(history) if act.call == call.id}
-    left = [node.id for node in (() if workflow is None else workflow.nodes) if node.id not in done]
+    left = [node.id for node in history.world.nodes if node.id not in done]
     if not done and not call.attempts:
         # That it did nothing at all is said already.
         return

@@ -20,9 +20,10 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from faultclock.errors import EventError, Problem, SourceError
+from faultclock.errors import EventError
 from faultclock.load.files import write_text_atomically
 from faultclock.load.json_file import as_written, read_json
+from faultclock.load.located.tree import Place, refused
 from faultclock.load.yaml_file import read_bytes
 from faultclock.model.trace.event_check import check_events
 from faultclock.model.trace.events import INT_END
@@ -222,8 +223,7 @@ class _Reader:
     def _refuse(
         self, line: int, message: str, hint: str | None = None, column: int = 1
     ) -> NoReturn:
-        problem = Problem(path=self._path, line=line, column=column, message=message, hint=hint)
-        raise SourceError((problem,))
+        raise refused(Place(line, column), self._path, message, hint)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from faultclock.errors import Problem
 from faultclock.load.known_keys import Location
+from faultclock.load.located.tree import problem_at
 from faultclock.load.wording import did_you_mean, problems_of, spot_at
 from faultclock.load.yaml_file import Document, parse_document
 from faultclock.model.duration import format_duration
@@ -178,6 +179,4 @@ def _at_key(document: Document, location: Location, message: str, hint: str | No
     if place is None:
         # A matrix has put it there.
         return document.problem(location, message, hint)
-    return Problem(
-        path=document.path, line=place.line, column=place.column, message=message, hint=hint
-    )
+    return problem_at(place, document.path, message, hint)

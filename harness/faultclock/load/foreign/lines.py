@@ -11,13 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, NoReturn
 
-from faultclock.errors import Problem, SourceError
-
-#: Digits that a number may have, and places by which its point may be moved; an instant in
-#: nanoseconds has 19.
-DIGITS_MAX = 40
-#: Levels of objects and lists in one event.
-DEPTH_MAX = 64
+from faultclock.load.located.tree import OURS, Place, refused
 
 
 class Line(NamedTuple):
@@ -51,19 +45,13 @@ def lines_of(content: bytes, path: str) -> Iterator[Line]:
             yield Line(number, text, _parsed(text, path, number, cut=number == last))
 
 
-def refused(path: str, line: int, message: str, hint: str, *, column: int = 1) -> SourceError:
-    """Return what says that a line (1-based) of the file cannot be read."""
-    problem = Problem(path=path, line=line, column=column, message=message, hint=hint)
-    return SourceError((problem,))
-
-
 def _decoded(line: bytes, path: str, number: int) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         column = len(line[: error.start].decode("utf-8")) + 1
         hint = "a log in another encoding has to be converted first"
-        raise refused(path, number, "this byte is not UTF-8", hint, column=column) from None
+        raise refused(Place(number, column), path, "this byte is not UTF-8", hint) from None
 
 
 def _parsed(text: str, path: str, number: int, *, cut: bool) -> dict[str, Any]:
@@ -79,25 +67,27 @@ def _parsed(text: str, path: str, number: int, *, cut: bool) -> dict[str, Any]:
         if cut:
             hint = "the log was cut while it was written: take the line away, or the whole log"
             message = "the last line ends in the middle of an event"
-            raise refused(path, number, message, hint, column=error.colno) from None
+            raise refused(Place(number, error.colno), path, message, hint) from None
         hint = "a log has one JSON object in each line"
         message = f"this line is not JSON: {error.msg.lower()}"
-        raise refused(path, number, message, hint, column=error.colno) from None
+        raise refused(Place(number, error.colno), path, message, hint) from None
     except _ValueRefusedError as error:
         column = max(0, text.rfind(error.near)) + 1 if error.near else 1
-        raise refused(path, number, error.message, error.hint, column=column) from None
+        raise refused(Place(number, column), path, error.message, error.hint) from None
     except RecursionError:
         data = None
         too_deep = True
     else:
         # A line with few brackets cannot nest deep, and most have few.
-        too_deep = text.count("[") + text.count("{") > DEPTH_MAX and _depth(data) > DEPTH_MAX
+        too_deep = (
+            text.count("[") + text.count("{") > OURS.depth_max and _depth(data) > OURS.depth_max
+        )
     if too_deep:
-        hint = f"an event is a few levels deep, and never more than {DEPTH_MAX}"
-        raise refused(path, number, "this line nests too deep", hint)
+        hint = f"an event is a few levels deep, and never more than {OURS.depth_max}"
+        raise refused(Place(number, 1), path, "this line nests too deep", hint)
     if not isinstance(data, dict):
         hint = "a log has one JSON object in each line"
-        raise refused(path, number, "this line is not a JSON object", hint)
+        raise refused(Place(number, 1), path, "this line is not a JSON object", hint)
     return data
 
 
@@ -125,17 +115,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(digits: str) -> int:
-    if len(digits.removeprefix("-")) > DIGITS_MAX:
+    if len(digits.removeprefix("-")) > OURS.digits_max:
         raise _number(digits)
     return int(digits)
 
 
 def _fraction(digits: str) -> Decimal:
     try:
-        value = Decimal(digits) if len(digits) <= 3 * DIGITS_MAX else None
+        value = Decimal(digits) if len(digits) <= 3 * OURS.digits_max else None
     except InvalidOperation:
         value = None
-    if value is None or (value and abs(value.adjusted()) > DIGITS_MAX):
+    if value is None or (value and abs(value.adjusted()) > OURS.digits_max):
         raise _number(digits)
     # A zero may have any exponent, and is the same zero.
     return value or Decimal(0)
@@ -143,7 +133,7 @@ def _fraction(digits: str) -> Decimal:
 
 def _number(digits: str) -> _ValueRefusedError:
     message = f"the number {digits[:20]}{'…' if len(digits) > 20 else ''} has too many digits"
-    return _ValueRefusedError(message, f"one has at most {DIGITS_MAX}", near=digits)
+    return _ValueRefusedError(message, f"one has at most {OURS.digits_max}", near=digits)
 
 
 def _constant(name: str) -> NoReturn:

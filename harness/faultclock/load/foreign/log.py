@@ -15,9 +15,10 @@ from typing import Any
 
 from faultclock.errors import SourceError
 from faultclock.load.foreign.facts import NoDelayError, declared, end_of
-from faultclock.load.foreign.lines import Line, lines_of, refused
+from faultclock.load.foreign.lines import Line, lines_of
 from faultclock.load.foreign.trace import foreign_header
 from faultclock.load.foreign.values import ABSENT, at, instant_ns, label
+from faultclock.load.located.tree import Place, refused
 from faultclock.load.yaml_file import read_bytes
 from faultclock.model.foreign_map import ForeignEvent, ForeignMap
 from faultclock.model.trace.trace import EndingReason, Trace, TraceEvent, TraceFooter, trace_digest
@@ -118,16 +119,16 @@ class _Reader:
             SourceError: it has no event, or none that belongs to a run.
         """
         if not self.lines:
-            raise refused(self.path, 1, "the log holds no event", "give its whole file")
+            raise refused(Place(1, 1), self.path, "the log holds no event", "give its whole file")
         if not self.runs:
             fields = " or ".join(f"`{item}`" for item in self.map.run_fields)
             message = f"no event says which run it belongs to: none has {fields or 'a name'}"
-            raise refused(self.path, 1, message, "correct `run` or `skip` of the map")
+            raise refused(Place(1, 1), self.path, message, "correct `run` or `skip` of the map")
 
     def refused(self, line: Line, message: str, hint: str) -> SourceError:
         """Return what says that an event cannot be read."""
         column = len(line.text) - len(line.text.lstrip()) + 1
-        return refused(self.path, line.number, message, hint, column=column)
+        return refused(Place(line.number, column), self.path, message, hint)
 
     def _advance(self, line: Line) -> None:
         if self.map.time is None:

@@ -12,11 +12,10 @@ from faultclock.load.located.tree import (
     Limits,
     Mapping,
     Node,
-    NotReadableError,
     Place,
     Scalar,
     Sequence,
-    nested_words,
+    nested_too_deep,
     refused,
 )
 
@@ -120,7 +119,7 @@ class Builder:
             SourceError: there are too many values.
         """
         if len(self._open) >= self._limits.depth_max:
-            raise NotReadableError(place, nested_words(self._limits))
+            raise nested_too_deep(place, self._limits)
         self._count(1, place)
         self._open.append(_Open(place, tag, anchor, [] if is_list else None))
 

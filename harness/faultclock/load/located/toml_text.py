@@ -19,13 +19,14 @@ from faultclock.load.located.tree import (
     OURS,
     Mapping,
     Node,
+    NotReadableError,
     Place,
     Scalar,
     Sequence,
-    nested_words,
+    check_depth,
+    nested_too_deep,
     place_after,
     refused,
-    too_deep,
 )
 
 _FAULT_PLACE = re.compile(
@@ -65,10 +66,11 @@ def parse_toml(text: str, path: str) -> Mapping:
         place = place_after(text[: 0 if found is None else found.start()])
         raise refused(place, path, "the number is too long") from None
     # Line ends of any kind count as one, as the reader has them.
-    root = _Walk(text.replace("\r\n", "\n")).document(data)
-    too_low = too_deep(root, OURS.depth_max)
-    if too_low is not None:
-        raise refused(too_low, path, nested_words(OURS))
+    try:
+        root = _Walk(text.replace("\r\n", "\n")).document(data)
+        check_depth(root, OURS)
+    except NotReadableError as error:
+        raise refused(error.place, path, error.message) from None
     return root
 
 
@@ -157,6 +159,8 @@ class _Walk:
             # The reader undoes the escapes of a quoted key.
             name = next(iter(tomllib.loads(f"{found[0]} = 0"))) if quoted else found[0]
             keys.append((name, place))
+            if len(keys) > OURS.depth_max:
+                raise nested_too_deep(place, OURS)
             self._skip(_BLANKS)
             if not self._text.startswith(".", self._at):
                 return keys

@@ -112,25 +112,28 @@ def children(node: Node) -> Iterator[Node]:
         yield from node.items
 
 
-def too_deep(root: Node, depth_max: int) -> Place | None:
-    """Return where a collection stands that has more than `depth_max` around it, itself included.
+def nested_too_deep(place: Place, limits: Limits) -> NotReadableError:
+    """Return what says that the collection at `place` has too many around it."""
+    return NotReadableError(place, f"this is nested more than {limits.depth_max} deep")
 
-    None where there is none.
+
+def check_depth(root: Node, limits: Limits) -> None:
+    """Check a tree that was read without a bound.
+
+    Raises:
+        NotReadableError: it is nested too deep.
     """
     level: list[Node] = [root]
-    for _ in range(depth_max):
+    for _ in range(limits.depth_max):
         level = [below for node in level for below in children(node)]
-    return next((node.place for node in level if not isinstance(node, Scalar)), None)
+    for node in level:
+        if not isinstance(node, Scalar):
+            raise nested_too_deep(node.place, limits)
 
 
 def place_after(before: str) -> Place:
     """Return the place that follows the text `before`."""
     return Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-
-
-def nested_words(limits: Limits) -> str:
-    """Return what is wrong with a text that is nested too deep."""
-    return f"this is nested more than {limits.depth_max} deep"
 
 
 def problem_at(place: Place, path: str, message: str, hint: str | None = None) -> Problem:

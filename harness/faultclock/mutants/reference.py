@@ -12,7 +12,14 @@ from functools import partial
 from typing import Any
 
 from faultclock.mutants.events import EventOperator, Fields
-from faultclock.mutants.operators import StepOperator, Use, accompanied, applied, tuned
+from faultclock.mutants.operators import (
+    StepOperator,
+    Use,
+    accompanied,
+    applied,
+    in_background,
+    tuned,
+)
 from faultclock.mutants.paths import constant, with_value
 from faultclock.mutants.row import Also, AtEvent, Beside, Emit, Row, Tune
 from faultclock.subjects.binding import Binding
@@ -119,7 +126,10 @@ class Reference:
 def _take(operator: Also, use: Use, taken: Fields) -> Any:
     head = operator.step.partition(".")[0]
     step = use.at(operator.step if head in use.arguments else f"self.{operator.step}")
-    return step(**_with(constant(operator.given), taken))
+    given = _with(constant(operator.given), taken)
+    if operator.after_s is None:
+        return step(**given)
+    return in_background(step, given, operator.after_s)
 
 
 def _declare(operator: Emit, emit: Callable[..., None], use: Use, taken: Fields) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from faultclock.model.trace import Declares
 from faultclock.mutants.events import Editor, EventOperator, Fields
 from faultclock.mutants.reference import Part, Reference
-from faultclock.mutants.talks import CommonTalk, StudTalk
+from faultclock.mutants.talks import CommonTalk, StudTalk, WholeLookup
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_store import session_store
@@ -52,10 +52,8 @@ def _tool(run: Callable[..., Any], id_: str, title: str) -> Binding:
 
 
 def _looking(steps: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_tool import look_up
-
     async def run(call: ToolRequest) -> ToolResult:
-        return await look_up(call, steps(call))
+        return await steps(call).execute()  # type: ignore[no-any-return]
 
     return _tool(run, id_, title)
 
@@ -265,20 +263,21 @@ def _adapters() -> Reference:
 
 
 def _common() -> Reference:
+    from faultclock.subjects.chat_exchange import ChatExchange
+
     return Reference(
         prefix="mini-common-",
         model="common",
         base=CommonTalk,
         bind=partial(_talking, ()),
         bind_run=partial(_adapter, ()),
+        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
     )
 
 
 def _tools() -> Reference:
-    from faultclock.subjects.reference_tool import Lookup
-
     return Reference(
-        prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_looking, bind_run=_tool
+        prefix="mini-tool-", model="stud-cli", base=WholeLookup, bind=_looking, bind_run=_tool
     )
 
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.ports import StoreSurroundings, TypedError
+from faultclock.subjects.ports import StoreSurroundings
 from faultclock.subjects.reference_store import FileStore
 
 wrong = ByHand("stores")
-
-
-# What is acknowledged, and when.
 
 
 @wrong("acknowledges-first", "Acknowledges, then writes", fails="store.durability")
@@ -56,9 +51,6 @@ class _AcknowledgesFirst(FileStore):
             del self._waiting[session_id]
 
 
-# How a file is replaced.
-
-
 @wrong("writes-in-place", "Empties the file, then fills it", fails="store.atomicity")
 class _WritesInPlace(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
@@ -66,15 +58,6 @@ class _WritesInPlace(FileStore):
             file.write(data)
             file.flush()
             self.sync(file.fileno())
-        self.sync_folder(path.parent)
-
-
-@wrong("no-sync", "Renames what was never synced", fails="store.atomicity")
-class _NoSync(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        beside = path.with_name(f"{path.name}.tmp")
-        beside.write_bytes(data)
-        beside.replace(path)
         self.sync_folder(path.parent)
 
 
@@ -88,35 +71,6 @@ class _FixedTemporary(FileStore):
             self.sync(file.fileno())
         beside.replace(path)
         self.sync_folder(path.parent)
-
-
-# What is read.
-
-
-@wrong(
-    "caches-reads", "Keeps what it has read, and never looks again", fails="store.read-your-writes"
-)
-class _CachesReads(FileStore):
-    def __init__(self, surroundings: StoreSurroundings) -> None:
-        super().__init__(surroundings)
-        self._seen: dict[str, dict[str, Any]] = {}
-
-    def read(self, session_id: str) -> dict[str, Any] | None:
-        if session_id not in self._seen:
-            found = super().read(session_id)
-            if found is None:
-                return None
-            self._seen[session_id] = found
-        return self._seen[session_id]
-
-
-@wrong("shared-slots", "Loses a part of the owner's name", fails="store.isolation")
-class _SharedSlots(FileStore):
-    def slot(self, session_id: str, owner: str) -> Path:
-        return super().slot(session_id, owner.rpartition("/")[2])
-
-
-# The journal.
 
 
 @wrong("journal-by-digest", "Loses the order of its entries", fails="store.journal")
@@ -133,53 +87,6 @@ class _JournalKept(FileStore):
 
     def clear_journals(self, session_id: str, *, but: int) -> None:
         return
-
-
-# When the disk fails.
-
-
-@wrong("untyped-failure", "Raises what the disk raised, by another name", fails="store.unavailable")
-class _UntypedFailure(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        try:
-            super().replace(path, data)
-        except OSError as error:
-            raise RuntimeError("the session could not be saved") from error
-
-
-@wrong("tells-paths", "Tells where its files are", fails="store.errors")
-class _TellsPaths(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        with _naming(path):
-            super().replace(path, data)
-
-
-@wrong(
-    "keeps-its-lock",
-    "Keeps its lock after a write that failed",
-    fails="store.usable",
-    origin="openai/openai-agents-python#4202",
-)
-class _KeepsItsLock(FileStore):
-    """A statement that failed left its transaction open, and the lock for the process's life."""
-
-    locked = False
-
-    def add_line(self, path: Path, line: bytes) -> None:
-        if self.locked:
-            raise TypedError("Session", "StoreUnavailable", "the session store is locked")
-        self.locked = True
-        super().add_line(path, line)
-        self.locked = False
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        text = f"cannot save {path}: {os.strerror(error.errno or 0)}"
-        raise TypedError("Session", "StoreUnavailable", text) from error
 
 
 def _digest(entry: dict[str, Any]) -> str:

@@ -195,15 +195,15 @@ async def _raised(operator: Raise, use: Use, _: Any) -> Any:
             use.error = error
             if not use.holds(operator.where):
                 raise
-            wrong = made(use.filled(operator.error), None)
-            raise wrong from (None if operator.hides else error)
-    if any(use.is_given(path) for path in operator.where):
+    elif any(use.is_given(path) for path in operator.where):
         await use.take()
         if not use.holds(operator.where):
             return use.result
     wrong = made(use.filled(operator.error), None)
     if operator.hides:
         raise wrong from None
+    if use.error is not None:
+        raise wrong from use.error
     raise wrong
 
 
@@ -369,8 +369,8 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
     for path in filter(due, operator.reverse):
         use.set(path, use.at(path)[::-1])
     for path in filter(due, operator.plus):
-        if use.at(path.rpartition(".")[0] or path) is not None:
-            use.set(path, use.at(path) + operator.plus[path])
+        if (number := use.at(path)) is not None:
+            use.set(path, number + operator.plus[path])
 
 
 #: What was begun in the background; the loop keeps no more than a weak reference to a task.

@@ -63,13 +63,13 @@ def _objects() -> dict[str, Callable[..., Any]]:
 
 
 @functools.cache
-def returned_by(step: Any) -> Any:
-    """Return the type that a step says it returns, None where it says none."""
+def hints_of(step: Any) -> dict[str, Any]:
+    """Return the types that a step says it takes, and as `return` the one that it gives."""
     try:
-        return typing.get_type_hints(step).get("return")
-    except NameError:
-        # A name that its module imports for type checkers alone.
-        return None
+        return typing.get_type_hints(step)
+    except (NameError, TypeError):
+        # A name that its module imports for type checkers alone, or no function.
+        return {}
 
 
 def made(value: Any, hint: Any) -> Any:

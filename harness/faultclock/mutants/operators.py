@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from faultclock.mutants.made import errors, made, returned_by
+from faultclock.mutants.made import errors, hints_of, made
 from faultclock.mutants.paths import constant, holds, left_out, value_at, with_value
 from faultclock.mutants.row import (
     Again,
@@ -182,12 +182,10 @@ async def _returned(operator: Return, use: Use, right: Any) -> Any:
         return random.uniform(*operator.between)
     if operator.taken is not None:
         return use.at(operator.taken)
-    return made(use.filled(operator.value), returned_by(right))
+    return made(use.filled(operator.value), hints_of(right).get("return"))
 
 
 async def _raised(operator: Raise, use: Use, _: Any) -> Any:
-    if not use.holds(operator.where, before=True):
-        return await use.take()
     if operator.upon is not None:
         try:
             return await use.take()
@@ -199,6 +197,8 @@ async def _raised(operator: Raise, use: Use, _: Any) -> Any:
         await use.take()
         if not use.holds(operator.where):
             return use.result
+    elif not use.holds(operator.where):
+        return await use.take()
     wrong = made(use.filled(operator.error), None)
     if operator.hides:
         raise wrong from None
@@ -244,7 +244,7 @@ async def _swallowed(operator: Swallow, use: Use, right: Any) -> Any:
         use.error = error
         if not use.holds(operator.where):
             raise
-        return made(use.filled(operator.value), returned_by(right))
+        return made(use.filled(operator.value), hints_of(right).get("return"))
 
 
 async def _shielded(operator: Shield, use: Use, _: Any) -> Any:
@@ -260,12 +260,12 @@ async def _shielded(operator: Shield, use: Use, _: Any) -> Any:
 
 
 async def _changed(operator: Change, use: Use, right: Any) -> Any:
-    if not use.holds(operator.where, before=True):
+    if not operator.behind and not use.holds(operator.where, before=True):
         return await use.take()
     _edit(operator, use, after=False)
     await use.take()
     if use.holds(operator.where):
-        _edit(operator, use, after=True, hint=returned_by(right))
+        _edit(operator, use, after=True, hint=hints_of(right).get("return"))
     return use.result
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from faultclock.mutants.events import EventOperator, Fields
-from faultclock.mutants.made import made
+from faultclock.mutants.made import hints_of, made
 from faultclock.mutants.operators import (
     StepOperator,
     Use,
@@ -127,7 +127,9 @@ class Reference:
 def _take(operator: Also, use: Use, taken: Fields) -> Any:
     head = operator.step.partition(".")[0]
     step = use.at(operator.step if head in use.arguments else f"self.{operator.step}")
-    given = _with({name: made(value, None) for name, value in operator.given.items()}, taken)
+    hints = hints_of(getattr(step, "__func__", step))
+    own = {name: made(value, hints.get(name)) for name, value in operator.given.items()}
+    given = _with(own, taken)
     if operator.after_s is None:
         return step(**given)
     return in_background(step, given, operator.after_s)

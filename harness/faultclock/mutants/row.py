@@ -239,7 +239,7 @@ class Also(Beside):
 
     Attributes:
         step: path to it, from an argument of the other step or from the object that has that.
-        given: its arguments.
+        given: its arguments; a mapping makes an object of the type that the step takes.
         after_s: so much later, in seconds, and nothing waits for it; None: at once.
     """
 

@@ -68,11 +68,9 @@ def _paths(operator: AtStep | Beside) -> Iterator[str]:
     if isinstance(operator, Return) and operator.taken is not None:
         yield operator.taken
     if isinstance(operator, Change):
-        for named in (operator.set, operator.taken, operator.say, operator.times, operator.plus):
-            yield from named
-        yield from operator.taken.values()
-        yield from operator.less
-        yield from operator.reverse
+        yield from (*operator.set, *operator.taken, *operator.taken.values(), *operator.say)
+        yield from (*operator.times, *operator.plus, *operator.swap)
+        yield from (*operator.less, *operator.reverse)
 
 
 def _of_errors(operator: Any) -> Iterator[str]:

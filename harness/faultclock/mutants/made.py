@@ -83,7 +83,7 @@ def made(value: Any, hint: Any) -> Any:
         wanted = _objects()[name]
         if isinstance(value, str):
             return wanted(value)
-    if wanted is None:
+    if wanted is None or not _takes(wanted, value):
         return constant(value)
     hints = typing.get_type_hints(wanted if dataclasses.is_dataclass(wanted) else wanted.__init__)
     return wanted(**{name: made(item, hints.get(name)) for name, item in value.items()})
@@ -98,3 +98,10 @@ def _class_of(hint: Any) -> Any:
         ):
             return item
     return None
+
+
+def _takes(wanted: Any, value: Mapping[str, Any]) -> bool:
+    """Return whether a class is made of such a mapping; else it is a mapping that is meant."""
+    if not dataclasses.is_dataclass(wanted):
+        return True
+    return value.keys() <= {field.name for field in dataclasses.fields(wanted)}

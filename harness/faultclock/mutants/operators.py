@@ -366,6 +366,9 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
             factor = operator.times[path]
             product = number * (random.uniform(*factor) if isinstance(factor, tuple) else factor)
             use.set(path, round(product) if isinstance(number, int) else product)
+    for path in filter(due, operator.swap):
+        one, other = operator.swap[path]
+        use.set(path, {one: other, other: one}.get(use.at(path), use.at(path)))
     for path in filter(due, operator.reverse):
         use.set(path, use.at(path)[::-1])
     for path in filter(due, operator.plus):

@@ -132,6 +132,7 @@ class Change(AtStep):
         say: path to the text that it gets, with paths in braces.
         times: path to what the number there is multiplied with; of two, one between is drawn.
         plus: path to what is added to the number there.
+        swap: path to two values, of which each becomes the other there.
         less: paths to what is left out.
         reverse: paths to sequences whose order is turned round.
         behind: whether what the step takes is changed behind it, and not before.
@@ -142,6 +143,7 @@ class Change(AtStep):
     say: dict[str, str] = Field(default_factory=dict)
     times: dict[str, float | tuple[float, float]] = Field(default_factory=dict)
     plus: dict[str, int] = Field(default_factory=dict)
+    swap: dict[str, tuple[Any, Any]] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
     reverse: tuple[str, ...] = ()
     behind: bool = False

@@ -274,7 +274,7 @@ class Row(Value):
         id: its name among the wrong subjects of the reference.
         does: what it does wrong, in one sentence.
         fails: id of the check that catches it.
-        shown_by: id of the scenario that shows it; None where the kill matrix names it.
+        shown_by: id of the scenario that shows it, in what the reference's own begin with.
         origin: the public bug that it has, as `owner/name#number`.
         model: id of the error model by which it fails; None: that of the file.
         order: the kinds of its operators as they are written; the reader knows it.
@@ -283,7 +283,7 @@ class Row(Value):
     id: str
     does: str
     fails: str
-    shown_by: str | None = None
+    shown_by: str
     origin: str | None = None
     model: str | None = None
     order: tuple[str, ...] = ()

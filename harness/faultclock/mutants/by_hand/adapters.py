@@ -22,7 +22,12 @@ wrong = ByHand("adapters")
 _PAUSE_S = 0.25
 
 
-@wrong.run("pause-is-the-end", "Takes a pause in a stream for its end", fails="swallow.silent")
+@wrong.run(
+    "pause-is-the-end",
+    "Takes a pause in a stream for its end",
+    fails="swallow.silent",
+    shown_by="provider-limits/slow-model-in-time",
+)
 async def _pause_is_the_end(request: ProviderRequest) -> Reply:
     exchange, call, told = ChatExchange(request), StudCall(request), ""
     asking = asyncio.create_task(ask_once(exchange, request.timeout_s))
@@ -54,13 +59,19 @@ class _Cooling(StudTalk):
     "cool-down-only-grows",
     "Doubles the cool-down of all its calls at each failure, and never takes it back",
     fails="liveness.settles",
+    shown_by="provider-transient/outage-is-over",
 )
 async def _cool_down_only_grows(request: ProviderRequest) -> Reply:
     await asyncio.sleep(_COOL_DOWN_S.get(asyncio.get_running_loop(), 0.0))
     return await converse(request, _Cooling(request))
 
 
-@wrong.run("starts-a-process", "Leaves the simulated world, unseen", fails="evidence.no-leaks")
+@wrong.run(
+    "starts-a-process",
+    "Leaves the simulated world, unseen",
+    fails="evidence.no-leaks",
+    shown_by="provider-transient/healthy-call",
+)
 async def _starts_a_process(request: ProviderRequest) -> Reply:
     # Hiding the refusal is part of the defect: the run is inconclusive all the same.
     with contextlib.suppress(BaseException):
@@ -72,6 +83,7 @@ async def _starts_a_process(request: ProviderRequest) -> Reply:
     "one-budget-for-all-attempts",
     "Takes the deadline of an attempt for that of all",
     fails="backoff.attempts",
+    shown_by="provider-transient/errors-that-take-long",
     origin="567-labs/instructor#2633",
 )
 class _OneBudgetForAllAttempts(StudTalk):
@@ -92,6 +104,7 @@ class _OneBudgetForAllAttempts(StudTalk):
     "raises-on-a-date",
     "Calls float() on whatever Retry-After says",
     fails="classification.disposition",
+    shown_by="rate-limits/retry-after-http-date",
     origin="interviewstreet/hiring-agent#386",
 )
 class _RaisesOnADate(StudTalk):
@@ -109,6 +122,7 @@ _COOLDOWNS: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDiction
     "first-cooldown-counts",
     "Keeps the cooldown that it has when a longer one comes",
     fails="backoff.retry-after",
+    shown_by="rate-limits/two-limits-overlap",
     origin="BerriAI/litellm#40130",
 )
 class _FirstCooldownCounts(StudTalk):

@@ -16,7 +16,12 @@ wrong = ByHand("extensions")
 _BACKGROUND: set[asyncio.Task[None] | None] = set()
 
 
-@wrong("leaves-a-waiter", "Leaves a task that waits for ever", fails="extension.quiet")
+@wrong(
+    "leaves-a-waiter",
+    "Leaves a task that waits for ever",
+    fails="extension.quiet",
+    shown_by="extension-contract/activate-fails",
+)
 class _LeavesAWaiter(Heartbeat):
     async def stop(self) -> None:
         """End the beat, and leave a task behind that never does anything."""
@@ -29,7 +34,12 @@ async def _wait_for_ever() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-@wrong("asks-first", "Uses its configuration before it looks at it", fails="extension.config")
+@wrong(
+    "asks-first",
+    "Uses its configuration before it looks at it",
+    fails="extension.config",
+    shown_by="extension-contract/invalid-config",
+)
 class _AsksFirst(Heartbeat):
     async def init(self) -> None:
         """Ask the service in the wrong phase."""

@@ -15,7 +15,12 @@ from faultclock.subjects.reference_store import FileStore
 wrong = ByHand("stores")
 
 
-@wrong("acknowledges-first", "Acknowledges, then writes", fails="store.durability")
+@wrong(
+    "acknowledges-first",
+    "Acknowledges, then writes",
+    fails="store.durability",
+    shown_by="session-store-contract/leftovers-of-a-crash",
+)
 class _AcknowledgesFirst(FileStore):
     def __init__(self, surroundings: StoreSurroundings) -> None:
         super().__init__(surroundings)
@@ -51,7 +56,12 @@ class _AcknowledgesFirst(FileStore):
             del self._waiting[session_id]
 
 
-@wrong("writes-in-place", "Empties the file, then fills it", fails="store.atomicity")
+@wrong(
+    "writes-in-place",
+    "Empties the file, then fills it",
+    fails="store.atomicity",
+    shown_by="session-store-contract/disk-full-in-save",
+)
 class _WritesInPlace(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
         with path.open("wb") as file:
@@ -61,7 +71,12 @@ class _WritesInPlace(FileStore):
         self.sync_folder(path.parent)
 
 
-@wrong("fixed-temporary", "Makes a temporary file that must be new", fails="store.usable")
+@wrong(
+    "fixed-temporary",
+    "Makes a temporary file that must be new",
+    fails="store.usable",
+    shown_by="session-store-contract/leftovers-of-a-crash",
+)
 class _FixedTemporary(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
         beside = path.with_name(f"{path.name}.new")
@@ -73,14 +88,24 @@ class _FixedTemporary(FileStore):
         self.sync_folder(path.parent)
 
 
-@wrong("journal-by-digest", "Loses the order of its entries", fails="store.journal")
+@wrong(
+    "journal-by-digest",
+    "Loses the order of its entries",
+    fails="store.journal",
+    shown_by="session-store-contract/journal-in-order",
+)
 class _JournalByDigest(FileStore):
     def entries(self, path: Path) -> tuple[list[dict[str, Any]], int]:
         found, length = super().entries(path)
         return sorted(found, key=_digest), length
 
 
-@wrong("journal-kept", "Keeps the journal over a new manifest", fails="store.journal")
+@wrong(
+    "journal-kept",
+    "Keeps the journal over a new manifest",
+    fails="store.journal",
+    shown_by="session-store-contract/journal-in-order",
+)
 class _JournalKept(FileStore):
     def journal(self, session_id: str) -> Path:
         return self.place(session_id) / "journal-all.log"

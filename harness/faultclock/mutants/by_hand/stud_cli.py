@@ -30,6 +30,7 @@ wrong = ByHand("stud-cli")
     "timer-starts-early",
     "Starts a tool's time with its proposal",
     fails="tools.deadline",
+    shown_by="approvals/approval-does-not-start-the-timer",
     origin="1ay1/agentty#40",
 )
 class _TimerStartsEarly(MessageLoop):
@@ -57,7 +58,12 @@ class _Impatient:
         return replace(self._contract, timeout_s=left_s)
 
 
-@wrong("one-by-one", "Runs tools one after the other", fails="tools.concurrent")
+@wrong(
+    "one-by-one",
+    "Runs tools one after the other",
+    fails="tools.concurrent",
+    shown_by="approvals/three-at-once-in-order",
+)
 class _OneByOne(MessageLoop):
     """Three calls that were approved together take as long as their sum."""
 
@@ -80,6 +86,7 @@ class _OneByOne(MessageLoop):
     "one-failure-fails-all",
     "Drops what ran beside a failed tool",
     fails="tools.told",
+    shown_by="tools/one-of-three-fails",
     origin="openai/openai-agents-python#2584",
 )
 class _OneFailureFailsAll(MessageLoop):
@@ -96,6 +103,7 @@ class _OneFailureFailsAll(MessageLoop):
     "goes-on-after-a-cancelled-tool",
     "Takes a cancel for the result of a tool, and goes on",
     fails="ordering.cancelled-turn-acts-no-more",
+    shown_by="cancellation/the-turn-with-its-tools",
     origin="HKUDS/nanobot#4814",
 )
 class _GoesOnAfterACancelledTool(MessageLoop):
@@ -116,6 +124,7 @@ class _GoesOnAfterACancelledTool(MessageLoop):
     "next-tool-starts-cancelled",
     "Starts the next tool of a turn that is cancelled",
     fails="ordering.cancelled-turn-acts-no-more",
+    shown_by="cancellation/between-two-tools",
     origin="microsoft/agent-framework-go#1076",
 )
 class _NextToolStartsCancelled(MessageLoop):
@@ -147,6 +156,7 @@ class _NextToolStartsCancelled(MessageLoop):
     "ends-good-turns-only",
     "Ends no turn that failed",
     fails="ordering.turn-ends-once",
+    shown_by="session-store/unavailable-for-good",
     origin="ag-ui-protocol/ag-ui#2416",
 )
 class _EndsGoodTurnsOnly(ReferenceRuntime):
@@ -167,6 +177,7 @@ class _EndsGoodTurnsOnly(ReferenceRuntime):
     "second-approval-sends-all-again",
     "Sends the first result again with the second",
     fails="tools.paired",
+    shown_by="approvals/two-approvals-in-a-row",
     origin="openai/openai-agents-js#1435",
 )
 class _SecondApprovalSendsAllAgain(MessageLoop):
@@ -182,6 +193,7 @@ class _SecondApprovalSendsAllAgain(MessageLoop):
     "resumes-what-has-state",
     "Activates on resume what has stored something, and nothing else",
     fails="extensions.walked",
+    shown_by="resume-drift/extensions-without-state",
     origin="github/copilot-cli#4674",
 )
 class _ResumesWhatHasState(Extensions):
@@ -205,7 +217,12 @@ class _ResumesWhatHasState(Extensions):
         return [extension for extension in ordered if extension.id not in left_out]
 
 
-@wrong("saves-the-question-only", "Saves before the model answers", fails="turns.saved")
+@wrong(
+    "saves-the-question-only",
+    "Saves before the model answers",
+    fails="turns.saved",
+    shown_by="session-store/slow-store",
+)
 class _SavesTheQuestionOnly(ReferenceRuntime):
     """The last answer is always the one that a crash takes."""
 
@@ -220,7 +237,12 @@ class _SavesTheQuestionOnly(ReferenceRuntime):
         return end.text
 
 
-@wrong("gate-is-advice", "Acts whatever the gate says", fails="ordering.sm-closed-gate-skips-act")
+@wrong(
+    "gate-is-advice",
+    "Acts whatever the gate says",
+    fails="ordering.sm-closed-gate-skips-act",
+    shown_by="state-machine/gate-skips",
+)
 class _GateIsAdvice(Workflow):
     """CheckGate is asked, and nobody listens."""
 
@@ -246,7 +268,12 @@ class _OpenGate:
 T = TypeVar("T")
 
 
-@wrong("cancel-is-a-wish", "Cancels only between two steps", fails="cancel.outcome")
+@wrong(
+    "cancel-is-a-wish",
+    "Cancels only between two steps",
+    fails="cancel.outcome",
+    shown_by="cancellation/mid-stream",
+)
 class _CancelIsAWish(Scope):
     """earendil-works/pi#8331: Escape did nothing while the stream was open."""
 
@@ -260,6 +287,7 @@ class _CancelIsAWish(Scope):
     "asks-after-cancel",
     "Asks what to keep after a cancel",
     fails="ordering.cancelled-turn-acts-no-more",
+    shown_by="approvals/cancel-while-open",
 )
 class _AsksAfterCancel(ReferenceRuntime):
     """Whoever pressed Escape wants no further question."""
@@ -276,7 +304,10 @@ class _AsksAfterCancel(ReferenceRuntime):
 
 
 @wrong(
-    "cancels-top-down", "Cancels the turn before its tools", fails="ordering.cancel-children-first"
+    "cancels-top-down",
+    "Cancels the turn before its tools",
+    fails="ordering.cancel-children-first",
+    shown_by="cancellation/twice",
 )
 class _CancelsTopDown(Scope):
     """For a moment a tool runs in a turn that is over."""
@@ -324,6 +355,7 @@ class _RunsAgain(ReferenceRuntime):
     "runs-the-call-again",
     "Executes a cut-off call again on resume",
     fails="ordering.resume-never-executes-again",
+    shown_by="resume-drift/killed-before-the-effect",
     origin="langchain-ai/langgraph#8039",
 )
 class _RunsTheCallAgain(_RunsAgain):
@@ -334,6 +366,7 @@ class _RunsTheCallAgain(_RunsAgain):
     "repeats-the-effect",
     "Does a cut-off call anew on resume",
     fails="tools.effects",
+    shown_by="resume-drift/effect-is-not-repeated",
     origin="langchain-ai/langgraph#6792",
 )
 class _RepeatsTheEffect(_RunsAgain):
@@ -347,6 +380,7 @@ class _RepeatsTheEffect(_RunsAgain):
     "delivers-undecided",
     "Delivers a slot before its owner decides",
     fails="ordering.drift-decided-before-delivery",
+    shown_by="resume-drift/slot-is-used-with-a-warning",
 )
 class _DeliversUndecided(Resume):
     """The old state is in use when the question is asked whether it can be."""

@@ -40,7 +40,7 @@ class ByHand:
         does: str,
         *,
         fails: str,
-        shown_by: str | None = None,
+        shown_by: str,
         origin: str | None = None,
         model: str | None = None,
     ) -> Callable[[_T], _T]:
@@ -60,7 +60,7 @@ class ByHand:
         does: str,
         *,
         fails: str,
-        shown_by: str | None = None,
+        shown_by: str,
         origin: str | None = None,
     ) -> Callable[[_T], _T]:
         """Register the decorated function."""
@@ -100,7 +100,7 @@ class ByHand:
         self,
         binding: Binding,
         fails: str,
-        shown_by: str | None,
+        shown_by: str,
         origin: str | None,
         model: str | None,
     ) -> None:
@@ -108,6 +108,6 @@ class ByHand:
             binding=binding,
             fails=fails,
             model=model or self.reference.model,
-            shown_by=shown_by and self.reference.scenarios + shown_by,
+            shown_by=self.reference.scenarios + shown_by,
             origin=origin,
         )

@@ -18,14 +18,24 @@ from faultclock.subjects.reference_tool import Lookup, look_up
 wrong = ByHand("tools")
 
 
-@wrong.run("untyped-item", "Lists items that failed without a code", fails="tool.typed-reply")
+@wrong.run(
+    "untyped-item",
+    "Lists items that failed without a code",
+    fails="tool.typed-reply",
+    shown_by="tool-contract/some-items-fail",
+)
 async def _untyped_item(call: ToolRequest) -> ToolResult:
     result = await look_up(call, Lookup(call))
     errors = tuple(ToolProblem(error_class="", code="", item=item.item) for item in result.errors)
     return replace(result, errors=errors)
 
 
-@wrong("asks-first", "Checks its arguments after the first request", fails="tool.input")
+@wrong(
+    "asks-first",
+    "Checks its arguments after the first request",
+    fails="tool.input",
+    shown_by="tool-contract/invalid-input",
+)
 class _AsksFirst(WholeLookup):
     def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
         problem = super().refused(arguments)

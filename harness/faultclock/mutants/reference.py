@@ -51,7 +51,6 @@ class Reference:
         model: id of the error model that it is right by.
         base: the class of the reference.
         bind: makes a binding of a class, with an id and a title.
-        bind_run: makes one of a function, where the reference is one.
         scenarios: what the ids of its scenarios begin with.
         parts: by the names that a row has for them, each before its owner.
         edited: changes a class (of `emitter`) so that its events pass through operators.
@@ -63,7 +62,6 @@ class Reference:
     model: str
     base: type[Any]
     bind: Callable[[type[Any], str, str], Binding]
-    bind_run: Callable[[Callable[..., Any], str, str], Binding] | None = None
     scenarios: str = ""
     parts: Mapping[str, Part] = field(default_factory=dict)
     edited: _Edited | None = None

@@ -34,10 +34,15 @@ class StudTalk(StudCall):
         while True:
             try:
                 return await self.ask()
-            except AttemptError as failure:
+            except AttemptError as error:
                 self.begun = self.exchange.received_text
-                wait_s = self.next_wait_s(failure)
-            await asyncio.sleep(wait_s)
+                failure, wait_s = error, self.next_wait_s(error)
+            await self.wait(wait_s, failure)
+
+    async def wait(self, wait_s: float, failure: AttemptError) -> None:
+        """Wait before the next attempt."""
+        del failure
+        await asyncio.sleep(wait_s)
 
     async def ask(self) -> Reply:
         """Make one attempt.

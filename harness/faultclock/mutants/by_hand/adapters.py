@@ -10,10 +10,8 @@ from weakref import WeakKeyDictionary
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.mutants.talks import StudTalk
-from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply
-from faultclock.subjects.reference import ask_once, converse
-from faultclock.subjects.stud import AttemptError, Policy, StudCall
+from faultclock.subjects.stud import AttemptError, Policy
 
 wrong = ByHand("adapters")
 
@@ -22,61 +20,58 @@ wrong = ByHand("adapters")
 _PAUSE_S = 0.25
 
 
-@wrong.run(
+@wrong(
     "pause-is-the-end",
     "Takes a pause in a stream for its end",
     fails="swallow.silent",
     shown_by="provider-limits/slow-model-in-time",
 )
-async def _pause_is_the_end(request: ProviderRequest) -> Reply:
-    exchange, call, told = ChatExchange(request), StudCall(request), ""
-    asking = asyncio.create_task(ask_once(exchange, request.timeout_s))
-    while not (await asyncio.wait({asking}, timeout=_PAUSE_S))[0]:
-        if exchange.received_text and exchange.received_text == told:
-            asking.cancel()
-            await asyncio.wait({asking})
-            return Reply(told)
-        told = exchange.received_text
-    try:
+class _PauseIsTheEnd(StudTalk):
+    async def ask(self) -> Reply:
+        asking, seen = asyncio.create_task(super().ask()), ""
+        while not (await asyncio.wait({asking}, timeout=_PAUSE_S))[0]:
+            text = self.exchange.received_text
+            if text and text == seen:
+                asking.cancel()
+                await asyncio.wait({asking})
+                return Reply(text)
+            seen = text
         return asking.result()
-    except AttemptError as failure:
-        await asyncio.sleep(call.next_wait_s(failure))
-    return await converse(request, call)
 
 
 #: For how many seconds each call waits before it begins, by the loop that they share.
 _COOL_DOWN_S: WeakKeyDictionary[asyncio.AbstractEventLoop, float] = WeakKeyDictionary()
 
 
-class _Cooling(StudTalk):
+@wrong(
+    "cool-down-only-grows",
+    "Doubles the cool-down of all its calls at each failure, and never takes it back",
+    fails="liveness.settles",
+    shown_by="provider-transient/outage-is-over",
+)
+class _CoolDownOnlyGrows(StudTalk):
+    async def talk(self) -> Reply:
+        await asyncio.sleep(_COOL_DOWN_S.get(asyncio.get_running_loop(), 0.0))
+        return await super().talk()
+
     def next_wait_s(self, failure: AttemptError) -> float:
         loop = asyncio.get_running_loop()
         _COOL_DOWN_S[loop] = 2 * _COOL_DOWN_S.get(loop, 0.25)
         return super().next_wait_s(failure)
 
 
-@wrong.run(
-    "cool-down-only-grows",
-    "Doubles the cool-down of all its calls at each failure, and never takes it back",
-    fails="liveness.settles",
-    shown_by="provider-transient/outage-is-over",
-)
-async def _cool_down_only_grows(request: ProviderRequest) -> Reply:
-    await asyncio.sleep(_COOL_DOWN_S.get(asyncio.get_running_loop(), 0.0))
-    return await converse(request, _Cooling(request))
-
-
-@wrong.run(
+@wrong(
     "starts-a-process",
     "Leaves the simulated world, unseen",
     fails="evidence.no-leaks",
     shown_by="provider-transient/healthy-call",
 )
-async def _starts_a_process(request: ProviderRequest) -> Reply:
-    # Hiding the refusal is part of the defect: the run is inconclusive all the same.
-    with contextlib.suppress(BaseException):
-        subprocess.run(["true"], check=False)  # noqa: S607 - the planted defect
-    return await converse(request, StudCall(request))
+class _StartsAProcess(StudTalk):
+    async def talk(self) -> Reply:
+        # Hiding the refusal is part of the defect: the run is inconclusive all the same.
+        with contextlib.suppress(BaseException):
+            subprocess.run(["true"], check=False)  # noqa: S607 - the planted defect
+        return await super().talk()
 
 
 @wrong(

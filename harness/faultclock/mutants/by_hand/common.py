@@ -7,9 +7,6 @@ import json
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.mutants.talks import CommonTalk
 from faultclock.subjects.chat_exchange import ChatExchange
-from faultclock.subjects.ports import ProviderRequest, Reply
-from faultclock.subjects.reference import converse
-from faultclock.subjects.reference_common import CommonCall
 from faultclock.subjects.stud import AttemptError
 
 wrong = ByHand("common")
@@ -27,6 +24,12 @@ class _ReadsNumbersOnly(CommonTalk):
         return None if failure.retry_after is None else float(failure.retry_after)
 
 
+@wrong(
+    "raw-decoder-error",
+    "Lets the error of the JSON decoder through",
+    fails="handler.unreadable",
+    shown_by="provider-transient/corrupt-body",
+)
 class _Undecoded(ChatExchange):
     def feed(self, data: bytes) -> None:
         try:
@@ -35,13 +38,3 @@ class _Undecoded(ChatExchange):
             if failure.kind == "malformed":
                 json.loads("\x00")
             raise
-
-
-@wrong.run(
-    "raw-decoder-error",
-    "Lets the error of the JSON decoder through",
-    fails="handler.unreadable",
-    shown_by="provider-transient/corrupt-body",
-)
-async def _raw_decoder_error(request: ProviderRequest) -> Reply:
-    return await converse(request, CommonCall(request), _Undecoded)

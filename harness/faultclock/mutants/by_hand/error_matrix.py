@@ -18,17 +18,17 @@ wrong = ByHand("error-matrix")
 
 
 @wrong(
-    "never-kills",
-    "Sends SIGTERM and takes that for the end of the process",
-    fails="ordering.stopped-means-ended",
-    shown_by="permission-loop-in-ndjson",
-)
-@wrong(
     "cancel-leaves-the-program",
     "Cancels the task and leaves its program running, like google/adk-python#7172",
     fails="ordering.stopped-means-ended",
     shown_by="canceled-stubborn-program",
     origin="google/adk-python#7172",
+)
+@wrong(
+    "never-kills",
+    "Sends SIGTERM and takes that for the end of the process",
+    fails="ordering.stopped-means-ended",
+    shown_by="permission-loop-in-ndjson",
 )
 class _AsksOnly(ProgramRunner):
     """Takes SIGTERM for the end of a process."""

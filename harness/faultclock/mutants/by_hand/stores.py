@@ -89,6 +89,26 @@ class _FixedTemporary(FileStore):
 
 
 @wrong(
+    "caches-reads",
+    "Keeps what it has read, and never looks again",
+    fails="store.read-your-writes",
+    shown_by="session-store-contract/disk-full-then-free",
+)
+class _CachesReads(FileStore):
+    def __init__(self, surroundings: StoreSurroundings) -> None:
+        super().__init__(surroundings)
+        self._seen: dict[str, dict[str, Any]] = {}
+
+    def read(self, session_id: str) -> dict[str, Any] | None:
+        if session_id not in self._seen:
+            found = super().read(session_id)
+            if found is None:
+                return None
+            self._seen[session_id] = found
+        return self._seen[session_id]
+
+
+@wrong(
     "journal-by-digest",
     "Loses the order of its entries",
     fails="store.journal",

@@ -13,21 +13,22 @@ from faultclock.subjects.miniature import Miniature
 from faultclock.subjects.ports import ToolProblem, ToolRequest, ToolResult
 from faultclock.subjects.reference_acting_tool import CONTRACT as ACTING
 from faultclock.subjects.reference_acting_tool import Order, place_order
-from faultclock.subjects.reference_tool import Lookup, look_up
 
 wrong = ByHand("tools")
 
 
-@wrong.run(
+@wrong(
     "untyped-item",
     "Lists items that failed without a code",
     fails="tool.typed-reply",
     shown_by="tool-contract/some-items-fail",
 )
-async def _untyped_item(call: ToolRequest) -> ToolResult:
-    result = await look_up(call, Lookup(call))
-    errors = tuple(ToolProblem(error_class="", code="", item=item.item) for item in result.errors)
-    return replace(result, errors=errors)
+class _UntypedItem(WholeLookup):
+    def result(self, outcomes: Sequence[dict[str, Any] | ToolProblem]) -> ToolResult:
+        result = super().result(outcomes)
+        items = (item.item for item in result.errors)
+        errors = tuple(ToolProblem(error_class="", code="", item=item) for item in items)
+        return replace(result, errors=errors)
 
 
 @wrong(

@@ -10,7 +10,7 @@
 A step is a method: `wait_s` of the reference itself, `breaker.failed` of one of its parts. A path
 such as `attempt.error.seen.status` begins with an argument of the step, with `self`, or with
 `result`, which is what it gives unless an argument has that name; on an event it begins with a
-field. A name that ends with `()` is a method, and called.
+field. A name that ends with `()` is a method, and called; `-1` is the last place of a sequence.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ class Change(AtStep):
         swap: path to two values, of which each becomes the other there.
         less: paths to what is left out.
         reverse: paths to sequences whose order is turned round.
-        behind: whether what the step takes is changed behind it, and not before.
+        behind: whether what the step takes is changed behind it, and not before; then all
+            conditions are looked at behind it.
     """
 
     set: dict[str, Any] = Field(default_factory=dict)

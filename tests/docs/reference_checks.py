@@ -16,7 +16,6 @@ from faultclock.oracle.judge import CheckInfo, check_infos
 from faultclock.subjects.registry import SubjectEntry, catalog
 from tests.architecture.source_tree import PROJECT
 from tests.docs.reference_text import GENERATED, anchor, prose
-from tests.run.kills import SHOWN_BY
 
 REFERENCE = PROJECT / "docs" / "reference"
 #: A check that judges by rules of one model alone begins so.
@@ -200,7 +199,8 @@ def _section(check: _Check, model: str | None, finding: Finding) -> list[str]:
 
 def shown_by(entry: SubjectEntry) -> str:
     """Return the scenario that shows a miniature."""
-    return entry.shown_by or SHOWN_BY[entry.id]
+    assert entry.shown_by is not None
+    return entry.shown_by
 
 
 def _failing(check: str, model: str | None) -> list[SubjectEntry]:

@@ -24,7 +24,6 @@ from faultclock.subjects.binding import Binding
 from faultclock.subjects.registry import SubjectEntry, catalog, load_subject
 from tests.hostile.idle_subjects import IDLE
 from tests.ledger.units import Played, Source, Unit, model_of
-from tests.run.kills import SHOWN_BY
 from tests.soak.plan import Stock
 
 #: The model that every subject is judged by beside its own.
@@ -86,7 +85,8 @@ def _logs(map_: str) -> Iterator[Played]:
 def _suite(entry: SubjectEntry) -> Iterator[Played]:
     binding = _bound(entry)
     if entry.kind == "miniature":
-        (found,) = find_scenarios((entry.shown_by or SHOWN_BY[entry.id],))
+        assert entry.shown_by is not None
+        (found,) = find_scenarios((entry.shown_by,))
         scenarios = found.runnable
     else:
         scenarios = tuple(_for(binding, None if entry.kind == "client" else entry.model))

@@ -107,7 +107,7 @@ SHOP = Reference(
 
 def row(operator: str) -> Row:
     """Return a row with the operators that are written there."""
-    text = f"of: shop\nrows: [{{id: wrong, does: It is wrong, fails: a.check, {operator}}}]\n"
+    text = f"of: shop\nrows: [{{id: wrong, does: Is wrong, fails: a, shown_by: b, {operator}}}]\n"
     (found,) = rows_of(parse_document(text.encode(), "shop.yaml")).rows
     return found
 
@@ -154,9 +154,30 @@ def test_a_mapping_becomes_the_object_that_the_step_returns() -> None:
     assert served(shop("return: {step: serve, value: [a, b]}")) == ("a", "b")
 
 
-def test_a_number_between_two_is_drawn() -> None:
-    """It is another one each time."""
-    made = shop("return: {step: price, between: [2.0, 3.0]}")
+def test_a_mapping_that_does_not_fit_the_type_stays_a_mapping() -> None:
+    """A step may give an object or a mapping."""
+    made = shop("return: {step: order, value: {wish: tea}}")
+    assert made.order("x") == {"wish": "tea"}
+
+
+def test_what_is_given_instead_may_stand_at_a_path() -> None:
+    """As the object that stands there, or as a part of a text."""
+    order = Order()
+    assert shop("return: {step: price, taken: order}").price(order) is order
+    made = shop("return: {step: order, value: {item: 'no {text}'}}")
+    assert made.order("milk") == Order(item="no milk")
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "return: {step: price, between: [2.0, 3.0]}",
+        "change: {step: price, times: {result: [0.7, 0.9]}}",
+    ],
+)
+def test_a_number_between_two_is_drawn(operator: str) -> None:
+    """It is another one each time, whether it is given or multiplied with."""
+    made = shop(operator)
     prices = {made.price(Order()) for _ in range(20)}
     assert all(2.0 <= price <= 3.0 for price in prices)
     assert len(prices) > 1
@@ -168,6 +189,31 @@ def test_a_step_raises_what_the_row_names() -> None:
     with pytest.raises(TypedError, match="c") as caught:
         made.price(Order())
     assert (caught.value.error_class, caught.value.code) == ("A", "B")
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_another_exception_is_raised_in_the_place_of_one(hides: bool) -> None:
+    """The one before it is its cause unless the row hides it; the text may hold paths."""
+    made = shop(
+        "raise: {step: clerk.fail, upon: TypedError, where: {error.code: Busy}, "
+        f"hides: {str(hides).lower()}, error: {{RuntimeError: 'the {{code}} clerk: {{error}}'}}}}"
+    )
+    with pytest.raises(RuntimeError, match="the Busy clerk: no") as caught:
+        made.clerk.fail("Busy")
+    assert isinstance(caught.value.__cause__, TypedError) is not hides
+    with pytest.raises(TypedError):
+        made.clerk.fail("Gone")
+
+
+def test_an_exception_is_raised_behind_a_step() -> None:
+    """Where a condition is on what it gives; the others are looked at behind it, too."""
+    made = shop(
+        "raise: {step: clerk.write, where: {result: {not: null}, self.done.-1: no}, "
+        "error: {ValueError: no}}"
+    )
+    assert made.clerk.write("yes") == "YES"
+    with pytest.raises(ValueError, match="no"):
+        made.clerk.write("no")
 
 
 def test_a_step_is_taken_again() -> None:
@@ -238,11 +284,26 @@ def test_a_cancel_does_not_reach_a_shielded_step() -> None:
     assert asyncio.run(run()) == ["tea"]
 
 
+def test_a_cancel_is_lost_in_a_step_that_goes_to_its_end() -> None:
+    """The caller waits for it, and never learns of the cancel."""
+
+    async def run() -> Any:
+        task = asyncio.ensure_future(shop("shield: {step: serve, to_the_end: true}").serve(Order()))
+        await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    assert asyncio.run(run()) == ("TEA", "thanks")
+
+
 @pytest.mark.parametrize(
     ("operator", "price"),
     [
         ("set: {order.pieces: 5}", 7.5),
         ("plus: {order.pieces: -1}", 1.5),
+        ("swap: {order.pieces: [2, 4]}", 6.0),
+        ("swap: {order.pieces: [4, 2]}", 6.0),
+        ("swap: {order.pieces: [4, 6]}", 3.0),
         ("times: {result: 0.5}", 1.5),
         ("set: {result: null}", None),
         ("where: {result: {above: 2.9}}, set: {result: 1.0}", 1.0),
@@ -273,6 +334,27 @@ def test_what_belongs_to_the_object_is_changed_before_or_behind_a_step() -> None
     assert made.clerk.tired
 
 
+def test_a_condition_on_what_is_changed_behind_a_step_is_looked_at_there() -> None:
+    """Before the step there is nothing yet that it could hold for."""
+    made = shop(
+        "change: {step: clerk.write, where: {self.done.-1: no}, less: [self.done.-1], behind: true}"
+    )
+    made.clerk.write("yes")
+    made.clerk.write("no")
+    assert made.clerk.done == ["yes"]
+
+
+def test_an_object_is_made_by_its_name() -> None:
+    """A lock that keeps nothing out, in the place of the reference's own."""
+    made = shop("change: {step: __init__, set: {self.queue: {OpenLock: {}}}, behind: true}")
+
+    async def run() -> str:
+        async with made.queue, made.queue:
+            return "both"
+
+    assert asyncio.run(run()) == "both"
+
+
 def test_another_step_is_taken_beside_a_step() -> None:
     """With what stands in the row, and what stands at the step."""
     made = shop("also: {step: clerk.write, before: price, say: {text: 'price of {order.item}'}}")
@@ -286,6 +368,31 @@ def test_another_step_is_taken_after_an_error() -> None:
     with pytest.raises(TypedError):
         made.clerk.fail("Busy")
     assert made.clerk.done == ["Busy", "oh"]
+
+
+def test_what_another_step_takes_is_made_by_its_types() -> None:
+    """A mapping becomes the object that it asks for; it is taken in the background."""
+    made = shop("also: {step: serve, before: order, after_s: 0.0, given: {order: {item: milk}}}")
+
+    async def run() -> list[Any]:
+        made.order("x")
+        before = list(made.clerk.done)
+        await asyncio.sleep(0.01)
+        return [before, made.clerk.done]
+
+    assert asyncio.run(run()) == [[], ["milk"]]
+
+
+def test_what_a_step_raises_in_the_background_is_lost() -> None:
+    """Nothing waits for it."""
+    made = shop("also: {step: clerk.fail, before: order, after_s: 0.001, given: {code: Busy}}")
+
+    async def run() -> list[Any]:
+        made.order("x")
+        await asyncio.sleep(0.01)
+        return list(made.clerk.done)
+
+    assert asyncio.run(run()) == ["Busy"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.errors import SourceError
 from faultclock.mutants.by_hand import BY_HAND
-from faultclock.mutants.paths import holds, value_at, with_value
+from faultclock.mutants.paths import holds, left_out, value_at, with_value
 from faultclock.mutants.references import REFERENCES
 from faultclock.mutants.registry import MUTANTS, mutants
 from faultclock.mutants.rows import FOLDER
@@ -40,6 +40,11 @@ def refused(tmp_path: Path, operator: str) -> str:
             "skip: {step: warn, were: {pair: 1}}",
             "4:25: unknown key `were`\n  did you mean `where`?",
         ),
+        (
+            "raise: {step: warn, upon: Endet, error: {Ended: {}}}",
+            "there is no exception 'Endet'; did you mean 'Ended'?",
+        ),
+        ("return: {step: warn, taken: pear}", "no argument 'pear'; did you mean 'pair'?"),
         ("delay: {step: warn}", "either 'by_s' or 'until'"),
         ("emit: {event: over}", "either 'before' or 'behind' a step"),
         ("origin: a/b#1", "a wrong subject needs an operator"),
@@ -65,7 +70,9 @@ def test_a_reference_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_events_need_a_reference_that_declares_some(tmp_path: Path) -> None:
     """A provider adapter has no event bus."""
     path = tmp_path / "rows.yaml"
-    path.write_text("of: adapters\nrows:\n  - {id: a, does: It, fails: b, drop: over}\n")
+    path.write_text(
+        "of: adapters\nrows:\n  - {id: a, does: It, fails: b, shown_by: x, drop: over}\n"
+    )
     with pytest.raises(SourceError, match="this reference declares no events"):
         mutants(path)
 
@@ -96,6 +103,8 @@ def test_no_wrong_subject_is_a_row_and_code() -> None:
         ({"above": 2, "below": 4}, 3, True),
         ({"above": 2, "below": 4}, 4, False),
         ({"above": 2}, None, False),
+        ({"above": 60}, "61.5", True),
+        ({"above": 60}, "soon", False),
         ({"is": False}, "", True),
         ({"kind": "x"}, {"kind": "x"}, True),
     ],
@@ -112,5 +121,16 @@ def test_a_path_goes_through_keys_places_attributes_and_methods() -> None:
     value = {"a": ("x", {"b": "y z"})}
     assert value_at(value, "a.1.b.split()") == ["y", "z"]
     assert value_at(value, "a.7.b") is None
+    assert value_at(value, "c.split()") is None
+    assert value_at({b"key": ["x", "y"]}, "key.-1") == "y"
     assert with_value(value, "a.0", 5) == {"a": (5, {"b": "y z"})}
     assert with_value({"a": [1]}, "a", (2,)) == {"a": [2]}
+    assert with_value({"a": [1, 2]}, "a.-1", 3) == {"a": [1, 3]}
+
+
+def test_a_key_or_a_place_is_left_out() -> None:
+    """What is not there is left out already."""
+    assert left_out({"a": {"b": 1, "c": 2}}, "a.b") == {"a": {"c": 2}}
+    assert left_out({"a": (1, 2)}, "a.-1") == {"a": (1,)}
+    assert left_out({"a": [1]}, "a.5") == {"a": [1]}
+    assert left_out({"a": 1}, "b") == {"a": 1}

@@ -11,9 +11,21 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from faultclock.mutants.operators import errors
+from faultclock.mutants.made import errors
 from faultclock.mutants.reference import Reference
-from faultclock.mutants.row import Again, AtEvent, AtStep, Beside, Change, Delay, Row, Swallow, Tune
+from faultclock.mutants.row import (
+    Again,
+    AtEvent,
+    AtStep,
+    Beside,
+    Change,
+    Delay,
+    Raise,
+    Return,
+    Row,
+    Swallow,
+    Tune,
+)
 
 #: What a path at a step may begin with beside an argument.
 _HEADS = ("self", "result", "error")
@@ -53,17 +65,17 @@ def _paths(operator: AtStep | Beside) -> Iterator[str]:
     yield from operator.where
     if isinstance(operator, Beside):
         yield from operator.taken.values()
+    if isinstance(operator, Return) and operator.taken is not None:
+        yield operator.taken
     if isinstance(operator, Change):
-        for named in (operator.set, operator.taken, operator.say, operator.times, operator.plus):
-            yield from named
-        yield from operator.taken.values()
-        yield from operator.less
-        yield from operator.reverse
+        yield from (*operator.set, *operator.taken, *operator.taken.values(), *operator.say)
+        yield from (*operator.times, *operator.plus, *operator.swap)
+        yield from (*operator.less, *operator.reverse)
 
 
 def _of_errors(operator: Any) -> Iterator[str]:
     name = None
-    if isinstance(operator, Again | Beside):
+    if isinstance(operator, Again | Beside | Raise):
         name = operator.upon
     elif isinstance(operator, Swallow):
         name = operator.error

@@ -7,16 +7,15 @@ driven to its end at once. So an operator adds no turn of the loop to a step.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import contextlib
 import functools
 import inspect
 import random
 import re
-import types
-import typing
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from faultclock.mutants.made import errors, hints_of, made
 from faultclock.mutants.paths import constant, holds, left_out, value_at, with_value
 from faultclock.mutants.row import (
     Again,
@@ -71,6 +70,12 @@ class Use:
     def said(self, text: str) -> str:
         """Return a text with what stands at each path in braces."""
         return re.sub(r"\{([^{}]+)\}", lambda found: str(self.at(found[1])), text)
+
+    def filled(self, value: Any) -> Any:
+        """Return a value of a row with what stands at each path in the braces of its texts."""
+        if isinstance(value, Mapping):
+            return {name: self.filled(item) for name, item in value.items()}
+        return self.said(value) if isinstance(value, str) else value
 
     def set(self, path: str, new: Any) -> None:
         """Put a value at a path; below what is None there is no place for one."""
@@ -175,17 +180,31 @@ async def _returned(operator: Return, use: Use, right: Any) -> Any:
         return await use.take()
     if operator.between is not None:
         return random.uniform(*operator.between)
-    return made(operator.value, _returns(right))
+    if operator.taken is not None:
+        return use.at(operator.taken)
+    return made(use.filled(operator.value), hints_of(right).get("return"))
 
 
 async def _raised(operator: Raise, use: Use, _: Any) -> Any:
-    if not use.holds(operator.where, before=True):
-        return await use.take()
-    if any(use.is_given(path) for path in operator.where):
+    if operator.upon is not None:
+        try:
+            return await use.take()
+        except errors()[operator.upon] as error:
+            use.error = error
+            if not use.holds(operator.where):
+                raise
+    elif any(use.is_given(path) for path in operator.where):
         await use.take()
         if not use.holds(operator.where):
             return use.result
-    raise made(operator.error, None)
+    elif not use.holds(operator.where):
+        return await use.take()
+    wrong = made(use.filled(operator.error), None)
+    if operator.hides:
+        raise wrong from None
+    if use.error is not None:
+        raise wrong from use.error
+    raise wrong
 
 
 async def _again(operator: Again, use: Use, _: Any) -> Any:
@@ -225,7 +244,7 @@ async def _swallowed(operator: Swallow, use: Use, right: Any) -> Any:
         use.error = error
         if not use.holds(operator.where):
             raise
-        return made(operator.value, _returns(right))
+        return made(use.filled(operator.value), hints_of(right).get("return"))
 
 
 async def _shielded(operator: Shield, use: Use, _: Any) -> Any:
@@ -234,16 +253,19 @@ async def _shielded(operator: Shield, use: Use, _: Any) -> Any:
     work = asyncio.ensure_future(use.begin())
     # What it raises when nothing waits for it any more is no error of the loop.
     work.add_done_callback(lambda done: done.cancelled() or done.exception())
+    while operator.to_the_end and not work.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({work})
     return await asyncio.shield(work)
 
 
 async def _changed(operator: Change, use: Use, right: Any) -> Any:
-    if not use.holds(operator.where, before=True):
+    if not operator.behind and not use.holds(operator.where, before=True):
         return await use.take()
     _edit(operator, use, after=False)
     await use.take()
     if use.holds(operator.where):
-        _edit(operator, use, after=True, hint=_returns(right))
+        _edit(operator, use, after=True, hint=hints_of(right).get("return"))
     return use.result
 
 
@@ -328,8 +350,7 @@ def _let_go(subject: Any, step: str) -> None:
 
 def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
     def due(path: str) -> bool:
-        is_late = use.is_given(path) or (operator.behind and path.startswith("self."))
-        return is_late == after
+        return (operator.behind or use.is_given(path)) == after
 
     for path in filter(due, operator.less):
         use.leave_out(path)
@@ -342,72 +363,33 @@ def _edit(operator: Change, use: Use, *, after: bool, hint: Any = None) -> None:
         use.set(path, use.said(operator.say[path]))
     for path in filter(due, operator.times):
         if (number := use.at(path)) is not None:
-            product = number * operator.times[path]
+            factor = operator.times[path]
+            product = number * (random.uniform(*factor) if isinstance(factor, tuple) else factor)
             use.set(path, round(product) if isinstance(number, int) else product)
+    for path in filter(due, operator.swap):
+        one, other = operator.swap[path]
+        use.set(path, {one: other, other: one}.get(use.at(path), use.at(path)))
     for path in filter(due, operator.reverse):
         use.set(path, use.at(path)[::-1])
     for path in filter(due, operator.plus):
-        if use.at(path.rpartition(".")[0] or path) is not None:
-            use.set(path, use.at(path) + operator.plus[path])
+        if (number := use.at(path)) is not None:
+            use.set(path, number + operator.plus[path])
 
 
-# ---------------------------------------------------------------------- objects and errors
+#: What was begun in the background; the loop keeps no more than a weak reference to a task.
+_BACKGROUND: set[asyncio.Task[None]] = set()
 
 
-@functools.cache
-def errors() -> dict[str, type[BaseException]]:
-    """Return the exceptions that a row may name."""
-    from faultclock.subjects.ports import TypedError
-    from faultclock.subjects.reference_agents.matrix import StageFailed
-    from faultclock.subjects.reference_agents.relavium_errors import RunError
-    from faultclock.subjects.reference_agents.turn import Ended
-    from faultclock.subjects.reference_agents.wire import AttemptFailed
-    from faultclock.subjects.stud import AttemptError
+def in_background(step: Callable[..., Any], given: Mapping[str, Any], after_s: float) -> None:
+    """Take a step `after_s` seconds later; nothing waits for it, and what it raises is lost."""
 
-    known: tuple[type[BaseException], ...] = (
-        Exception,
-        OSError,
-        asyncio.CancelledError,
-        AttemptError,
-        AttemptFailed,
-        Ended,
-        RunError,
-        StageFailed,
-        TypedError,
-    )
-    return {error.__name__: error for error in known}
+    async def later() -> None:
+        await asyncio.sleep(after_s)
+        with contextlib.suppress(Exception):
+            found = step(**given)
+            if inspect.isawaitable(found):
+                await found
 
-
-@functools.cache
-def _returns(step: Any) -> Any:
-    try:
-        return typing.get_type_hints(step).get("return")
-    except NameError:
-        # A name that its module imports for type checkers alone.
-        return None
-
-
-def made(value: Any, hint: Any) -> Any:
-    """Return a value of a row; a mapping becomes an object where a class is asked for.
-
-    A mapping with the name of an exception as its one key becomes that exception.
-    """
-    wanted = _class_of(hint) if isinstance(value, Mapping) else None
-    if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in errors():
-        ((name, value),) = value.items()
-        wanted = errors()[name]
-    if wanted is None:
-        return constant(value)
-    hints = typing.get_type_hints(wanted if dataclasses.is_dataclass(wanted) else wanted.__init__)
-    return wanted(**{name: made(item, hints.get(name)) for name, item in value.items()})
-
-
-def _class_of(hint: Any) -> Any:
-    """Return the class that a type hint has beside None; None for a mapping or a plain value."""
-    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    for item in typing.get_args(hint) if union else (hint,):
-        if isinstance(item, type) and (
-            dataclasses.is_dataclass(item) or issubclass(item, BaseException)
-        ):
-            return item
-    return None
+    task = asyncio.get_running_loop().create_task(later())
+    _BACKGROUND.add(task)
+    task.add_done_callback(_BACKGROUND.discard)

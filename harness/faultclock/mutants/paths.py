@@ -1,7 +1,8 @@
 """Values that a row names by a path, and the conditions that it puts on them.
 
-A path goes through attributes, keys of mappings and places of tuples: `attempt.pair.0`. What is
-not there is None. A name with `()` is a method without arguments.
+A path goes through attributes, keys of mappings and places of tuples and lists: `attempt.pair.0`,
+or `lines.-1` for the last one. What is not there is None. A name with `()` is a method without
+arguments. A key that the mapping has as bytes is written as text.
 """
 
 from __future__ import annotations
@@ -25,15 +26,22 @@ def constant(value: Any) -> Any:
 def value_at(value: Any, path: str) -> Any:
     """Return what stands at a path below `value`, None where there is nothing."""
     for name in path.split("."):
+        if value is None:
+            return None
         if name.endswith("()"):
             value = getattr(value, name.removesuffix("()"))()
         elif isinstance(value, Mapping):
-            value = value.get(name)
-        elif isinstance(value, tuple) and name.isdecimal():
-            value = value[int(name)] if int(name) < len(value) else None
+            value = value.get(name, value.get(name.encode()))
+        elif isinstance(value, tuple | list) and _is_place(name):
+            place = int(name)
+            value = value[place] if -len(value) <= place < len(value) else None
         else:
             value = getattr(value, name, None)
     return value
+
+
+def _is_place(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()
 
 
 def with_value(value: Any, path: str, new: Any) -> Any:
@@ -49,9 +57,9 @@ def with_value(value: Any, path: str, new: Any) -> Any:
         inner = list(inner)
     if isinstance(value, Mapping):
         return {**value, name: inner}
-    if isinstance(value, tuple):
-        place = int(name)
-        return (*value[:place], inner, *value[place + 1 :])
+    if isinstance(value, tuple | list):
+        place = int(name) % len(value)
+        return type(value)((*value[:place], inner, *value[place + 1 :]))
     if dataclasses.is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
         assert not isinstance(value, type)
         return dataclasses.replace(value, **{name: inner})
@@ -60,12 +68,15 @@ def with_value(value: Any, path: str, new: Any) -> Any:
 
 
 def left_out(value: Any, path: str) -> Any:
-    """Return `value` without what stands at a path of keys below it."""
+    """Return `value` without what stands at a path below it; the last name is a key or a place."""
     name, _, rest = path.partition(".")
-    if not isinstance(value, Mapping) or name not in value:
+    if value_at(value, name) is None:
         return value
     if rest:
-        return {**value, name: left_out(value[name], rest)}
+        return with_value(value, name, left_out(value_at(value, name), rest))
+    if isinstance(value, tuple | list):
+        place = int(name) % len(value)
+        return type(value)((*value[:place], *value[place + 1 :]))
     return {key: item for key, item in value.items() if key != name}
 
 
@@ -73,7 +84,8 @@ def holds(condition: Any, value: Any) -> bool:
     """Return whether a value is as a row wants it: equal to a constant, or passing its tests.
 
     Tests: `in` (one of several), `not` (anything else), `has` and `lacks` (a key or member, or a
-    part of a text in any case), `below` and `above` (a number), `is` (true or false to Python).
+    part of a text in any case), `below` and `above` (a number, or a text that is one), `is` (true
+    or false to Python).
     """
     if not isinstance(condition, Mapping) or not condition.keys() <= set(_TESTS):
         return bool(constant(condition) == value)
@@ -88,6 +100,8 @@ def _passes(test: str, wanted: Any, value: Any) -> bool:
     if test in ("has", "lacks"):
         return _contains(value, wanted) == (test == "has")
     if test in ("below", "above"):
+        if isinstance(value, str):
+            value = float(value) if value.replace(".", "", 1).isdecimal() else None
         return value is not None and bool(value < wanted if test == "below" else value > wanted)
     return bool(bool(value) == wanted)
 

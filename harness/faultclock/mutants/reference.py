@@ -12,7 +12,15 @@ from functools import partial
 from typing import Any
 
 from faultclock.mutants.events import EventOperator, Fields
-from faultclock.mutants.operators import StepOperator, Use, accompanied, applied, tuned
+from faultclock.mutants.made import hints_of, made
+from faultclock.mutants.operators import (
+    StepOperator,
+    Use,
+    accompanied,
+    applied,
+    in_background,
+    tuned,
+)
 from faultclock.mutants.paths import constant, with_value
 from faultclock.mutants.row import Also, AtEvent, Beside, Emit, Row, Tune
 from faultclock.subjects.binding import Binding
@@ -43,7 +51,6 @@ class Reference:
         model: id of the error model that it is right by.
         base: the class of the reference.
         bind: makes a binding of a class, with an id and a title.
-        bind_run: makes one of a function, where the reference is one.
         scenarios: what the ids of its scenarios begin with.
         parts: by the names that a row has for them, each before its owner.
         edited: changes a class (of `emitter`) so that its events pass through operators.
@@ -55,7 +62,6 @@ class Reference:
     model: str
     base: type[Any]
     bind: Callable[[type[Any], str, str], Binding]
-    bind_run: Callable[[Callable[..., Any], str, str], Binding] | None = None
     scenarios: str = ""
     parts: Mapping[str, Part] = field(default_factory=dict)
     edited: _Edited | None = None
@@ -119,7 +125,12 @@ class Reference:
 def _take(operator: Also, use: Use, taken: Fields) -> Any:
     head = operator.step.partition(".")[0]
     step = use.at(operator.step if head in use.arguments else f"self.{operator.step}")
-    return step(**_with(constant(operator.given), taken))
+    hints = hints_of(getattr(step, "__func__", step))
+    own = {name: made(value, hints.get(name)) for name, value in operator.given.items()}
+    given = _with(own, taken)
+    if operator.after_s is None:
+        return step(**given)
+    return in_background(step, given, operator.after_s)
 
 
 def _declare(operator: Emit, emit: Callable[..., None], use: Use, taken: Fields) -> None:

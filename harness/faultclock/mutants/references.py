@@ -10,7 +10,7 @@ from typing import Any
 from faultclock.model.trace.trace import Declares
 from faultclock.mutants.events import Editor, EventOperator, Fields
 from faultclock.mutants.reference import Part, Reference
-from faultclock.mutants.talks import CommonTalk, StudTalk
+from faultclock.mutants.talks import CommonTalk, StudTalk, WholeLookup
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_store import session_store
@@ -33,31 +33,21 @@ def _runtime(made: type[Any], id_: str, title: str) -> Binding:
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
 
 
-def _adapter(declares: tuple[Declares, ...], run: Callable[..., Any], id_: str, title: str) -> Any:
-    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
-
-
 def _talking(declares: tuple[Declares, ...], call: type[Any], id_: str, title: str) -> Binding:
     async def run(request: ProviderRequest) -> Reply:
         return await call(request).talk()  # type: ignore[no-any-return]
 
-    return _adapter(declares, run, id_, title)  # type: ignore[no-any-return]
-
-
-def _tool(run: Callable[..., Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_tool import CONTRACT
-
-    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
-    return tool(id=id_, title=title, **options)(run)
+    return provider_adapter(id=id_, title=title, declares=declares, inline=True)(run)
 
 
 def _looking(steps: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_tool import look_up
+    from faultclock.subjects.reference_tool import CONTRACT
 
     async def run(call: ToolRequest) -> ToolResult:
-        return await look_up(call, steps(call))
+        return await steps(call).execute()  # type: ignore[no-any-return]
 
-    return _tool(run, id_, title)
+    options = {"name": "look_up", "declares": ("errors",), "inline": True, **CONTRACT}
+    return tool(id=id_, title=title, **options)(run)
 
 
 def _store(made: type[Any], id_: str, title: str) -> Binding:
@@ -259,27 +249,24 @@ def _adapters() -> Reference:
         model="stud-cli",
         base=StudTalk,
         bind=partial(_talking, DECLARES),
-        bind_run=partial(_adapter, DECLARES),
         parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
     )
 
 
 def _common() -> Reference:
+    from faultclock.subjects.chat_exchange import ChatExchange
+
     return Reference(
         prefix="mini-common-",
         model="common",
         base=CommonTalk,
         bind=partial(_talking, ()),
-        bind_run=partial(_adapter, ()),
+        parts={"exchange": Part(made=ChatExchange, attribute="exchange_type")},
     )
 
 
 def _tools() -> Reference:
-    from faultclock.subjects.reference_tool import Lookup
-
-    return Reference(
-        prefix="mini-tool-", model="stud-cli", base=Lookup, bind=_looking, bind_run=_tool
-    )
+    return Reference(prefix="mini-tool-", model="stud-cli", base=WholeLookup, bind=_looking)
 
 
 def _stores() -> Reference:

@@ -44,7 +44,7 @@ def _made(reference: Reference, row: Row) -> Miniature:
         binding=binding,
         fails=row.fails,
         model=row.model or reference.model,
-        shown_by=row.shown_by and reference.scenarios + row.shown_by,
+        shown_by=reference.scenarios + row.shown_by,
         origin=row.origin,
     )
 

@@ -10,7 +10,7 @@
 A step is a method: `wait_s` of the reference itself, `breaker.failed` of one of its parts. A path
 such as `attempt.error.seen.status` begins with an argument of the step, with `self`, or with
 `result`, which is what it gives unless an argument has that name; on an event it begins with a
-field. A name that ends with `()` is a method, and called.
+field. A name that ends with `()` is a method, and called; `-1` is the last place of a sequence.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ class Return(AtStep):
     """The step is left out, and something else given instead.
 
     Attributes:
-        value: a constant; a mapping makes an object of the type that the step returns.
+        value: a constant; a mapping makes an object of the type that the step returns. A text may
+            hold paths in braces.
+        taken: path of what it gives, instead of `value`.
         between: two numbers; one between them is drawn.
     """
 
     value: Any = None
+    taken: str | None = None
     between: tuple[float, float] | None = None
 
 
@@ -53,10 +56,15 @@ class Raise(AtStep):
     """An exception is raised instead of the step, or behind it where a condition is on `result`.
 
     Attributes:
-        error: name of the exception, to its arguments.
+        error: name of the exception, to its arguments or to its text. A text may hold paths in
+            braces.
+        upon: name of the exception of the step in whose place it is raised.
+        hides: whether nothing is the cause of it.
     """
 
-    error: dict[str, dict[str, Any]]
+    error: dict[str, dict[str, Any] | str]
+    upon: str | None = None
+    hides: bool = False
 
 
 class Again(AtStep):
@@ -98,7 +106,7 @@ class Swallow(AtStep):
 
     Attributes:
         error: name of the exception. Conditions may begin with `error`.
-        value: what the step gives instead.
+        value: what the step gives instead; see `Return`.
     """
 
     error: str
@@ -106,7 +114,13 @@ class Swallow(AtStep):
 
 
 class Shield(AtStep):
-    """A cancel does not reach the step."""
+    """A cancel does not reach the step.
+
+    Attributes:
+        to_the_end: whether it does not reach the caller either, who waits for the step's end.
+    """
+
+    to_the_end: bool = False
 
 
 class Change(AtStep):
@@ -116,18 +130,21 @@ class Change(AtStep):
         set: path to the value that it gets.
         taken: path to the path of what it gets.
         say: path to the text that it gets, with paths in braces.
-        times: path to what the number there is multiplied with.
+        times: path to what the number there is multiplied with; of two, one between is drawn.
         plus: path to what is added to the number there.
+        swap: path to two values, of which each becomes the other there.
         less: paths to what is left out.
         reverse: paths to sequences whose order is turned round.
-        behind: whether also what is below `self` is changed behind the step, and not before.
+        behind: whether what the step takes is changed behind it, and not before; then all
+            conditions are looked at behind it.
     """
 
     set: dict[str, Any] = Field(default_factory=dict)
     taken: dict[str, str] = Field(default_factory=dict)
     say: dict[str, str] = Field(default_factory=dict)
-    times: dict[str, float] = Field(default_factory=dict)
+    times: dict[str, float | tuple[float, float]] = Field(default_factory=dict)
     plus: dict[str, int] = Field(default_factory=dict)
+    swap: dict[str, tuple[Any, Any]] = Field(default_factory=dict)
     less: tuple[str, ...] = ()
     reverse: tuple[str, ...] = ()
     behind: bool = False
@@ -225,11 +242,13 @@ class Also(Beside):
 
     Attributes:
         step: path to it, from an argument of the other step or from the object that has that.
-        given: its arguments.
+        given: its arguments; a mapping makes an object of the type that the step takes.
+        after_s: so much later, in seconds, and nothing waits for it; None: at once.
     """
 
     step: str
     given: dict[str, Any] = Field(default_factory=dict)
+    after_s: float | None = None
 
 
 class Tune(Value):
@@ -256,7 +275,7 @@ class Row(Value):
         id: its name among the wrong subjects of the reference.
         does: what it does wrong, in one sentence.
         fails: id of the check that catches it.
-        shown_by: id of the scenario that shows it; None where the kill matrix names it.
+        shown_by: id of the scenario that shows it, in what the reference's own begin with.
         origin: the public bug that it has, as `owner/name#number`.
         model: id of the error model by which it fails; None: that of the file.
         order: the kinds of its operators as they are written; the reader knows it.
@@ -265,7 +284,7 @@ class Row(Value):
     id: str
     does: str
     fails: str
-    shown_by: str | None = None
+    shown_by: str
     origin: str | None = None
     model: str | None = None
     order: tuple[str, ...] = ()

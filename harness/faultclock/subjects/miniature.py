@@ -17,14 +17,14 @@ class Miniature:
 
     Attributes:
         model: id of the error model by which it fails it.
-        shown_by: id of the scenario that shows it, where that is told here.
+        shown_by: id of the scenario that shows it.
         origin: the public bug that it has, as `owner/name#number`.
         found_by: whether the scenario shows it as it is written, or only to who explores it.
     """
 
     binding: Binding
     fails: str
+    shown_by: str
     model: str = "stud-cli"
-    shown_by: str | None = None
     origin: str | None = None
     found_by: Literal["run", "explore"] = "run"

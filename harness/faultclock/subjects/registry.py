@@ -35,7 +35,7 @@ class SubjectEntry:
         fails: id of the check that a miniature is made to fail.
         model: id of the error model that it is right by, or made to fail by; it is no command's
             default, and means nothing for a client.
-        shown_by: id of the scenario that shows a miniature, where it says so itself.
+        shown_by: id of the scenario that shows a miniature.
         origin: the public bug that a miniature has.
         found_by: whether that scenario shows it as it is written, or only to who explores it.
         dialect: the API that it speaks.

@@ -1,141 +1,22 @@
-"""Wrong KODE SDK agents that are code: turns, records, resume, and what is said."""
+"""Wrong KODE SDK agents that are code."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.ports import Reply, RunResult
+from faultclock.subjects.ports import InteractionAnswer, Reply
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
-from faultclock.subjects.reference_agents.core import Ended, Turn
+from faultclock.subjects.reference_agents.core import Turn
 from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import CallRecord, ErrorType, Timeline
-from faultclock.subjects.reference_agents.wire import ask_once, assistant_message, request_to
+from faultclock.subjects.reference_agents.kode_events import (
+    CallRecord,
+)
+from faultclock.subjects.reference_agents.person import approval_request
 
 wrong = ByHand("kode-sdk")
-
-
-Fields = dict[str, Any]
-
-
-class Edited(KodeAgent):
-    """An agent whose events pass through `edit` before they are emitted."""
-
-    def make_timeline(self, epoch: int = 1) -> Timeline:
-        """Return a timeline that edits."""
-        return _EditedTimeline(self, epoch)
-
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        """Return what is emitted in place of an event; None for nothing."""
-        return fields
-
-
-class _EditedTimeline(Timeline):
-    def __init__(self, agent: Edited, epoch: int) -> None:
-        super().__init__(agent.host, epoch)
-        self.agent = agent
-
-    def put(self, type_: str, fields: Mapping[str, Any]) -> None:
-        edited = self.agent.edit(type_, dict(fields))
-        if edited is not None:
-            super().put(type_, edited)
-
-
-# How a turn goes.
-
-
-@wrong(
-    "asks-after-the-end",
-    "Asks the model for a title after the turn",
-    fails="ordering.nothing-after-the-end",
-    shown_by="good-turn-with-two-tools",
-)
-class _AsksAfterTheEnd(KodeAgent):
-    """A task that nobody waits for works on when the caller has its answer."""
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        await super().turn_over(turn, end)
-        self.later = asyncio.get_running_loop().create_task(self.title())
-
-    async def title(self) -> None:
-        await asyncio.sleep(0.5)
-        messages = [{"role": "user", "content": "Give this a title."}]
-        await ask_once(request_to(self.world, self.targets[0], messages, ()))
-
-
-@wrong(
-    "stays-working",
-    "Stays WORKING after a failure",
-    fails="ordering.ready-last",
-    shown_by="model-unreachable",
-)
-class _StaysWorking(KodeAgent):
-    """The agent is there, and nobody would know."""
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        await self.save()
-        self.done(turn, end)
-        if end.state != "failed":
-            self.state("READY")
-
-
-@wrong(
-    "stops-after-the-tools",
-    "Does not ask the model again after a batch of tools",
-    fails="turns.go-on",
-    shown_by="good-turn-with-two-tools",
-)
-class _StopsAfterTheTools(KodeAgent):
-    """The results are there, and the next step waits for the next message."""
-
-    async def converse(self, turn: Turn, prompt: str) -> str:
-        turn.messages.append({"role": "user", "content": prompt})
-        reply = await self.answer(turn, [*self.history, *turn.messages])
-        self.answered(turn, reply)
-        turn.messages.append(assistant_message(reply))
-        if reply.tool_calls:
-            await self.use_tools(turn, reply)
-        return reply.text
-
-
-@wrong(
-    "runs-turns-into-each-other",
-    "Does not wait for the turn that runs",
-    fails="turns.apart",
-    shown_by="two-messages-at-once",
-)
-class _RunsTurnsIntoEachOther(KodeAgent):
-    """Two messages at once are two turns at once, on one conversation."""
-
-    async def run_turn(self, text: str) -> RunResult:
-        self._queue = asyncio.Lock()
-        return await super().run_turn(text)
-
-
-# What the model says.
-
-
-@wrong(
-    "text-ends-before-it-begins",
-    "Emits the end of a text before its chunks",
-    fails="ordering.model-step-in-order",
-    shown_by="good-turn-with-two-tools",
-)
-class _TextEndsBeforeItBegins(KodeAgent):
-    """The whole text is shown, and then its parts once more."""
-
-    def answered(self, turn: Turn, reply: Reply) -> None:
-        if reply.text:
-            self.timeline.progress("text_chunk_start", step=turn.steps)
-            self.timeline.progress("text_chunk_end", step=turn.steps, text=reply.text)
-            self.timeline.progress("text_chunk", step=turn.steps, delta=reply.text)
-        super().answered(turn, replace(reply, text=""))
-
-
-# What is on record.
 
 
 @wrong(
@@ -150,9 +31,6 @@ class _RecordsFailuresAsCompleted(KodeAgent):
     def keep(self, record: CallRecord) -> None:
         snapshot = {**record.snapshot(), "state": "COMPLETED", "error": None}
         self.host.audit_event("ToolCallRecord", call=snapshot)
-
-
-# Who is told what.
 
 
 @wrong(
@@ -184,25 +62,6 @@ class _Mute:
 
 
 @wrong(
-    "tells-the-model-a-secret",
-    "Tells the model the text of an exception as it is",
-    fails="audience.model",
-    shown_by="secret-in-an-exception",
-    origin="modelcontextprotocol/typescript-sdk#1651",
-)
-class _TellsTheModelASecret(KodeAgent):
-    """modelcontextprotocol/typescript-sdk#1651: hosts and keys go out with the next request."""
-
-    def fail(self, record: CallRecord, call: Call, outcome: Outcome) -> None:
-        super().fail(record, call, outcome)
-        record.content = {**(record.content or {}), "error": outcome.message}
-        self.host.tell_model(record.content)
-
-
-# Interrupts.
-
-
-@wrong(
     "starts-the-second-tool",
     "Starts the next tool when one is interrupted",
     fails="ordering.interrupted-turn-acts-no-more",
@@ -224,120 +83,84 @@ class _StartsTheSecondTool(KodeAgent):
 
 
 @wrong(
-    "orphans-after-an-interrupt",
-    "Leaves tool calls without a result when the user interrupts",
-    fails="tools.paired",
-    shown_by="interrupted-mid-tool",
-    origin="anomalyco/opencode#21326",
+    "timer-starts-with-the-request",
+    "Counts the wait for a permission as time of the tool",
+    fails="tools.deadline",
+    shown_by="permission-approved",
+    origin="1ay1/agentty#40",
 )
-class _OrphansAfterAnInterrupt(KodeAgent):
-    """anomalyco/opencode#21326: each later request is refused by the provider."""
+class _TimerStartsWithTheRequest(KodeAgent):
+    """1ay1/agentty#40: allowed after six minutes, and aborted at once as too slow."""
 
-    def remember(self, turn: Turn, end: Ended) -> None:
-        for record in self.records.values():
-            if not record.over:
-                self.seal(record)
-        self.history += turn.messages
+    def __init__(self, surroundings: Any) -> None:
+        super().__init__(surroundings)
+        self.proposed: dict[str, float] = {}
 
+    def call_proposed(self, turn: Turn, call: Call) -> None:
+        super().call_proposed(turn, call)
+        self.proposed[call.id] = asyncio.get_running_loop().time()
 
-# After a crash.
+    async def execute(self, call: Call) -> Outcome:
+        assert call.tool is not None
+        waited_s = asyncio.get_running_loop().time() - self.proposed[call.id]
+        left_s = call.tool.contract.timeout_s - waited_s
+        return await execute_once(call, timeout_s=max(0.001, left_s))
 
 
 @wrong(
-    "orphans-after-a-crash",
-    "Resumes with a tool call that has no result",
-    fails="tools.paired",
-    shown_by="crash-mid-tool",
-    origin="anthropics/claude-code#3003",
+    "late-permission-still-runs",
+    "Executes a tool whose permission comes after the interrupt",
+    fails="ordering.nothing-after-the-end",
+    shown_by="interrupted-while-pending",
+    origin="rmusser01/tldw_chatbook#1713",
 )
-class _OrphansAfterACrash(KodeAgent):
-    """anthropics/claude-code#3003: the call is sealed in the log, not in the conversation."""
-
-    def remember(self, turn: Turn, end: Ended) -> None:
-        self.forget_what_is_sealed()
-        super().remember(turn, end)
-
-    async def work(self, turn: Turn) -> str:
-        self.forget_what_is_sealed()
-        return await super().work(turn)
-
-    def forget_what_is_sealed(self) -> None:
-        self.history = [item for item in self.history if "missing" not in str(item.get("content"))]
-
-
-@wrong(
-    "executes-again-after-a-crash",
-    "Executes an open call again when it resumes",
-    fails="ordering.resume-never-executes-again",
-    shown_by="crash-mid-tool",
-)
-class _ExecutesAgainAfterACrash(KodeAgent):
-    """Nobody knows how far the first one came."""
-
-    async def resume(self) -> None:
-        await super().resume()
-        for item in self.history:
-            for asked in item.get("tool_calls") or ():
-                tool = next(
-                    tool
-                    for tool in self.world.tools
-                    if tool.contract.name == asked["function"]["name"]
-                )
-                await tool.execute({"to": "ada@example.com"}, call_id=asked["id"])
-
-
-# Each had once been green.
-
-
-@wrong(
-    "shows-keys-in-an-event",
-    "Emits tool:error with the text of the exception as it is",
-    fails="audience.user",
-    shown_by="secret-in-an-exception",
-)
-class _ShowsKeysInAnEvent(Edited):
-    """What is shown is clean, and what the screen is drawn from is not."""
-
-    raw = ""
-
-    def fail(self, record: CallRecord, call: Call, outcome: Outcome) -> None:
-        self.raw = outcome.message
-        super().fail(record, call, outcome)
-
-    def edit(self, type_: str, fields: Fields) -> Fields | None:
-        return {**fields, "error": self.raw} if type_ == "tool:error" else fields
-
-
-@wrong(
-    "records-every-type",
-    "Records each error once with every type that there is",
-    fails="failures.classified",
-    shown_by="tool-throws",
-)
-class _RecordsEveryType(KodeAgent):
-    """One of them will be the right one."""
-
-    def audit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
-        types: tuple[ErrorType, ...] = ("runtime", "logical", "aborted", "exception")
-        for type_ in types:
-            super().audit_error(record, type_, message)
-
-
-@wrong(
-    "remembers-a-permission",
-    "Takes one permission for every later call of the tool",
-    fails="ordering.user-decides",
-    shown_by="same-tool-in-two-answers",
-)
-class _RemembersAPermission(KodeAgent):
-    """Whoever has once allowed a write has allowed them all."""
-
-    allowed: frozenset[str] = frozenset()
+class _LatePermissionStillRuns(KodeAgent):
+    """rmusser01/tldw_chatbook#1713: the turn is gone, and its thread executes the tool."""
 
     async def refusal(self, call: Call) -> Outcome | None:
-        if call.name in self.allowed:
-            return None
-        found = await super().refusal(call)
-        if found is None:
-            self.allowed |= {call.name}
-        return found
+        self.approval_asked(call)
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[InteractionAnswer] = loop.create_future()
+
+        def answer(given: InteractionAnswer) -> None:
+            self.late = loop.create_task(self.run_late(call))
+            if not answered.done():
+                answered.set_result(given)
+
+        self.world.interactors[0].show(approval_request(call, deadline_s=120.0), answer)
+        await answered
+        return None
+
+    async def run_late(self, call: Call) -> None:
+        await execute_once(call)
+
+
+@wrong(
+    "waits-beyond-the-timeout",
+    "Waits longer for a tool than it may take",
+    fails="tools.deadline",
+    shown_by="tool-times-out",
+    origin="harbor-framework/harbor#1223",
+)
+class _WaitsBeyondTheTimeout(KodeAgent):
+    """harbor-framework/harbor#1223: the timeout is caught by a wrapper, which waits again."""
+
+    async def execute(self, call: Call) -> Outcome:
+        assert call.tool is not None
+        return await execute_once(call, timeout_s=call.tool.contract.timeout_s * 2)
+
+
+@wrong(
+    "leaves-tools-running",
+    "Turns away from a tool that is too slow, and lets it run",
+    fails="ordering.ends-when-its-execution-does",
+    shown_by="tool-times-out",
+)
+class _LeavesToolsRunning(KodeAgent):
+    """Nobody waits for it, and nobody stops it."""
+
+    async def execute(self, call: Call) -> Outcome:
+        assert call.tool is not None
+        task = asyncio.ensure_future(execute_once(call, timeout_s=1e9))
+        done, _ = await asyncio.wait({task}, timeout=call.tool.contract.timeout_s)
+        return task.result() if done else Outcome(kind="timeout", message="it took too long")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.mutants.talks import StudTalk
 from faultclock.subjects.ports import ProviderRequest, Reply, TypedError
-from faultclock.subjects.reference import ask_once
 from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
 wrong = ByHand("adapters")
@@ -85,23 +83,23 @@ _SESSIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = WeakKeyDicti
     fails="classification.disposition",
     origin="anthropics/claude-code#27933; HQBase/hqbase#41",
 )
-async def _token_is_renewed_twice(request: ProviderRequest) -> Reply:
-    """Wait as the reference does, and use the last second of a wait to renew the token."""
-    session = _SESSIONS.setdefault(asyncio.get_running_loop(), _Session())
-    call = StudCall(request)
+class _TokenIsRenewedTwice(StudTalk):
+    """Waits as the reference does, and uses the last second of a wait to renew the token."""
 
-    async def wait(wait_s: float, failure: AttemptError) -> None:
+    async def talk(self) -> Reply:
+        self.session = _SESSIONS.setdefault(asyncio.get_running_loop(), _Session())
+        return await super().talk()
+
+    async def wait(self, wait_s: float, failure: AttemptError) -> None:
         loop = asyncio.get_running_loop()
         wakes_s = loop.time() + wait_s
         if wait_s > _AHEAD_S:
             await asyncio.sleep(wait_s - _AHEAD_S)
             try:
-                await session.make_good(_AHEAD_S)
+                await self.session.make_good(_AHEAD_S)
             except PermissionError as error:
-                raise _signed_out(call, failure) from error
+                raise _signed_out(self, failure) from error
         await asyncio.sleep(max(0.0, wakes_s - loop.time()))
-
-    return await _converse(request, call, wait)
 
 
 def _signed_out(call: StudCall, failure: AttemptError) -> TypedError:
@@ -118,7 +116,13 @@ def _signed_out(call: StudCall, failure: AttemptError) -> TypedError:
 _ROUNDS = 2
 
 
-class _TwoLayers(StudCall):
+@wrong.race(
+    "retries-multiply-after-a-limit",
+    "Begins its retries anew when they are used up after a limit",
+    fails="backoff.attempts",
+    origin="HKUDS/nanobot#2760",
+)
+class _TwoLayers(StudTalk):
     """The inner layer has the attempts of each policy; the outer one asks again after a limit.
 
     Wrong: it looks for a limit among all failures of the call, and not at the one that ended it.
@@ -127,7 +131,7 @@ class _TwoLayers(StudCall):
     def __init__(self, request: ProviderRequest) -> None:
         super().__init__(request)
         self.limited = False
-        self.rounds = 1
+        self.begun_anew = 1
 
     def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
         policy = super().policy(failure, kind)
@@ -136,30 +140,7 @@ class _TwoLayers(StudCall):
         used_up = self._failures.get(policy.name, 0) + 1 >= policy.attempts_max
         if failure.status == 429:
             self.limited = True
-        elif used_up and self.limited and self.rounds < _ROUNDS:
-            self.rounds += 1
+        elif used_up and self.limited and self.begun_anew < _ROUNDS:
+            self.begun_anew += 1
             self._failures.clear()
         return policy
-
-
-@wrong.race(
-    "retries-multiply-after-a-limit",
-    "Begins its retries anew when they are used up after a limit",
-    fails="backoff.attempts",
-    origin="HKUDS/nanobot#2760",
-)
-async def _retries_multiply_after_a_limit(request: ProviderRequest) -> Reply:
-    return await _converse(request, _TwoLayers(request), lambda wait_s, _: asyncio.sleep(wait_s))
-
-
-async def _converse(
-    request: ProviderRequest,
-    call: StudCall,
-    wait: Callable[[float, AttemptError], Awaitable[None]],
-) -> Reply:
-    while True:
-        try:
-            return await ask_once(ChatExchange(request), call.deadline_s)
-        except AttemptError as error:
-            failure = error
-        await wait(call.next_wait_s(failure), failure)

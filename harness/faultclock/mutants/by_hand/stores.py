@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.ports import StoreSurroundings, TypedError
+from faultclock.subjects.ports import StoreSurroundings
 from faultclock.subjects.reference_store import FileStore
 
 wrong = ByHand("stores")
 
 
-# What is acknowledged, and when.
-
-
-@wrong("acknowledges-first", "Acknowledges, then writes", fails="store.durability")
+@wrong(
+    "acknowledges-first",
+    "Acknowledges, then writes",
+    fails="store.durability",
+    shown_by="session-store-contract/leftovers-of-a-crash",
+)
 class _AcknowledgesFirst(FileStore):
     def __init__(self, surroundings: StoreSurroundings) -> None:
         super().__init__(surroundings)
@@ -56,10 +56,12 @@ class _AcknowledgesFirst(FileStore):
             del self._waiting[session_id]
 
 
-# How a file is replaced.
-
-
-@wrong("writes-in-place", "Empties the file, then fills it", fails="store.atomicity")
+@wrong(
+    "writes-in-place",
+    "Empties the file, then fills it",
+    fails="store.atomicity",
+    shown_by="session-store-contract/disk-full-in-save",
+)
 class _WritesInPlace(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
         with path.open("wb") as file:
@@ -69,16 +71,12 @@ class _WritesInPlace(FileStore):
         self.sync_folder(path.parent)
 
 
-@wrong("no-sync", "Renames what was never synced", fails="store.atomicity")
-class _NoSync(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        beside = path.with_name(f"{path.name}.tmp")
-        beside.write_bytes(data)
-        beside.replace(path)
-        self.sync_folder(path.parent)
-
-
-@wrong("fixed-temporary", "Makes a temporary file that must be new", fails="store.usable")
+@wrong(
+    "fixed-temporary",
+    "Makes a temporary file that must be new",
+    fails="store.usable",
+    shown_by="session-store-contract/leftovers-of-a-crash",
+)
 class _FixedTemporary(FileStore):
     def replace(self, path: Path, data: bytes) -> None:
         beside = path.with_name(f"{path.name}.new")
@@ -90,11 +88,11 @@ class _FixedTemporary(FileStore):
         self.sync_folder(path.parent)
 
 
-# What is read.
-
-
 @wrong(
-    "caches-reads", "Keeps what it has read, and never looks again", fails="store.read-your-writes"
+    "caches-reads",
+    "Keeps what it has read, and never looks again",
+    fails="store.read-your-writes",
+    shown_by="session-store-contract/disk-full-then-free",
 )
 class _CachesReads(FileStore):
     def __init__(self, surroundings: StoreSurroundings) -> None:
@@ -110,76 +108,30 @@ class _CachesReads(FileStore):
         return self._seen[session_id]
 
 
-@wrong("shared-slots", "Loses a part of the owner's name", fails="store.isolation")
-class _SharedSlots(FileStore):
-    def slot(self, session_id: str, owner: str) -> Path:
-        return super().slot(session_id, owner.rpartition("/")[2])
-
-
-# The journal.
-
-
-@wrong("journal-by-digest", "Loses the order of its entries", fails="store.journal")
+@wrong(
+    "journal-by-digest",
+    "Loses the order of its entries",
+    fails="store.journal",
+    shown_by="session-store-contract/journal-in-order",
+)
 class _JournalByDigest(FileStore):
     def entries(self, path: Path) -> tuple[list[dict[str, Any]], int]:
         found, length = super().entries(path)
         return sorted(found, key=_digest), length
 
 
-@wrong("journal-kept", "Keeps the journal over a new manifest", fails="store.journal")
+@wrong(
+    "journal-kept",
+    "Keeps the journal over a new manifest",
+    fails="store.journal",
+    shown_by="session-store-contract/journal-in-order",
+)
 class _JournalKept(FileStore):
     def journal(self, session_id: str) -> Path:
         return self.place(session_id) / "journal-all.log"
 
     def clear_journals(self, session_id: str, *, but: int) -> None:
         return
-
-
-# When the disk fails.
-
-
-@wrong("untyped-failure", "Raises what the disk raised, by another name", fails="store.unavailable")
-class _UntypedFailure(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        try:
-            super().replace(path, data)
-        except OSError as error:
-            raise RuntimeError("the session could not be saved") from error
-
-
-@wrong("tells-paths", "Tells where its files are", fails="store.errors")
-class _TellsPaths(FileStore):
-    def replace(self, path: Path, data: bytes) -> None:
-        with _naming(path):
-            super().replace(path, data)
-
-
-@wrong(
-    "keeps-its-lock",
-    "Keeps its lock after a write that failed",
-    fails="store.usable",
-    origin="openai/openai-agents-python#4202",
-)
-class _KeepsItsLock(FileStore):
-    """A statement that failed left its transaction open, and the lock for the process's life."""
-
-    locked = False
-
-    def add_line(self, path: Path, line: bytes) -> None:
-        if self.locked:
-            raise TypedError("Session", "StoreUnavailable", "the session store is locked")
-        self.locked = True
-        super().add_line(path, line)
-        self.locked = False
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        text = f"cannot save {path}: {os.strerror(error.errno or 0)}"
-        raise TypedError("Session", "StoreUnavailable", text) from error
 
 
 def _digest(entry: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""How a wrong subject that is code is registered: a class or a function, and what a row says too.
+"""How a wrong subject that is code is registered: a class, and what a row says too.
 
     wrong = ByHand("relavium")
 
@@ -15,13 +15,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from faultclock.mutants.references import REFERENCES
-from faultclock.subjects.binding import Binding
 from faultclock.subjects.miniature import Miniature
 
 #: The wrong subjects that are code, by id.
 BY_HAND: dict[str, Miniature] = {}
 
-_T = TypeVar("_T", bound=Callable[..., Any])
+_T = TypeVar("_T", bound=type[Any])
 
 
 class ByHand:
@@ -40,7 +39,7 @@ class ByHand:
         does: str,
         *,
         fails: str,
-        shown_by: str | None = None,
+        shown_by: str,
         origin: str | None = None,
         model: str | None = None,
     ) -> Callable[[_T], _T]:
@@ -48,44 +47,24 @@ class ByHand:
 
         def register(made: _T) -> _T:
             id_ = self.reference.prefix + name
-            binding = self.reference.bind(self.reference.whole(made), id_, does)
-            self._keep(binding, fails, shown_by, origin, model)
+            BY_HAND[id_] = Miniature(
+                binding=self.reference.bind(self.reference.whole(made), id_, does),
+                fails=fails,
+                model=model or self.reference.model,
+                shown_by=self.reference.scenarios + shown_by,
+                origin=origin,
+            )
             return made
 
         return register
 
-    def run(
-        self,
-        name: str,
-        does: str,
-        *,
-        fails: str,
-        shown_by: str | None = None,
-        origin: str | None = None,
-    ) -> Callable[[_T], _T]:
-        """Register the decorated function."""
-
-        def register(run: _T) -> _T:
-            assert self.reference.bind_run is not None
-            binding = self.reference.bind_run(run, self.reference.prefix + name, does)
-            self._keep(binding, fails, shown_by, origin, None)
-            return run
-
-        return register
-
     def race(self, name: str, does: str, *, fails: str, origin: str) -> Callable[[_T], _T]:
-        """Register the decorated class or function as one that only exploration finds."""
+        """Register the decorated class as one that only exploration finds."""
 
         def register(made: _T) -> _T:
-            bind = self.reference.bind
-            whole: Any = made
-            if not isinstance(made, type):
-                assert self.reference.bind_run is not None
-                bind = self.reference.bind_run
-            else:
-                whole = self.reference.whole(made)
-            BY_HAND[f"mini-race-{name}"] = Miniature(
-                binding=bind(whole, f"mini-race-{name}", does),
+            id_ = f"mini-race-{name}"
+            BY_HAND[id_] = Miniature(
+                binding=self.reference.bind(self.reference.whole(made), id_, does),
                 fails=fails,
                 model=self.reference.model,
                 shown_by=f"exploration/{name}",
@@ -95,19 +74,3 @@ class ByHand:
             return made
 
         return register
-
-    def _keep(
-        self,
-        binding: Binding,
-        fails: str,
-        shown_by: str | None,
-        origin: str | None,
-        model: str | None,
-    ) -> None:
-        BY_HAND[binding.id] = Miniature(
-            binding=binding,
-            fails=fails,
-            model=model or self.reference.model,
-            shown_by=shown_by and self.reference.scenarios + shown_by,
-            origin=origin,
-        )

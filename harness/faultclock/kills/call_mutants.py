@@ -64,7 +64,7 @@ def call_mutants(role: Role, style: str) -> Iterator[Mutant]:
                 continue
             named = method or "call"
             yield Mutant(
-                id=f"{named}: {defect}",
+                id=f"call of {named}: {defect}" if method else f"call: {defect}",
                 family="call",
                 group=named,
                 does=f"{does}: {named}" if method else does,

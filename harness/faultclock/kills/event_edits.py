@@ -82,9 +82,7 @@ class Doubled:
 
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with each of these events twice."""
-        events = [
-            item for event in trace.events for item in (event,) * (1 + self.of.has(event))
-        ]
+        events = [item for event in trace.events for item in (event,) * (1 + self.of.has(event))]
         return _sealed(trace, events)
 
 
@@ -233,9 +231,7 @@ def _with_payloads(trace: Trace, of: Said, change: Callable[[Any], Any]) -> Trac
         for event in trace.events
     ]
     try:
-        check_events(
-            new for old, new in zip(trace.events, events, strict=True) if new is not old
-        )
+        check_events(new for old, new in zip(trace.events, events, strict=True) if new is not old)
     except EventError:
         # No subject can say that through its port.
         return None

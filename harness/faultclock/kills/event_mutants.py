@@ -134,7 +134,7 @@ def _of(said: Said, group: _Group, names: list[str]) -> Iterator[Mutant]:
         for new in _new_values(path, values, said, names):
             shown = _shown(new)
             does = f"says {shown} as {place} of {title}"
-            short = shown if not shown.endswith("…\"") else f"{shown} {_digest(new)}"
+            short = shown if not shown.endswith('…"') else f"{shown} {_digest(new)}"
             yield mutant(f"set {place} to {short}", does, Set(of=said, path=path, new=new))
         if any(isinstance(item, int) and not isinstance(item, bool) for item in values):
             for by, words in _SUMS.items():

@@ -147,8 +147,7 @@ def search(
     with closing(Shared(bench)) as shared, Workers(request.jobs) as workers:
         for first in range(0, len(mutants), _ROUND):
             items = [
-                _Item(place, alive)
-                for place in range(first, min(first + _ROUND, len(mutants)))
+                _Item(place, alive) for place in range(first, min(first + _ROUND, len(mutants)))
             ]
             for done in in_order(
                 workers, partial(_tried, shared), items, size=1, lost=lambda _: ()

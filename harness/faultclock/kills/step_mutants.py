@@ -68,7 +68,7 @@ def step_mutants(subject: str, taken: Mapping[str, frozenset[str]]) -> Iterator[
             for what, does, operator in _operators(place, step):
                 if place in taken:
                     yield from _mutant(
-                        of, reference, f"{place}: {what}", place, does, operator, taken[place]
+                        of, reference, f"step {place}: {what}", place, does, operator, taken[place]
                     )
         for name, value in _constants(base):
             place = f"{part}.{name}" if part else name
@@ -76,7 +76,7 @@ def step_mutants(subject: str, taken: Mapping[str, frozenset[str]]) -> Iterator[
                 does = f"has {new} as its {place.replace('_', ' ')}, and not {value}"
                 operator = {"tune": [{"constant": place, "value": new}]}
                 yield from _mutant(
-                    of, reference, f"{place} = {new}", place, does, operator, None
+                    of, reference, f"constant {place}: {new}", place, does, operator, None
                 )
 
 

@@ -91,9 +91,7 @@ def play(
         by_seeds=kept_rules(findings) - by_run,
         why_not=next(reasons, "it proves nothing") if verdict is Verdict.INCONCLUSIVE else "",
         idle={
-            item.check: item.reason
-            for item in findings
-            if item.verdict is Verdict.NOT_APPLICABLE
+            item.check: item.reason for item in findings if item.verdict is Verdict.NOT_APPLICABLE
         },
     )
 

@@ -3,6 +3,7 @@
     mutant         what a mutant is: a change of a finished trace, or of the subject before a run
     values         other values of a field
     event_edits    what is done to the events by which a subject speaks
+    told_edits     what is done to the results of tools that it tells the model
     event_mutants  all such edits that the traces of a subject give reason for
     call_mutants   defects of any subject: of its calls, and of how it waits
     step_mutants   operators on every step and constant of a shipped reference

@@ -249,7 +249,7 @@ def _hurry(waits: Waits) -> None:
     right_later = loop.call_later
 
     def call_later(delay: float, callback: Any, *given: Any, **named: Any) -> Any:
-        if _is_sleep_of_the_subject(sys._getframe(1)):  # noqa: SLF001
+        if _is_sleep_of_the_subject(sys._getframe(1)):
             delay = _other_ns(waits, round(delay * 1e9)) / 1e9
         return right_later(delay, callback, *given, **named)
 

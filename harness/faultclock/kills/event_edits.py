@@ -66,7 +66,7 @@ class Dropped:
 
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace without these events."""
-        return _sealed(trace, [event for event in trace.events if not self.of.has(event)])
+        return sealed_again(trace, [event for event in trace.events if not self.of.has(event)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Doubled:
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with each of these events twice."""
         events = [item for event in trace.events for item in (event,) * (1 + self.of.has(event))]
-        return _sealed(trace, events)
+        return sealed_again(trace, events)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class Moved:
             moved = replace(event, at_ns=events[goal].at_ns)
             del events[place]
             events.insert(goal, moved)
-        return _sealed(trace, events)
+        return sealed_again(trace, events)
 
     def _goal(self, events: Sequence[TraceEvent], place: int) -> int | None:
         """Return the place of the event that it is put behind, or before."""
@@ -235,10 +235,11 @@ def _with_payloads(trace: Trace, of: Said, change: Callable[[Any], Any]) -> Trac
     except EventError:
         # No subject can say that through its port.
         return None
-    return _sealed(trace, events)
+    return sealed_again(trace, events)
 
 
-def _sealed(trace: Trace, events: Sequence[TraceEvent]) -> Trace | None:
+def sealed_again(trace: Trace, events: Sequence[TraceEvent]) -> Trace | None:
+    """Return the trace with other events, numbered and sealed; None where they are the same."""
     numbered = tuple(
         event if event.seq == number else replace(event, seq=number)
         for number, event in enumerate(events, start=1)

@@ -6,7 +6,7 @@ They need nothing but the traces, so they are made for any subject and any model
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -25,7 +25,8 @@ from faultclock.kills.event_edits import (
     is_said,
 )
 from faultclock.kills.mutant import Mutant
-from faultclock.kills.values import Path, leaves, others
+from faultclock.kills.told_edits import Told, members, results_told
+from faultclock.kills.values import LEAK, OTHER_TEXT, Path, leaves, others
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent
 
@@ -37,6 +38,8 @@ _HANDED_OVER = frozenset({"call.returned", "call.raised"})
 _MESSAGES = frozenset({"message", "shape", "text", "error", "reason", "why"})
 #: Other names that an event gets, of those that the subject has.
 _NAMES_MAX = 2
+#: Members of the results of tools that are changed.
+_MEMBERS_MAX = 40
 
 _WHERE: Mapping[Where, str] = {
     "behind_said": "later, behind the next thing that is said",
@@ -70,7 +73,7 @@ class _Group:
                 self.values.setdefault(path, []).append(value)
 
 
-def event_mutants(traces: Iterable[Trace]) -> tuple[Mutant, ...]:
+def event_mutants(traces: Sequence[Trace]) -> tuple[Mutant, ...]:
     """Return the mutants of what is said in traces of one subject, in a stated order."""
     groups: dict[Said, _Group] = {}
     for trace in traces:
@@ -85,16 +88,46 @@ def event_mutants(traces: Iterable[Trace]) -> tuple[Mutant, ...]:
     names: dict[str, list[str]] = {}
     for said in named:
         names.setdefault(said.kind, []).append(said.name or "")
-    mutants = [tuple(_of(said, groups[said], names[said.kind])) for said in named]
+    mutants = [_told(traces), *(tuple(_of(said, groups[said], names[said.kind])) for said in named)]
     # What is done to every event comes first: the rules that are easily killed are soon gone.
     return tuple(item for row in zip_longest(*mutants) for item in row if item is not None)
+
+
+def _told(traces: Sequence[Trace]) -> tuple[Mutant, ...]:
+    """Return the mutants of what the model is told as the results of tools."""
+    values: dict[Path, list[Any]] = {}
+    scenarios: set[str] = set()
+    for trace in traces:
+        for text in results_told(trace):
+            scenarios.add(trace.header.scenario.id)
+            for path, value in members(text):
+                values.setdefault(path, []).append(value)
+    edits: dict[str, Told] = {}
+    if scenarios:
+        edits |= {f"says {_shown(new)}": Told(new=new) for new in (OTHER_TEXT, "", "null", LEAK)}
+    for path in sorted(values, key=str)[:_MEMBERS_MAX]:
+        place = ".".join(map(str, path))
+        edits[f"leaves {place} out"] = Told(path=path, is_left_out=True)
+        for new in others(values[path], is_message=bool(_MESSAGES & {*map(str, path)})):
+            edits[f"says {_shown(new)} as {place}"] = Told(path=path, new=new)
+    return tuple(
+        Mutant(
+            id=f"tool result: {does} {_digest(does)}",
+            family="event",
+            group="tool result",
+            does=f"{does}, when it tells the model the result of a tool",
+            edit=edit,
+            scenarios=frozenset(scenarios),
+        )
+        for does, edit in edits.items()
+    )
 
 
 def _heard(scenario: Scenario) -> frozenset[str]:
     """Return the kinds of events on which this scenario acts, so that an edit shows nothing."""
     text = scenario.model_dump_json()
     if '"seq":' in text and any(crash.on and crash.on.seq for crash in scenario.crashes):
-        return _HANDED_OVER | {kind for kind in _SAID_KINDS}
+        return _SAID_KINDS
     return frozenset(kind for kind in _SAID_KINDS if f'"{kind}"' in text)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,8 +31,8 @@ from faultclock.subjects.binding import Binding
 #: Mutants of one round. Each is given to a worker by itself.
 _ROUND = 24
 #: Scenarios in which a mutant changes something and may go unnoticed, or spare a rule, before it is
-#: given up.
-_CHANCES = 12
+#: given up: in the first pass, and in the second.
+_CHANCES = (2, 12)
 #: Real seconds that a wrong run may take: a right one takes a hundredth of that.
 _WALL_LIMIT_S = 5.0
 
@@ -101,7 +101,7 @@ def mutants_of(request: SearchRequest, played: Sequence[Played]) -> tuple[Mutant
     taken = _steps_taken(request, played)
     return (
         *call_mutants(request.binding.role, request.binding.style),
-        *event_mutants(trace for item in played for trace in item.traces[:1]),
+        *event_mutants([trace for item in played for trace in item.traces[:1]]),
         *shipped_mutants(request.subject_spec, request.model.id),
         *step_mutants(request.subject_spec, taken),
     )
@@ -136,35 +136,51 @@ def search(
     mutants: Sequence[Mutant],
     on_mutant: Callable[[str], None] = lambda _: None,
 ) -> tuple[Tried, ...]:
-    """Try all mutants.
+    """Try all mutants, in two passes: few rules are left for the second.
 
     A mutant is tried in a scenario as long as nothing has noticed it, or a rule is left there that
     nothing has killed.
+
+    Args:
+        on_mutant: called after each mutant of the first pass.
     """
     bench = _Bench(request, mutants, played)
     alive = frozenset[Rule]().union(*(item.kept for item in bench.played))
-    tried: list[Tried] = []
+    trials: list[tuple[Trial, ...]] = [() for _ in mutants]
     with closing(Shared(bench)) as shared, Workers(request.jobs) as workers:
-        for first in range(0, len(mutants), _ROUND):
-            items = [
-                _Item(place, alive) for place in range(first, min(first + _ROUND, len(mutants)))
-            ]
-            for done in in_order(
-                workers, partial(_tried, shared), items, size=1, lost=lambda _: ()
-            ):
-                mutant = mutants[len(tried)]
-                tried.append(Tried(mutant=mutant, trials=done))
-                alive -= frozenset().union(*(trial.kills for trial in done))
-                on_mutant(mutant.group)
-    return tuple(tried)
+        for chances in _CHANCES:
+            for first in range(0, len(mutants), _ROUND):
+                places = range(first, min(first + _ROUND, len(mutants)))
+                items = [
+                    _Item(place=place, alive=alive, chances=chances, before=trials[place])
+                    for place in places
+                ]
+                done = in_order(workers, partial(_tried, shared), items, size=1, lost=lambda _: ())
+                for place, more in zip(places, done, strict=True):
+                    trials[place] += more
+                    alive -= frozenset().union(*(trial.kills for trial in more))
+                    if chances == _CHANCES[0]:
+                        on_mutant(mutants[place].group)
+    return tuple(
+        Tried(mutant=mutant, trials=tried) for mutant, tried in zip(mutants, trials, strict=True)
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Item:
-    """A mutant that is to be tried, by its place, and the rules that nothing has killed yet."""
+    """A mutant that is to be tried.
+
+    Attributes:
+        place: of the mutant among all.
+        alive: the rules that nothing has killed yet.
+        chances: scenarios in which it may change something and go unnoticed, or spare a rule.
+        before: what became of it already.
+    """
 
     place: int
     alive: frozenset[Rule]
+    chances: int
+    before: tuple[Trial, ...]
 
 
 class _Bench:
@@ -202,28 +218,34 @@ class _Bench:
         alive = item.alive
         if mutant.only_for is not None:
             alive = frozenset(rule for rule in alive if rule[0] == mutant.only_for)
-        is_noticed = mutant.only_for is not None
-        limit_s = self.request.wall_limit_s or _WALL_LIMIT_S
+        is_noticed = mutant.only_for is not None or any(past.is_noticed for past in item.before)
+        changed = {(past.scenario, past.variant): past.is_changed for past in item.before}
         spared: Counter[Rule] = Counter()
-        chances = _CHANCES
+        unnoticed = 0
         for played in self._in_turn(mutant):
-            wanted = {rule for rule in alive & played.kept if spared[rule] < _CHANCES}
-            if not wanted and (is_noticed or not chances):
+            wanted = {rule for rule in alive & played.kept if spared[rule] < item.chances}
+            if not wanted and (is_noticed or unnoticed >= item.chances):
                 continue
-            trial = try_mutant(
-                self.judge,
-                self.request.binding,
-                mutant,
-                played,
-                all_seeds=bool(wanted & played.by_seeds),
-                wall_limit_s=limit_s,
-            )
-            alive -= trial.kills
-            is_noticed = is_noticed or trial.is_noticed
-            if trial.is_changed:
-                spared.update(wanted - trial.kills)
-                chances -= chances > 0
-            yield trial
+            is_changed = changed.get((played.scenario.id, played.scenario.variant))
+            if is_changed is None:
+                trial = self._trial(mutant, played, wanted)
+                alive -= trial.kills
+                is_noticed = is_noticed or trial.is_noticed
+                is_changed = trial.is_changed
+                yield trial
+            if is_changed:
+                spared.update(wanted & alive)
+                unnoticed += 1
+
+    def _trial(self, mutant: Mutant, played: Played, wanted: Set[Rule]) -> Trial:
+        return try_mutant(
+            self.judge,
+            self.request.binding,
+            mutant,
+            played,
+            all_seeds=bool(wanted & played.by_seeds),
+            wall_limit_s=self.request.wall_limit_s or _WALL_LIMIT_S,
+        )
 
     def _in_turn(self, mutant: Mutant) -> list[Played]:
         """Return the scenarios in which a mutant can differ, for each mutant in another order."""

@@ -16,7 +16,7 @@ LEAK = (
     '  File "/home/agent/app/main.py", line 7, in run'
 )
 #: Values that were seen elsewhere, of each field.
-_SEEN_MAX = 3
+_SEEN_MAX = 2
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

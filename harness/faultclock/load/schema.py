@@ -29,6 +29,7 @@ from faultclock.model.finding import Report
 from faultclock.model.foreign_map import ForeignMap
 from faultclock.model.gate import Baseline
 from faultclock.model.inferred import RetryProfile
+from faultclock.model.kill_matrix import KillMatrix
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import TraceFooter, TraceHeader
 
@@ -58,6 +59,11 @@ def baseline_schema() -> str:
 def census_schema() -> str:
     """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
     return _schema_text(Census, "census", "Faultclock census")
+
+
+def kill_matrix_schema() -> str:
+    """Return the JSON Schema of what `faultclock mutate --json` writes, newline at the end."""
+    return _written_text(KillMatrix, "kills", "Faultclock kill matrix")
 
 
 def profile_schema() -> str:

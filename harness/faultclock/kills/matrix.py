@@ -137,10 +137,7 @@ def _reasons(played: Sequence[Played]) -> dict[str, str]:
 _OF_THE_BINDING = "the subject's binding does not declare"
 _OTHER_SENTENCES = "the check judges other sentences in the selected scenarios"
 _UNTOUCHED = "no mutant changes anything in the scenarios that judge it"
-_NEVER_FAILED = (
-    "it was judged and it never failed: the rule may be unable to fail, or no mutant has this"
-    " defect"
-)
+_NEVER_FAILED = "it never failed: the rule may be unable to fail, or no mutant has this defect"
 
 
 def _kill(item: Tried, trial: Trial) -> Kill:

@@ -84,7 +84,8 @@ def _rules(rules: Sequence[RuleKills], width: int) -> Iterator[str]:
         yield from _wrapped(clipped(rule.sentence, _SENTENCE_MAX), width, "    ")
         judged = count(rule.judged_in, "scenario")
         tried = count(rule.tried, "mutant")
-        yield from _wrapped(f"Judged in {judged}; {tried} tried there. {rule.hint}", width, "    ")
+        text = f"Judged in {judged}, with {tried} tried there: {rule.hint}."
+        yield from _wrapped(text, width, "    ")
     yield from _rest(len(rules))
 
 

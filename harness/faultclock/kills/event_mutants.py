@@ -115,7 +115,7 @@ def _told(traces: Sequence[Trace]) -> tuple[Mutant, ...]:
             id=f"tool result: {does} {_digest(does)}",
             family="event",
             group="tool result",
-            does=f"{does}, when it tells the model the result of a tool",
+            does=f"{does} in the result of a tool, for the model",
             edit=edit,
             scenarios=frozenset(scenarios),
         )

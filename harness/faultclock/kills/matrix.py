@@ -55,7 +55,7 @@ def kill_matrix(
         readings=readings or {},
         subject=request.binding.info(),
         scenarios=tuple(dict.fromkeys(item.scenario.id for item in shown)),
-        rules=tuple(_rules(request, shown, tried)),
+        rules=tuple(_rules(request, shown, tried, _never_failed(left_out))),
         mutants=tuple(_fate(item) for item in tried),
         left_out=left_out,
         trials=sum(len(item.trials) for item in tried),
@@ -76,7 +76,7 @@ def rules_of(model: ErrorModel) -> tuple[tuple[Requirement, str], ...]:
 
 
 def _rules(
-    request: SearchRequest, played: Sequence[Played], tried: Sequence[Tried]
+    request: SearchRequest, played: Sequence[Played], tried: Sequence[Tried], never_failed: str
 ) -> Iterable[RuleKills]:
     judged: Counter[Rule] = Counter(rule for item in played for rule in item.kept)
     reasons = _reasons(played)
@@ -105,7 +105,7 @@ def _rules(
             status = "not for this subject" if check in others else "not judged"
             hint = others.get(check) or reasons.get(check) or _OTHER_SENTENCES
         elif status == "survives":
-            hint = _UNTOUCHED if not touched[rule] else _NEVER_FAILED
+            hint = _UNTOUCHED if not touched[rule] else never_failed
         yield RuleKills(
             check=check,
             requirement=requirement.id,
@@ -137,7 +137,12 @@ def _reasons(played: Sequence[Played]) -> dict[str, str]:
 _OF_THE_BINDING = "the subject's binding does not declare"
 _OTHER_SENTENCES = "the check judges other sentences in the selected scenarios"
 _UNTOUCHED = "no mutant changes anything in the scenarios that judge it"
-_NEVER_FAILED = "it never failed: the rule may be unable to fail, or no mutant has this defect"
+
+
+def _never_failed(left_out: int) -> str:
+    if left_out:
+        return f"it never failed, and {left_out} mutants were not drawn"
+    return "it never failed, so the rule may be unable to fail, or no mutant has this defect"
 
 
 def _kill(item: Tried, trial: Trial) -> Kill:

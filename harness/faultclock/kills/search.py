@@ -100,9 +100,9 @@ def mutants_of(request: SearchRequest, played: Sequence[Played]) -> tuple[Mutant
     """Return all mutants of a subject, in the order in which they are tried."""
     taken = _steps_taken(request, played)
     return (
-        *call_mutants(request.binding.role, request.binding.style),
         # Most of them kill a rule in the first scenario, so they come before what is made by rote.
         *shipped_mutants(request.subject_spec, request.model.id),
+        *call_mutants(request.binding.role, request.binding.style),
         *event_mutants([trace for item in played for trace in item.traces[:1]]),
         *step_mutants(request.subject_spec, taken),
     )

@@ -104,14 +104,17 @@ def run_mutant(
     *,
     wall_limit_s: float | None = None,
 ) -> Trace:
-    """Run a mutant in a process of its own: a wrong subject may end or hang it.
+    """Run a mutant where the subject is loaded, and end it there after the wall limit.
+
+    One that is bound with `inline` shares a process with other runs, as the subject itself does.
 
     Args:
         mutant: one with a `change`; None: the subject itself.
     """
     bound = bind_scenario(scenario, binding)
-    isolate = mutant is not None or not binding.inline
-    asked = RunRequest(scenario=bound, seed=seed, isolate=isolate, wall_limit_s=wall_limit_s)
+    asked = RunRequest(
+        scenario=bound, seed=seed, isolate=not binding.inline, wall_limit_s=wall_limit_s
+    )
     shown = binding if mutant is None or mutant.binding is None else mutant.binding
     made = make_run(binding, asked, None if mutant is None else mutant.change)
     return sealed(trace_header(bound, shown, seed), made)

@@ -33,6 +33,8 @@ _ROUND = 24
 #: Scenarios in which a mutant changes something and may go unnoticed, or spare a rule, before it is
 #: given up: in the first pass, and in the second.
 _CHANCES = (2, 12)
+#: Scenarios in which a mutant is tried at most, for each of these chances.
+_PER_CHANCE = 4
 #: Real seconds that a wrong run may take: a right one takes a hundredth of that.
 _WALL_LIMIT_S = 5.0
 
@@ -222,10 +224,12 @@ class _Bench:
         is_noticed = mutant.only_for is not None or any(past.is_noticed for past in item.before)
         changed = {(past.scenario, past.variant): past.is_changed for past in item.before}
         spared: Counter[Rule] = Counter()
-        unnoticed = 0
-        for played in self._in_turn(mutant):
+        changes = 0
+        for played in self._in_turn(mutant, alive):
+            if changes >= item.chances * _PER_CHANCE:
+                return
             wanted = {rule for rule in alive & played.kept if spared[rule] < item.chances}
-            if not wanted and (is_noticed or unnoticed >= item.chances):
+            if not wanted and (is_noticed or changes >= item.chances):
                 continue
             is_changed = changed.get((played.scenario.id, played.scenario.variant))
             if is_changed is None:
@@ -236,7 +240,7 @@ class _Bench:
                 yield trial
             if is_changed:
                 spared.update(wanted & alive)
-                unnoticed += 1
+                changes += 1
 
     def _trial(self, mutant: Mutant, played: Played, wanted: Set[Rule]) -> Trial:
         return try_mutant(
@@ -248,14 +252,20 @@ class _Bench:
             wall_limit_s=self.request.wall_limit_s or _WALL_LIMIT_S,
         )
 
-    def _in_turn(self, mutant: Mutant) -> list[Played]:
-        """Return the scenarios in which a mutant can differ, for each mutant in another order."""
+    def _in_turn(self, mutant: Mutant, alive: Set[Rule]) -> list[Played]:
+        """Return the scenarios in which a mutant can differ, those with most rules left first.
+
+        Equal ones are in another order for each mutant.
+        """
         mine = (
             item
             for item in self.played
             if mutant.scenarios is None or item.scenario.id in mutant.scenarios
         )
-        return sorted(mine, key=lambda item: _lot(f"{mutant.id} {item.scenario.id}"))
+        return sorted(
+            mine,
+            key=lambda item: (-len(alive & item.kept), _lot(f"{mutant.id} {item.scenario.id}")),
+        )
 
 
 def _played(shared: Shared[_Bench], scenarios: tuple[Scenario, ...]) -> list[Played]:

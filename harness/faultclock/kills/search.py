@@ -36,7 +36,7 @@ _CHANCES = (2, 12)
 #: Scenarios in which a mutant is tried at most, for each of these chances.
 _PER_CHANCE = 4
 #: Real seconds that a wrong run may take: a right one takes a hundredth of that.
-_WALL_LIMIT_S = 5.0
+_WALL_LIMIT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +222,8 @@ class _Bench:
         if mutant.only_for is not None:
             alive = frozenset(rule for rule in alive if rule[0] == mutant.only_for)
         is_noticed = mutant.only_for is not None or any(past.is_noticed for past in item.before)
+        if any(past.is_lost for past in item.before):
+            return
         changed = {(past.scenario, past.variant): past.is_changed for past in item.before}
         spared: Counter[Rule] = Counter()
         changes = 0
@@ -238,6 +240,9 @@ class _Bench:
                 is_noticed = is_noticed or trial.is_noticed
                 is_changed = trial.is_changed
                 yield trial
+                if trial.is_lost:
+                    # It would hang in the next scenario, too, and each costs the wall limit.
+                    return
             if is_changed:
                 spared.update(wanted & alive)
                 changes += 1

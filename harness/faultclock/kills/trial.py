@@ -23,6 +23,10 @@ from faultclock.run.made import RunRequest
 from faultclock.subjects.binding import Binding
 
 
+#: How a trace ends of which nothing, or not all, is left.
+_LOST = ("watchdog", "harness_error")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
     """A scenario as the subject itself plays it.
@@ -59,6 +63,7 @@ class Trial:
         is_noticed: something is against it that is not against the subject.
         is_changed: its traces differ from those of the subject.
         is_proof: its runs prove anything.
+        is_lost: a run hung, or ended its process.
     """
 
     scenario: str
@@ -67,6 +72,7 @@ class Trial:
     is_noticed: bool = False
     is_changed: bool = False
     is_proof: bool = True
+    is_lost: bool = False
 
 
 def play(
@@ -155,6 +161,7 @@ def try_mutant(
         is_noticed=bool(against),
         is_changed=True,
         is_proof=bool(against) or verdict is not Verdict.INCONCLUSIVE,
+        is_lost=any(trace.footer.ending in _LOST for trace in traces),
     )
 
 

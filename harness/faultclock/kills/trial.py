@@ -1,7 +1,6 @@
 """One mutant in one scenario: whether anything changes, and which rules it kills.
 
-This is the one place that says what a kill is: the wrong run breaks a rule, by a FAIL, or by a WARN
-below a MUST, and the right run keeps it. A run that proves nothing kills nothing.
+A run that proves nothing kills nothing; what a kill is, `model.kill_matrix` says.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from itertools import chain
 
 from faultclock.kills.mutant import Mutant
 from faultclock.model.finding import Finding, Verdict, overall
-from faultclock.model.kill_matrix import Rule, broken_rules, kept_rules
+from faultclock.model.kill_matrix import Rule, broken_rules, kept_rules, killed_rules
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace
 from faultclock.oracle.judge import Judge, SeedsJudge
@@ -21,7 +20,6 @@ from faultclock.run.execute import sealed, trace_header
 from faultclock.run.hosting import make_run
 from faultclock.run.made import RunRequest
 from faultclock.subjects.binding import Binding
-
 
 #: How a trace ends of which nothing, or not all, is left.
 _LOST = ("watchdog", "harness_error")
@@ -157,7 +155,7 @@ def try_mutant(
     return Trial(
         scenario=trial.scenario,
         variant=trial.variant,
-        kills=against & played.kept,
+        kills=killed_rules(played.kept, findings),
         is_noticed=bool(against),
         is_changed=True,
         is_proof=bool(against) or verdict is not Verdict.INCONCLUSIVE,

@@ -7,7 +7,7 @@ A rule that no mutant kills may be one that cannot be broken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -41,12 +41,23 @@ def broken_rules(findings: Iterable[Finding]) -> frozenset[Rule]:
 
 
 def kept_rules(findings: Iterable[Finding]) -> frozenset[Rule]:
-    """Return the rules that findings show to hold."""
-    return frozenset(
+    """Return the rules that findings show to hold: a PASS of a sentence, and nothing against it."""
+    findings = tuple(findings)
+    passed = frozenset(
         (finding.check, finding.requirement)
         for finding in findings
         if finding.verdict is Verdict.PASS and finding.requirement is not None
     )
+    return passed - broken_rules(findings)
+
+
+def killed_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
+    """Return the rules that findings on a mutant kill.
+
+    Args:
+        kept: the rules that the subject itself keeps in the same scenario.
+    """
+    return broken_rules(findings) & kept
 
 
 class Kill(SparseValue):

@@ -59,11 +59,6 @@ class Dropped:
 
     of: Said
 
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
-
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace without these events."""
         return sealed_again(trace, [event for event in trace.events if not self.of.has(event)])
@@ -74,11 +69,6 @@ class Doubled:
     """The subject says it twice."""
 
     of: Said
-
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
 
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with each of these events twice."""
@@ -92,11 +82,6 @@ class Moved:
 
     of: Said
     where: Where
-
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
 
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with these events elsewhere, at the time of what they stand beside."""
@@ -163,11 +148,6 @@ class Set:
     path: Path
     new: Any
 
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
-
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with that value in each of these events."""
         return _with_payloads(trace, self.of, self._changed)
@@ -188,11 +168,6 @@ class Summed:
     path: Path
     by: Sum
 
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
-
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace with the other number in each of these events."""
 
@@ -211,11 +186,6 @@ class LeftOut:
 
     of: Said
     path: Path
-
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return self.of.kind
 
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace without the member in each of these events."""

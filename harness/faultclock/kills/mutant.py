@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from faultclock.model.kill_matrix import Family
 from faultclock.model.trace import Trace
 from faultclock.subjects.binding import Binding
 
-
-class TraceEdit(Protocol):
-    """What a trace looks like if the subject had said something else."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-
-    def __call__(self, trace: Trace) -> Trace | None:
-        """Return the other trace; None where it would be the same, or could not be."""
-
-
+#: What a trace looks like if the subject had said something else; None where it would be the same,
+#: or could not be.
+TraceEdit = Callable[[Trace], Trace | None]
 #: Makes a wrong subject of a right one, in the process that has loaded it. It can be pickled.
 Change = Callable[[Binding], Binding]
 

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from faultclock.kills.call_mutants import call_mutants
@@ -47,7 +47,8 @@ class SearchRequest:
         scenarios: in which the subject is run, each with its own seeds.
         subject_spec: how the subject was named: a shipped reference has more mutants.
         jobs: processes that work at once.
-        limit: mutants that are tried at most; None: all.
+        wall_limit_s: real seconds that a run may take; None: as much as its scenario says, and a
+            mutant a few seconds.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -55,7 +56,6 @@ class SearchRequest:
     subject_spec: str
     model: ErrorModel
     jobs: int = 1
-    limit: int | None = None
     wall_limit_s: float | None = None
 
 
@@ -65,21 +65,6 @@ class Tried:
 
     mutant: Mutant
     trials: tuple[Trial, ...]
-
-
-@dataclass(slots=True, kw_only=True)
-class Found:
-    """What a search has come to.
-
-    Attributes:
-        played: the subject itself, by scenario.
-        tried: all mutants that were drawn, in order.
-        left_out: how many were not.
-    """
-
-    played: tuple[Played, ...]
-    tried: list[Tried] = field(default_factory=list)
-    left_out: int = 0
 
 
 def play_all(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -138,13 +139,13 @@ def _operators(place: str, step: Callable[..., Any]) -> Iterator[tuple[str, str,
     given = _returns(step)
     yield "skip", f"leaves out: {said}", {"skip": [{"step": place}]}
     yield "again", f"does twice: {said}", {"again": [{"step": place}]}
-    for value in _CONSTANTS.get(given, ()):
+    for value in (value for type_ in given for value in _CONSTANTS.get(type_, ())):
         yield (
             f"return {value}",
             f"always gets {value!r} from: {said}",
             {"return": [{"step": place, "value": value}]},
         )
-    if given in (int, float):
+    if {int, float} & set(given):
         yield (
             "twice",
             f"gets twice as much from: {said}",
@@ -169,12 +170,15 @@ def _operators(place: str, step: Callable[..., Any]) -> Iterator[tuple[str, str,
         yield "shield", f"is not cancelled in: {said}", {"shield": [{"step": place}]}
 
 
-def _returns(step: Callable[..., Any]) -> Any:
+def _returns(step: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return the types that a step may give."""
     try:
-        return typing.get_type_hints(step).get("return")
+        hint = typing.get_type_hints(step).get("return")
     except (NameError, TypeError):
         # A type that is only imported for a checker.
-        return None
+        return ()
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if is_union else (hint,)
 
 
 # ---------------------------------------------------------------------- which steps are taken

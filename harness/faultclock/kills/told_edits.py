@@ -17,13 +17,13 @@ from faultclock.kills.values import OTHER_TEXT, Path, leaves, value_at, with_val
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace import Trace
 
-KIND = "http.request"
+_KIND = "http.request"
 _TOOL = "tool"
 
 
 def results_told(trace: Trace) -> Iterator[str]:
     """Yield the result of a tool each time that the model is told of it."""
-    for event in trace.of_kind(KIND):
+    for event in trace.of_kind(_KIND):
         for message in event.payload.get("messages", ()):
             if message["role"] == _TOOL and isinstance(message.get("content"), str):
                 yield message["content"]
@@ -59,16 +59,11 @@ class Told:
     new: Any = OTHER_TEXT
     is_left_out: bool = False
 
-    @property
-    def kind(self) -> str:
-        """The kind of the events that it concerns."""
-        return KIND
-
     def __call__(self, trace: Trace) -> Trace | None:
         """Return the trace in which the model is told that instead, each time."""
         events = []
         for event in trace.events:
-            messages = event.payload.get("messages") if event.kind == KIND else None
+            messages = event.payload.get("messages") if event.kind == _KIND else None
             if messages:
                 told = [self._changed(message) for message in messages]
                 if told != messages:

@@ -88,12 +88,14 @@ def _rules(
     touched: Counter[Rule] = Counter()
     kills: dict[Rule, list[Kill]] = {}
     killers: Counter[Rule] = Counter()
+    unproven: set[Rule] = set()
     for item in tried:
         changed = [trial for trial in item.trials if trial.is_changed]
         touched.update(
             frozenset().union(*(kept[trial.scenario, trial.variant] for trial in changed))
         )
         for trial in item.trials:
+            unproven |= trial.unproven
             for rule in sorted(trial.kills, key=str):
                 kills.setdefault(rule, []).append(_kill(item, trial))
         killers.update(frozenset().union(*(trial.kills for trial in item.trials)))
@@ -104,6 +106,8 @@ def _rules(
         if not judged[rule]:
             status = "not for this subject" if check in others else "not judged"
             hint = others.get(check) or reasons.get(check) or _OTHER_SENTENCES
+        elif status == "survives" and rule in unproven:
+            status, hint = "cited elsewhere", _ELSEWHERE
         elif status == "survives":
             hint = _UNTOUCHED if not touched[rule] else never_failed
         yield RuleKills(
@@ -136,6 +140,7 @@ def _reasons(played: Sequence[Played]) -> dict[str, str]:
 #: How a check begins its reason where it would judge a subject that shows more of itself.
 _OF_THE_BINDING = "the subject's binding does not declare"
 _OTHER_SENTENCES = "the check judges other sentences in the selected scenarios"
+_ELSEWHERE = "mutants break its check there, and the findings cite another sentence"
 _UNTOUCHED = "no mutant changes anything in the scenarios that judge it"
 
 

@@ -11,7 +11,13 @@ from itertools import chain
 
 from faultclock.kills.mutant import Mutant
 from faultclock.model.finding import Finding, Verdict, overall
-from faultclock.model.kill_matrix import Rule, broken_rules, kept_rules, killed_rules
+from faultclock.model.kill_matrix import (
+    Rule,
+    broken_rules,
+    kept_rules,
+    killed_rules,
+    unproven_rules,
+)
 from faultclock.model.scenario import Scenario
 from faultclock.model.trace import Trace, TraceEvent
 from faultclock.oracle.judge import Judge, SeedsJudge
@@ -58,6 +64,7 @@ class Trial:
 
     Attributes:
         kills: rules.
+        unproven: rules whose check it breaks, in findings that cite other sentences.
         is_noticed: something is against it that is not against the subject.
         is_changed: its traces differ from those of the subject.
         is_proof: its runs prove anything.
@@ -67,6 +74,7 @@ class Trial:
     scenario: str
     variant: str | None
     kills: frozenset[Rule] = frozenset()
+    unproven: frozenset[Rule] = frozenset()
     is_noticed: bool = False
     is_changed: bool = False
     is_proof: bool = True
@@ -156,6 +164,7 @@ def try_mutant(
         scenario=trial.scenario,
         variant=trial.variant,
         kills=killed_rules(played.kept, findings),
+        unproven=unproven_rules(played.kept, findings),
         is_noticed=bool(against),
         is_changed=True,
         is_proof=bool(against) or verdict is not Verdict.INCONCLUSIVE,

@@ -26,7 +26,9 @@ Rule = tuple[str, str | None]
 #: shipped reference, or what a shipped wrong subject is made with.
 Family = Literal["event", "call", "wait", "shipped", "step"]
 #: What became of a rule.
-RuleStatus = Literal["killed", "survives", "not judged", "not for this subject"]
+#: `cited elsewhere`: mutants break its check and it is not shown to hold any more, but the findings
+#: cite another sentence that the check judges there.
+RuleStatus = Literal["killed", "cited elsewhere", "survives", "not judged", "not for this subject"]
 #: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same.
 Fate = Literal["killed", "unnoticed", "no effect", "unproven"]
 
@@ -58,6 +60,19 @@ def killed_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule
         kept: the rules that the subject itself keeps in the same scenario.
     """
     return broken_rules(findings) & kept
+
+
+def unproven_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
+    """Return the rules whose check is broken by a mutant, in findings that cite other sentences.
+
+    Args:
+        kept: the rules that the subject itself keeps in the same scenario.
+    """
+    findings = tuple(findings)
+    broken = broken_rules(findings)
+    checks = {check for check, _ in broken}
+    lost = kept - kept_rules(findings) - broken
+    return frozenset(rule for rule in lost if rule[0] in checks)
 
 
 class Kill(SparseValue):

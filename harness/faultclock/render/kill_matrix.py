@@ -14,6 +14,7 @@ from faultclock.render.page import asset, environment, policy
 _STATUSES: dict[RuleStatus, tuple[str, str]] = {
     "survives": ("fail", "nothing kills it"),
     "not judged": ("open", "not judged in the selected scenarios"),
+    "cited elsewhere": ("none", "broken, and the findings cite another sentence"),
     "killed": ("pass", "killed"),
     "not for this subject": ("none", "not for this subject"),
 }

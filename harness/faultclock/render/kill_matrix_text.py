@@ -16,6 +16,7 @@ _GROUPS_MAX = 5
 _SENTENCE_MAX = 200
 _STATUSES: dict[RuleStatus, str] = {
     "killed": "killed",
+    "cited elsewhere": "cited elsewhere",
     "survives": "that nothing kills",
     "not judged": "not judged here",
     "not for this subject": "not for this subject",

@@ -149,9 +149,15 @@ def search(
                     alive -= frozenset().union(*(trial.kills for trial in more))
                     if chances == _CHANCES[0]:
                         on_mutant(mutants[place].group)
+            # Their checks fail: what is left is a rule that nothing breaks at all.
+            alive -= _unproven(trials)
     return tuple(
         Tried(mutant=mutant, trials=tried) for mutant, tried in zip(mutants, trials, strict=True)
     )
+
+
+def _unproven(trials: Iterable[tuple[Trial, ...]]) -> frozenset[Rule]:
+    return frozenset(rule for tried in trials for trial in tried for rule in trial.unproven)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

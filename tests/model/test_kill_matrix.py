@@ -1,4 +1,4 @@
-"""What a kill is: a rule that the subject keeps and a mutant breaks, by a FAIL or a WARN."""
+"""What a kill is: a rule that a mutant breaks, by a FAIL or a WARN, and the subject does not."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ def test_fail_and_warn_break_a_rule_and_inconclusive_does_not() -> None:
         finding("a", "R-2", Verdict.INCONCLUSIVE),
     )
     assert broken_rules(wrong) == {("a", "R-1"), ("b", "R-1")}
-    assert killed_rules(kept_rules(RIGHT), wrong) == {("a", "R-1"), ("b", "R-1")}
+    assert killed_rules(broken_rules(RIGHT), wrong) == {("a", "R-1"), ("b", "R-1")}
 
 
-def test_a_rule_that_the_subject_does_not_keep_is_not_killed() -> None:
-    """Nothing is measured where it was not judged."""
-    assert killed_rules(kept_rules(RIGHT), [finding("d", "R-3", Verdict.FAIL)]) == frozenset()
+def test_a_rule_that_the_subject_breaks_itself_is_not_killed() -> None:
+    """And a violation that cites no sentence kills none; one that is judged only here does."""
+    broken = broken_rules([finding("a", "R-1", Verdict.FAIL)])
+    wrong = [finding(check, of, Verdict.FAIL) for check, of in (("a", "R-1"), ("c", None))]
+    assert killed_rules(broken, wrong) == frozenset()
+    assert killed_rules(broken, [finding("d", "R-3", Verdict.FAIL)]) == {("d", "R-3")}
 
 
 def test_a_rule_whose_check_fails_with_another_sentence_is_unproven() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from faultclock.model.error_model import ErrorModel
 from faultclock.model.finding import Finding, Report, Verdict
-from faultclock.model.kill_matrix import kept_rules, killed_rules
+from faultclock.model.kill_matrix import broken_rules, killed_rules
 from faultclock.model.scenario import Scenario
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
@@ -56,7 +56,7 @@ def test_a_wrong_subject_breaks_the_requirement_and_the_reference_keeps_it(
     assert {item.verdict for item in kept} == {Verdict.PASS}
     assert all(item.judged for item in kept)
     against = findings(bound(wrong), scenario)
-    killed = killed_rules(kept_rules(right), against)
+    killed = killed_rules(broken_rules(right), against)
     assert requirement in {of for _, of in killed}
     wanted = Verdict.FAIL if common().requirement(requirement).level == "MUST" else Verdict.WARN
     assert wanted in {item.verdict for item in against if _is(item, requirement)}

@@ -103,7 +103,7 @@ def _rules(
         rule = (check, requirement.id)
         status: RuleStatus = "killed" if killers[rule] else "survives"
         hint = ""
-        if not judged[rule]:
+        if not judged[rule] and not killers[rule]:
             status = "not for this subject" if check in others else "not judged"
             hint = others.get(check) or reasons.get(check) or _OTHER_SENTENCES
         elif status == "survives" and rule in unproven:

@@ -212,7 +212,9 @@ class _Bench:
         alive = item.alive
         if mutant.only_for is not None:
             alive = frozenset(rule for rule in alive if rule[0] == mutant.only_for)
-        is_noticed = mutant.only_for is not None or any(past.is_noticed for past in item.before)
+        # One that a person has made needs no other proof that it is wrong.
+        is_noticed = mutant.only_for is not None and mutant.scenarios is None
+        is_noticed = is_noticed or any(past.is_noticed for past in item.before)
         if any(past.is_lost for past in item.before):
             return
         changed = {(past.scenario, past.variant): past.is_changed for past in item.before}

@@ -163,7 +163,7 @@ def try_mutant(
     return Trial(
         scenario=trial.scenario,
         variant=trial.variant,
-        kills=killed_rules(played.kept, findings),
+        kills=killed_rules(played.broken, findings),
         unproven=unproven_rules(played.kept, findings),
         is_noticed=bool(against),
         is_changed=True,

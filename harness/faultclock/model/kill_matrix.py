@@ -1,7 +1,7 @@
 """The kill matrix of a subject and an error model: which rule is killed by which mutant.
 
 A rule is a requirement together with a check that judges it. A mutant is the subject with one
-defect. It kills a rule where its run breaks that rule, and the run of the subject itself does not.
+defect. It kills a rule where its run breaks that rule, and that of the subject itself does not.
 A rule that no mutant kills may be one that cannot be broken.
 """
 
@@ -53,13 +53,14 @@ def kept_rules(findings: Iterable[Finding]) -> frozenset[Rule]:
     return passed - broken_rules(findings)
 
 
-def killed_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
+def killed_rules(broken: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
     """Return the rules that findings on a mutant kill.
 
     Args:
-        kept: the rules that the subject itself keeps in the same scenario.
+        broken: the rules that the subject itself breaks in the same scenario.
     """
-    return broken_rules(findings) & kept
+    against = broken_rules(findings) - broken
+    return frozenset(rule for rule in against if rule[1] is not None)
 
 
 def unproven_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:

@@ -79,6 +79,7 @@ def end_s(trace: Trace) -> float:
         ("call: skip", lambda trace: count(trace, "http.request") == 0),
         ("call: again", lambda trace: count(trace, "http.request") == 2),
         ("call: go on", lambda trace: count(trace, "http.request") == 2),
+        ("call: crash", lambda trace: count(trace, "call.raised") == 1),
         ("call: fail", lambda trace: count(trace, "call.raised") == 1),
         ("call: late", lambda trace: end_s(trace) > 3_600),
         ("call: never end", lambda trace: count(trace, "call.returned") == 0),
@@ -86,6 +87,7 @@ def end_s(trace: Trace) -> float:
         ("wait: x0.5", lambda trace: 5 < end_s(trace) < 10),
         ("wait: x2", lambda trace: 20 < end_s(trace) < 25),
         ("wait: +5s", lambda trace: 15 < end_s(trace) < 20),
+        ("wait: +1h", lambda trace: end_s(trace) > 3_600),
         ("wait: gives up", lambda trace: count(trace, "call.raised") == 1),
     ],
 )
@@ -101,7 +103,9 @@ def test_what_fails_is_swallowed_or_done_once_more(style: str) -> None:
     refused = scenario("provider-transient/bad-key")
     right = played(style, None, refused)
     assert (count(right, "http.request"), count(right, "call.raised")) == (1, 1)
-    assert count(played(style, "call: swallow", refused), "call.returned") == 1
+    for defect in ("swallow", "apologise"):
+        assert count(played(style, f"call: {defect}", refused), "call.returned") == 1
+    assert count(played(style, "call: never give up", refused), "http.request") > 100
     assert count(played(style, "call: insist", refused), "http.request") == 2
 
 

@@ -30,27 +30,47 @@ _METHODS: dict[Role, tuple[str, ...]] = {
 #: Seconds: longer than any scenario waits for a call.
 _LATE_S = 3_600.0
 _FOREVER_S = 1e7
+#: How often a subject that never gives up does everything again: more than any sentence allows.
+_AGAIN_MAX = 200
+#: What a subject says that does not admit its failure.
+_APOLOGY = "I am sorry, I could not find anything."
 
 Defect = Literal[
-    "skip", "again", "insist", "go on", "fail", "swallow", "ignore cancel", "late", "never end"
+    "skip",
+    "again",
+    "insist",
+    "never give up",
+    "go on",
+    "fail",
+    "crash",
+    "swallow",
+    "apologise",
+    "ignore cancel",
+    "late",
+    "never end",
 ]
 _DOES: dict[Defect, str] = {
     "skip": "returns nothing, and does nothing",
     "again": "does everything twice",
     "insist": "does everything once more when it has failed",
+    "never give up": "does everything again and again as long as it fails",
     "go on": "does everything once more behind its end",
     "fail": "raises an exception when it has succeeded",
+    "crash": "raises a KeyError of its own, whatever happened",
     "swallow": "returns nothing where an exception would leave it",
+    "apologise": "returns words of its own where an exception would leave it",
     "ignore cancel": "goes on when it is cancelled",
     "late": "returns an hour later",
     "never end": "does not return",
 }
-Waits = Literal["x0", "x0.5", "x2", "+5s", "gives up"]
+Waits = Literal["x0", "x0.5", "x2", "+5s", "+1h", "gives up"]
+_LONGER_NS = {"+5s": 5_000_000_000, "+1h": 3_600_000_000_000}
 _WAITS: dict[Waits, str] = {
     "x0": "does not wait where it should",
     "x0.5": "waits half as long",
     "x2": "waits twice as long",
     "+5s": "waits five seconds longer",
+    "+1h": "waits an hour longer",
     "gives up": "ends with an exception where it should wait",
 }
 
@@ -143,6 +163,22 @@ class DefectError(Exception):
     """What a subject raises that fails for no reason."""
 
 
+#: What a subject returns in place of what it raises.
+_INSTEAD: dict[Defect, str | None] = {"swallow": None, "apologise": _APOLOGY}
+
+
+def _again(defect: Defect) -> Iterator[bool]:
+    """Yield, for each time that a subject tries again, whether it is the last one."""
+    times = {"insist": 1, "never give up": _AGAIN_MAX}.get(defect, 0)
+    yield from (number == times for number in range(1, times + 1))
+
+
+def _crash(defect: Defect) -> None:
+    if defect == "crash":
+        # An accident of the code that handles a failure looks like this.
+        raise KeyError("retry_after")
+
+
 def _wrong_sync(defect: Defect, right: Callable[..., Any], *given: Any, **named: Any) -> Any:
     if defect == "skip":
         return None
@@ -151,11 +187,17 @@ def _wrong_sync(defect: Defect, right: Callable[..., Any], *given: Any, **named:
     try:
         value = right(*given, **named)
     except Exception:
-        if defect == "insist":
-            return right(*given, **named)
-        if defect == "swallow":
-            return None
+        if defect in _INSTEAD:
+            return _INSTEAD[defect]
+        for last in _again(defect):
+            try:
+                return right(*given, **named)
+            except Exception:
+                if last:
+                    raise
+        _crash(defect)
         raise
+    _crash(defect)
     if defect == "fail":
         raise DefectError("it failed for no reason")
     if defect == "go on":
@@ -178,11 +220,17 @@ async def _wrong_async(defect: Defect, right: Callable[[], Any]) -> Any:
     try:
         value = await (_uncancelled(use()) if defect == "ignore cancel" else use())
     except Exception:
-        if defect == "insist":
-            return await use()
-        if defect == "swallow":
-            return None
+        if defect in _INSTEAD:
+            return _INSTEAD[defect]
+        for last in _again(defect):
+            try:
+                return await use()
+            except Exception:
+                if last:
+                    raise
+        _crash(defect)
         raise
+    _crash(defect)
     if defect == "fail":
         raise DefectError("it failed for no reason")
     if defect == "go on":
@@ -260,8 +308,8 @@ def _other_ns(waits: Waits, delay_ns: int) -> int:
     match waits:
         case "gives up":
             raise DefectError("it does not wait")
-        case "+5s":
-            return delay_ns + 5_000_000_000
+        case "+5s" | "+1h":
+            return delay_ns + _LONGER_NS[waits]
         case _:
             return round(delay_ns * float(waits[1:]))
 

@@ -150,7 +150,7 @@ OTHER_RULES: dict[tuple[str, str], tuple[str, str, str]] = {
     ),
     ("audience.user", "COMMON-SECRET-01"): (
         "reference-common",
-        'declared.user_message: set message to "sk-simulated-0123456789abcdef…" 27d3',
+        'declared.user_message: set message to "sk-simulated-0123456789abcdef…" 2701',
         "common/no-answer-in-a-good-status",
     ),
     # The reference keeps it in no scenario: a service that fails shows it only where it is broken.

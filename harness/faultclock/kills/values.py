@@ -13,7 +13,7 @@ OTHER_TEXT = "mutant"
 #: What no audience should see, all at once: a secret, a stack, a path and the name of a class.
 LEAK = (
     "sk-simulated-0123456789abcdef0123 KeyError: 'x'\nTraceback (most recent call last):\n"
-    '  File "/home/agent/app/main.py", line 7, in run'
+    '  File "/srv/agent/main.py", line 7, in run'
 )
 #: Values that were seen elsewhere, of each field.
 _SEEN_MAX = 2

@@ -34,6 +34,8 @@ ROOMS: dict[str, set[str]] = {
     "gate": {"errors", "model"},
     "explore": {"errors", "model", "load", "subjects", "oracle", "run"},
     "infer": {"errors", "model", "load", "subjects", "oracle", "run"},
+    # Which rules can be broken: mutants of a subject, edited, run and judged.
+    "kills": {"errors", "model", "load", "sim", "subjects", "mutants", "oracle", "run"},
     "conformance": {"errors", "model", "load", "subjects", "oracle", "run", "explore"},
     # One answer about one target: runs of scenarios and of the inference, folded into causes.
     "check": {"errors", "model", "load", "subjects", "oracle", "run", "infer"},
@@ -58,6 +60,7 @@ ROOMS: dict[str, set[str]] = {
         "gate",
         "history",
         "infer",
+        "kills",
         "live",
         "printable",
         "render",

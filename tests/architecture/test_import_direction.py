@@ -33,6 +33,8 @@ ROOMS: dict[str, set[str]] = {
     # Reports beside a baseline and beside each other: values alone, and no file.
     "history.gate": {"errors", "model"},
     "explore": {"errors", "model", "load", "subjects", "oracle", "run"},
+    # Which rules can be broken: mutants of a subject, edited, run and judged.
+    "kills": {"errors", "model", "load", "sim", "subjects", "mutants", "oracle", "run"},
     "profile": {"errors", "model", "load", "subjects", "oracle", "run"},
     # One answer about one target: runs of scenarios and of the inference, folded into causes.
     "check": {"errors", "model", "load", "subjects", "oracle", "run", "profile"},
@@ -60,6 +62,7 @@ ROOMS: dict[str, set[str]] = {
         "history",
         "history.gate",
         "profile",
+        "kills",
         "live",
         "live.record",
         "printable",

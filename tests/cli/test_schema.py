@@ -16,6 +16,7 @@ from tests.cli.command_line import faultclock
         ("scenario", "scenario"),
         ("model", "error model"),
         ("census", "census"),
+        ("kills", "kill matrix"),
         ("baseline", "baseline"),
         ("config", "configuration"),
         ("report", "report"),

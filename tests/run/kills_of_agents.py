@@ -232,6 +232,12 @@ BESIDES_OF_AGENTS: dict[str, set[str]] = {
         "ordering.allowed-before-executed",
     },
     "mini-kode-sdk-results-without-their-ids": {"failures.told-model"},
+    "mini-kode-sdk-retries-for-the-rest": {"ordering.executed-once", "tools.disposition"},
+    "mini-kode-sdk-retries-what-hung": {
+        "failures.classified",
+        "ordering.executed-once",
+        "tools.disposition",
+    },
     "mini-kode-sdk-retries-exceptions": {
         "failures.classified",
         "ordering.executed-once",

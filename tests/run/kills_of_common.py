@@ -139,3 +139,24 @@ BESIDES_OF_COMMON: dict[str, set[str]] = {
     # What the model is sent is told to the host as well.
     "mini-runtime-tells-the-exception": {"audience.model"},
 }
+
+#: Check and requirement to what kills this rule, where no subject of the tables above does: the
+#: reference, a mutant of it (or another wrong subject), and the scenario.
+OTHER_RULES: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("audience.operator", "COMMON-SECRET-01"): (
+        "reference-common",
+        "mini-common-key-for-the-operator",
+        "provider-transient/bad-key",
+    ),
+    ("audience.user", "COMMON-SECRET-01"): (
+        "reference-common",
+        'declared.user_message: set message to "sk-simulated-0123456789abcdef…" 2701',
+        "common/no-answer-in-a-good-status",
+    ),
+    # The reference keeps it in no scenario: a service that fails shows it only where it is broken.
+    ("tool.upstream", "COMMON-TOOL-03"): (
+        "reference-tool",
+        "mini-tool-error-in-value",
+        "tool-contract/busy-for-ever",
+    ),
+}

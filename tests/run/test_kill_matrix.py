@@ -12,7 +12,8 @@ import pytest
 
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.report.finding import Report, Verdict
+from faultclock.model.kill_matrix import broken_rules
+from faultclock.model.report.finding import Finding, Report, Verdict
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import checks_of
 from faultclock.run.suite import SuiteRequest, run_suite
@@ -56,11 +57,15 @@ def run(model: ErrorModel, binding: Binding, *scenarios: Scenario) -> Report:
     return run_suite(request)
 
 
+def all_findings(report: Report) -> list[Finding]:
+    """Return the findings of all runs, and of the groups of seeds."""
+    return [*report.seeds_findings, *(item for each in report.runs for item in each.findings)]
+
+
 def bad(report: Report) -> dict[str, str]:
     """Return each check that has something against the subject, with what it says first."""
-    findings = [*report.seeds_findings, *(item for each in report.runs for item in each.findings)]
     told: dict[str, str] = {}
-    for finding in findings:
+    for finding in all_findings(report):
         if finding.verdict not in GOOD:
             told.setdefault(finding.check, f"{finding.expected}, but {finding.observed}")
     return told
@@ -80,7 +85,11 @@ def test_a_miniature_is_caught_by_the_check_it_was_made_for(
         binding = bound(entry.id)
     report = run(model_of(entry), binding, shipped_scenario(shown_by(entry)))
     told = bad(report)
-    assert entry.fails in told
+    # What is said of the evidence itself is no rule of a document, and most of it is inconclusive.
+    is_rule = entry.id not in SPOILED and not str(entry.fails).startswith("evidence.")
+    assert entry.fails in (
+        {check for check, _ in broken_rules(all_findings(report))} if is_rule else told
+    )
     assert report.verdict is not Verdict.PASS
     if entry.id not in SPOILED:
         assert told.keys() - {entry.fails} == ALL_BESIDES.get(entry.id, set()), told

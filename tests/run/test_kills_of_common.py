@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.kill_matrix import broken_rules, killed_rules
 from faultclock.model.report.finding import Finding, Report, Verdict
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.suite import SuiteRequest, run_suite
@@ -21,7 +22,6 @@ from tests.run.conftest import loaded_model, shipped, shipped_scenario
 from tests.run.kills_of_common import AGENTS, CLIENTS, ENDINGS, REFERENCES
 
 ROWS = {**CLIENTS, **AGENTS}
-AGAINST = (Verdict.FAIL, Verdict.WARN)
 
 
 @cache
@@ -51,13 +51,15 @@ def test_a_wrong_subject_breaks_the_requirement_and_the_reference_keeps_it(
     """In the same scenario: a failure of a MUST, a warning of a SHOULD, and a judged pass."""
     wrong, scenario_id = ROWS[requirement]
     scenario = shipped_scenario(scenario_id)
-    wanted = Verdict.FAIL if common().requirement(requirement).level == "MUST" else Verdict.WARN
-    found = {item.verdict for item in findings(bound(wrong), scenario) if _is(item, requirement)}
-    assert wanted in found
-    right = REFERENCES.get(requirement, REFERENCES[scenario.role])
-    kept = [item for item in findings(bound(right), scenario) if _is(item, requirement)]
+    right = findings(bound(REFERENCES.get(requirement, REFERENCES[scenario.role])), scenario)
+    kept = [item for item in right if _is(item, requirement)]
     assert {item.verdict for item in kept} == {Verdict.PASS}
     assert all(item.judged for item in kept)
+    against = findings(bound(wrong), scenario)
+    killed = killed_rules(broken_rules(right), against)
+    assert requirement in {of for _, of in killed}
+    wanted = Verdict.FAIL if common().requirement(requirement).level == "MUST" else Verdict.WARN
+    assert wanted in {item.verdict for item in against if _is(item, requirement)}
 
 
 @pytest.mark.parametrize("scenario_id", ENDINGS)

@@ -31,6 +31,7 @@ _COMMANDS = {
     "run": ("run", "Run scenarios against a subject and judge what it did."),
     "explore": ("explore", "Find failures that come and go, and the smallest run of each."),
     "replay": ("replay", "Run a stored trace again and compare every event."),
+    "mutate": ("mutate", "Search for rules of an error model that nothing can break."),
     "infer": ("infer", "Find out how a client really retries, with the runs that show it."),
     "census": ("census", "Compare what real clients do about the same failures."),
     "import": ("import_", "Turn recordings (cassettes, HAR files) into scenarios."),
@@ -50,7 +51,8 @@ _COMMANDS = {
 }
 #: What simulates has to start under a fixed hash seed, which takes a fresh interpreter.
 _SIMULATING = frozenset(
-    {"check", "run", "explore", "replay", "doctor", "census", "infer", "certify", "verify"}
+    {"check", "run", "explore", "replay", "doctor", "mutate", "census", "infer"}
+    | {"certify", "verify"}
 )
 
 _EPILOG = """\

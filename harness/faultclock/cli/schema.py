@@ -32,6 +32,7 @@ _SCHEMAS = {
     "report": "report_schema",
     "exploration": "exploration_schema",
     "census": "census_schema",
+    "kills": "kill_matrix_schema",
     "profile": "profile_schema",
     "trace": "trace_schema",
 }
@@ -44,7 +45,7 @@ def command(what: str) -> None:
 
     Of files that people write: scenario, model (an error model), map (of a foreign log), baseline,
     config (the table [tool.faultclock]). Of what --json writes: checkup (of `check`), report,
-    exploration, census, profile (of `infer`). Of each line of a trace: trace.
+    exploration, census, kills (of `mutate`), profile (of `infer`). Of each line of a trace: trace.
     """
     from faultclock.load import schema
 

@@ -22,6 +22,7 @@ from faultclock.model._base import SparseValue
 from faultclock.model.config import Config
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.foreign_map import ForeignMap
+from faultclock.model.kill_matrix import KillMatrix
 from faultclock.model.report.census import Census
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.exploration import Exploration
@@ -58,6 +59,11 @@ def baseline_schema() -> str:
 def census_schema() -> str:
     """Return the JSON Schema of what `faultclock census --json` writes, newline at the end."""
     return _schema_text(Census, "census", "Faultclock census")
+
+
+def kill_matrix_schema() -> str:
+    """Return the JSON Schema of what `faultclock mutate --json` writes, newline at the end."""
+    return _written_text(KillMatrix, "kills", "Faultclock kill matrix")
 
 
 def profile_schema() -> str:

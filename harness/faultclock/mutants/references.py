@@ -300,3 +300,17 @@ REFERENCES: dict[str, Callable[[], Reference]] = {
     "error-matrix": _error_matrix,
     "relavium": _relavium,
 }
+
+#: Id of a shipped subject to the reference that it is.
+SUBJECTS = {
+    "reference": "adapters",
+    "reference-common": "common",
+    "reference-tool": "tools",
+    "reference-extension": "extensions",
+    "reference-store": "stores",
+    "reference-runtime": "stud-cli",
+    "reference-afk": "afk",
+    "reference-kode-sdk": "kode-sdk",
+    "reference-error-matrix": "error-matrix",
+    "reference-relavium": "relavium",
+}

@@ -161,6 +161,12 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
     )
 
 
+def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[str, str]:
+    """Return the checks of `model` that judge no run of such a subject, with the reason."""
+    reasons = ((check.id, _why_not(check, subject, model)) for check in checks_of(model))
+    return {id_: reason for id_, reason in reasons if reason}
+
+
 @dataclass(frozen=True, slots=True)
 class _Due:
     """A check, and what it comes to in any run of such a subject; None: each run is judged."""

@@ -308,19 +308,30 @@ _OF_BINDING = (
 # ---------------------------------------------------------------------- runs
 
 
-def make_run(binding: Binding, asked: RunRequest) -> Made:
+def make_run(
+    binding: Binding, asked: RunRequest, change: Callable[[Binding], Binding] | None = None
+) -> Made:
     """Make a run where the subject is loaded: in this process, or in that of its host.
+
+    Args:
+        change: makes the subject that is run of the one that was loaded, over there. It can be
+            pickled.
 
     Raises:
         InputError: the scenario does not fit the subject.
     """
     if not isinstance(binding, HostedBinding):
-        return make(binding, asked)
+        return make(binding if change is None else change(binding), asked)
     # What shares the process of its session has no watchdog but this one.
     is_bounded = asked.isolate or binding.inline
     try:
         made = binding.host.call(
-            Made, _make, asked, binding.dialects, limit_s=asked.limit_s if is_bounded else None
+            Made,
+            _make,
+            asked,
+            binding.dialects,
+            change,
+            limit_s=asked.limit_s if is_bounded else None,
         )
         check_events(TraceEvent(*fact) for fact in made.facts)
         return made
@@ -343,5 +354,11 @@ def where_loaded(binding: Binding, kind: type[T], function: Callable[..., T], *a
     return function(binding, *args)
 
 
-def _make(binding: Binding, asked: RunRequest, dialects: tuple[str, ...]) -> Made:
-    return make(replace(binding, dialects=dialects), asked)
+def _make(
+    binding: Binding,
+    asked: RunRequest,
+    dialects: tuple[str, ...],
+    change: Callable[[Binding], Binding] | None,
+) -> Made:
+    spoken = replace(binding, dialects=dialects)
+    return make(spoken if change is None else change(spoken), asked)

@@ -1,0 +1,104 @@
+"""What is done to the results of tools that a subject tells the model, in a finished trace.
+
+They stand in the requests of a subject, so they are what it says. A simulated provider reads
+whether they are there, and not what they say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from faultclock.kills.event_edits import sealed_again
+from faultclock.kills.values import OTHER_TEXT, Path, leaves, value_at, with_value, without
+from faultclock.model.secrets import without_secrets
+from faultclock.model.trace.trace import Trace
+
+_KIND = "http.request"
+_TOOL = "tool"
+
+
+def results_told(trace: Trace) -> Iterator[str]:
+    """Yield the result of a tool each time that the model is told of it."""
+    for event in trace.of_kind(_KIND):
+        for message in event.payload.get("messages", ()):
+            if message["role"] == _TOOL and isinstance(message.get("content"), str):
+                yield message["content"]
+
+
+def as_object(text: str) -> Mapping[str, Any] | None:
+    """Return the JSON object that a result is; None where it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, Mapping) else None
+
+
+def members(text: str) -> Iterator[tuple[Path, Any]]:
+    """Yield each member of a result that is a JSON object, with its path."""
+    found = as_object(text)
+    if found:
+        yield from leaves(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The model is told something else as the result of a tool.
+
+    Attributes:
+        path: of a member of a result that is a JSON object; empty: the whole result.
+        new: a JSON value, of a whole result a text.
+        is_left_out: the member is not there.
+    """
+
+    path: Path = ()
+    new: Any = OTHER_TEXT
+    is_left_out: bool = False
+
+    def __call__(self, trace: Trace) -> Trace | None:
+        """Return the trace in which the model is told that instead, each time."""
+        events = []
+        for event in trace.events:
+            messages = event.payload.get("messages") if event.kind == _KIND else None
+            if messages:
+                told = [self._changed(message) for message in messages]
+                if told != messages:
+                    event = replace(event, payload=_asked(event.payload, told))
+            events.append(event)
+        return sealed_again(trace, events)
+
+    def _changed(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        text = message.get("content")
+        if message["role"] != _TOOL or not isinstance(text, str):
+            return message
+        new = self._text(text)
+        new = without_secrets(new)
+        return {**message, "content": new, "content_sha256": _sha256(new)}
+
+    def _text(self, text: str) -> str:
+        if not self.path:
+            return str(self.new)
+        value = as_object(text)
+        if value is None:
+            return text
+        if self.is_left_out:
+            other = without(value, self.path)
+        elif value_at(value, self.path) is None:
+            return text
+        else:
+            other = with_value(value, self.path, self.new)
+        return text if other == value else json.dumps(other)
+
+
+def _asked(payload: Mapping[str, Any], told: list[Mapping[str, Any]]) -> dict[str, Any]:
+    # The bytes of such a request are not known; those of two that differ differ, too.
+    marks = "".join(message["content_sha256"] for message in told)
+    return {**payload, "messages": told, "body_sha256": _sha256(payload["body_sha256"] + marks)}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

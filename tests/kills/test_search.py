@@ -1,0 +1,145 @@
+"""A search kills what can be killed, names what cannot, and is the same with any number of jobs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from faultclock.kills.matrix import kill_matrix, rules_of
+from faultclock.kills.mutant import Mutant
+from faultclock.kills.search import SearchRequest, drawn, mutants_of, play_all, search
+from faultclock.load.error_model import load_error_model
+from faultclock.load.scenario import find_scenarios
+from faultclock.model.kill_matrix import KillMatrix, Rule, RuleKills
+from faultclock.run.prepare import prepare
+from faultclock.subjects.binding import Binding, provider_adapter
+from faultclock.subjects.ports import ProviderRequest
+
+
+def matrix_of(request: SearchRequest, limit: int | None = None) -> KillMatrix:
+    """Search, and return the matrix."""
+    played = play_all(request)
+    every = mutants_of(request, played)
+    mutants = drawn(every, limit)
+    tried = search(request, played, mutants)
+    return kill_matrix(request, played, tried, left_out=len(every) - len(mutants))
+
+
+def row(matrix: KillMatrix, check: str) -> RuleKills:
+    """Return the row of a check."""
+    (found,) = (rule for rule in matrix.rules if rule.check == check)
+    return found
+
+
+def test_every_rule_of_a_model_that_can_fail_is_killed(request_: SearchRequest) -> None:
+    """Each row names a mutant and a scenario in which the subject keeps the rule."""
+    matrix = matrix_of(request_)
+    assert matrix.unkilled == ()
+    known = {item.id: item for item in matrix.mutants}
+    for rule in matrix.rules:
+        assert rule.killed_by >= len({kill.mutant for kill in rule.kills}) > 0
+        for kill in rule.kills:
+            assert known[kill.mutant].fate == "killed"
+            assert kill.scenario in matrix.scenarios
+
+
+def test_a_rule_that_cannot_fail_survives(unmended: SearchRequest) -> None:
+    """Mutants were tried where it is judged, among them some that break its sentence."""
+    one = replace(unmended, scenarios=unmended.scenarios[-1:])
+    assert [item.id for item in one.scenarios] == ["courier/busy-once"]
+    matrix = matrix_of(one)
+    survivor = row(matrix, "ordering.announced-after-a-failure")
+    assert (survivor.status, survivor.killed_by, survivor.judged_in) == ("survives", 0, 1)
+    assert survivor.tried > 5
+    assert "may be unable to fail" in survivor.hint
+    silent = row(matrix, "backoff.attempts")
+    assert (silent.status, silent.judged_in) == ("not judged", 0)
+    assert silent.hint == "no call that retried came to the end of its attempts"
+    assert [rule.check for rule in matrix.unkilled] == [silent.check, survivor.check]
+
+
+def test_two_jobs_find_what_one_finds(request_: SearchRequest) -> None:
+    """Byte for byte."""
+    one, two = (matrix_of(replace(request_, jobs=jobs), limit=20) for jobs in (1, 2))
+    assert one.model_dump_json() == two.model_dump_json()
+
+
+def test_what_the_binding_does_not_declare_is_not_for_the_subject(
+    request_: SearchRequest,
+) -> None:
+    """A rule about events needs a subject that declares them."""
+
+    @provider_adapter(id="silent", inline=True)
+    def silent(request: ProviderRequest) -> str:
+        return str(request.model)
+
+    matrix = matrix_of(replace(request_, binding=silent, subject_spec="silent"))
+    statuses = {rule.check: rule.status for rule in matrix.rules}
+    assert statuses["ordering.every-retry-is-announced"] == "not for this subject"
+    assert statuses["backoff.wait"] == "not judged"
+
+
+def mutants(request: SearchRequest) -> tuple[Mutant, ...]:
+    """Return all mutants of a subject."""
+    return mutants_of(request, play_all(request))
+
+
+def test_a_draw_is_even_fixed_and_in_order(request_: SearchRequest) -> None:
+    """One of each group comes before two of any."""
+    every = mutants(request_)
+    groups = {(item.family, item.group) for item in every}
+    some = drawn(every, len(groups))
+    assert Counter((item.family, item.group) for item in some) == Counter(groups)
+    assert some == drawn(every, len(groups)) == tuple(item for item in every if item in some)
+    more = drawn(every, len(groups) + 3)
+    assert {item.id for item in some} < {item.id for item in more}
+    assert drawn(every, None) == drawn(every, 10_000) == every
+
+
+def test_a_mutant_that_proves_nothing_kills_nothing(request_: SearchRequest) -> None:
+    """A process that ends takes its run along."""
+
+    def ends(_: Binding) -> Binding:
+        return ended
+
+    @provider_adapter(id="ended")
+    def ended(_: ProviderRequest) -> str:
+        os._exit(3)
+
+    played = play_all(request_)
+    mutant = Mutant(id="ends", family="call", group="call", does="ends", change=ends)
+    (tried,) = search(request_, played, (mutant,))
+    assert tried.trials
+    assert all(trial.kills == frozenset() and not trial.is_proof for trial in tried.trials)
+    matrix = kill_matrix(request_, played, (tried,))
+    assert matrix.mutants[0].fate == "unproven"
+    assert {rule.killed_by for rule in matrix.rules} == {0}
+
+
+def test_the_rules_of_a_model_are_its_sentences_with_their_checks() -> None:
+    """A sentence that no run can show is none, and each pair is there once."""
+    model = load_error_model("common")
+    rules: list[Rule] = [(check, requirement.id) for requirement, check in rules_of(model)]
+    assert len(rules) == len(set(rules))
+    assert {requirement for _, requirement in rules} == {item.id for item in model.requirements}
+
+
+@pytest.mark.parametrize("spec", ["reference-common", "reference"])
+def test_a_shipped_reference_has_its_steps_and_its_wrong_subjects_as_mutants(spec: str) -> None:
+    """Each under an id of its own."""
+    only = "rate-limits/retry-after-integer"
+    model = load_error_model("common" if spec.endswith("common") else "stud-cli")
+    request = SearchRequest(
+        scenarios=tuple(item.scenario for item in find_scenarios((only,))),
+        binding=prepare(spec),
+        subject_spec=spec,
+        model=model,
+    )
+    found = mutants(request)
+    assert {item.family for item in found} == {"event", "call", "wait", "shipped", "step"}
+    assert len({item.id for item in found}) == len(found)
+    steps = [item for item in found if item.family == "step" and item.scenarios is not None]
+    assert all(item.scenarios == {only} for item in steps)

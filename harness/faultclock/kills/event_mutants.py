@@ -126,7 +126,7 @@ def _told(traces: Sequence[Trace]) -> tuple[Mutant, ...]:
 def _heard(scenario: Scenario) -> frozenset[str]:
     """Return the kinds of events on which this scenario acts, so that an edit shows nothing."""
     text = scenario.model_dump_json()
-    if '"seq":' in text and any(crash.on and crash.on.seq for crash in scenario.crashes):
+    if '"seq":' in text and any(crash.on and crash.on.seq for crash in scenario.crash_rules):
         return _SAID_KINDS
     return frozenset(kind for kind in _SAID_KINDS if f'"{kind}"' in text)
 

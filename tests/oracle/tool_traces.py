@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from faultclock.model.duration import parse_duration
 from faultclock.model.error_model.error_model import ErrorModel
+from faultclock.model.scenario.scenario import scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.check import Check, Outcome
 from faultclock.oracle.checks.rules import ordering
@@ -31,7 +32,7 @@ def outcome(model: ErrorModel, checks: tuple[Check, ...], id_: str, trace: Trace
 
 def _as_role(builder: TraceBuilder, role: Literal["tool", "extension"]) -> None:
     header = builder.header
-    scenario = header.scenario.model_copy(update={"role": role})
+    scenario = scenario_of({**header.scenario.model_dump(mode="json"), "role": role})
     subject = header.subject.model_copy(update={"role": role})
     builder.header = header.model_copy(update={"scenario": scenario, "subject": subject})
 

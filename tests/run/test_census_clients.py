@@ -223,7 +223,7 @@ def test_a_census_is_taken_in_scenarios_for_clients_of_the_model() -> None:
     """A scenario for another role never fits, one for another model only where no model counts."""
     (adapter,) = few(FEW[0])
     assert fits(adapter, "stud-cli")
-    assert not fits(adapter.model_copy(update={"role": "runtime"}), "stud-cli")
+    assert not fits(scenario_of({**adapter.model_dump(mode="json"), "role": "runtime"}), "stud-cli")
     own = adapter.model_copy(update={"models": ("other",)})
     assert fits(own, "other")
     assert not fits(own, "stud-cli")

@@ -13,7 +13,7 @@ is synced; a crash takes the rest. Which promises hold between the two is `file_
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -74,8 +74,6 @@ DiskFault = Annotated[NoSpace | IoError | SlowDisk | LostFsync, Field(discrimina
 
 class DiskTrigger(When):
     """Which acts a rule is for. Every condition that is given must hold."""
-
-    NUMBERED: ClassVar[str] = "nth"
 
     act: DiskAct | None = None
     """None: every act that the fault can befall, but no `read`."""

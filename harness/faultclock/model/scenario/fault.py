@@ -194,8 +194,6 @@ Fault = Annotated[
 class Trigger(When):
     """When a fault fires. Every condition that is given must hold."""
 
-    NUMBERED: ClassVar[str] = "attempts"
-
     attempts: RangeField = EVERY
     """Attempt numbers (1-based) within `scope`: `2`, `1-6`, `3+` or `every`."""
     scope: Literal["call", "provider"] = "call"

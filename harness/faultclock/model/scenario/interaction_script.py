@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,8 +15,6 @@ InteractionKind = Literal["Approve", "Ask", "Select", "Confirm", "Auth.DeviceCod
 
 class InteractionTrigger(When):
     """Which requests a rule is for. Every condition that is given must hold."""
-
-    NUMBERED: ClassVar[str] = "requests"
 
     requests: RangeField = EVERY
     """1-based, over all requests that this interactor was shown: `2`, `1-3`, `3+` or `every`."""

@@ -5,7 +5,7 @@ It writes lines, on the virtual clock, and ends with an exit status, by a signal
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -55,8 +55,6 @@ class ProgramOutcome(Value):
 
 class ProgramRule(CountedRule):
     """What some executions do; the first rule that matches decides."""
-
-    NUMBERED: ClassVar[str] = "executions"
 
     executions: RangeField = EVERY
     """1-based, over its executions with such arguments: `2`, `1-3`, `3+` or `every`."""

@@ -96,12 +96,9 @@ class ProviderScript(SparseValue):
     @property
     def refusals_by_place(self) -> tuple[tuple[tuple[str, ...], RefusalRule], ...]:
         """What it refuses by of its own accord, each with its place in the script."""
-        limits = self.limits
         places: list[tuple[tuple[str, ...], RefusalRule | None]] = [(("overload",), self.overload)]
-        if limits is not None:
-            places.append((("limits", "requests"), limits.requests))
-            places.append((("limits", "tokens"), limits.tokens))
-            places.append((("limits", "quota"), limits.quota))
+        for name in ("requests", "tokens", "quota"):
+            places.append((("limits", name), getattr(self.limits, name, None)))
         return tuple((place, rule) for place, rule in places if rule is not None)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -83,12 +83,11 @@ EVERY = AttemptRange(first=1)
 class When(Value):
     """Which occasions a rule is for. Every condition that is given must hold."""
 
-    #: The field that says which of the numbered occasions these are.
-    NUMBERED: ClassVar[str]
-
     def is_for(self, number: int, **facts: Any) -> bool:
         """Return whether the occasion `number` (1-based), with these facts, is one of them."""
-        return number in getattr(self, self.NUMBERED) and self.holds(**facts)
+        # Each has one range of numbers, which files call by what is counted.
+        numbers = next(value for _, value in self if isinstance(value, AttemptRange))
+        return number in numbers and self.holds(**facts)
 
     # The signature that mypy lets each trigger replace with the facts that it asks for.
     def holds(self, *_: Any, **facts: Any) -> bool:

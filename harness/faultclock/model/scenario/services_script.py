@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,8 +15,6 @@ HookSlot = Literal["pre_tool", "post_tool", "pre_model", "post_model"]
 
 class ServiceRule(CountedRule):
     """Which uses of a service fail, and how; the first rule that matches decides."""
-
-    NUMBERED: ClassVar[str] = "uses"
 
     uses: RangeField = EVERY
     """1-based, over all uses in the run: `2`, `1-3`, `3+` or `every`."""

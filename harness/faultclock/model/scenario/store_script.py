@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -51,8 +51,6 @@ StoreFault = Annotated[
 
 class StoreTrigger(When):
     """Which operations a rule is for. Every condition that is given must hold."""
-
-    NUMBERED: ClassVar[str] = "calls"
 
     operation: StoreOperation | None = None
     calls: RangeField = EVERY

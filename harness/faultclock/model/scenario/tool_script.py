@@ -15,8 +15,6 @@ from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.retry_policy import Backoff, Jitter
 from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
-_MISSING = object()
-
 
 class ToolRetry(Value):
     """The retry policy in a tool's contract: which codes are worth another try, and how."""
@@ -135,8 +133,6 @@ ToolFault = Annotated[
 class ToolTrigger(When):
     """Which executions of the tool a rule is for. Every condition that is given must hold."""
 
-    NUMBERED: ClassVar[str] = "executions"
-
     executions: RangeField = EVERY
     """1-based, over all executions of this tool in the run: `2`, `1-3`, `3+` or `every`."""
     arguments: dict[str, Any] = {}
@@ -145,7 +141,8 @@ class ToolTrigger(When):
     def holds(self, *, arguments: Mapping[str, Any]) -> bool:
         """Return whether the arguments of an execution have these values."""
         return all(
-            _same(arguments.get(name, _MISSING), value) for name, value in self.arguments.items()
+            name in arguments and _same(arguments[name], wanted)
+            for name, wanted in self.arguments.items()
         )
 
 

@@ -6,7 +6,7 @@ that fails is treated is the runtime's affair, and what it should be is the erro
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -34,8 +34,6 @@ class HandlerFault(Value):
 
 class NodeRule(CountedRule):
     """What becomes of some executions of an expression or a handler; the first match decides."""
-
-    NUMBERED: ClassVar[str] = "executions"
 
     executions: RangeField = EVERY
     """1-based, over all executions of this node in the run: `2`, `1-3`, `3+` or `every`."""

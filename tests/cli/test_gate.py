@@ -13,7 +13,7 @@ from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK, USAGE
 from faultclock.cli.replay_at import of_finding
 from faultclock.errors import InputError
 from faultclock.model.report.finding import Report, Verdict
-from faultclock.render import json_report
+from faultclock.render.json_text import json_report
 from tests.cli.command_line import faultclock
 from tests.history.drawn import SCENARIOS, finding, report_of, run
 

@@ -17,7 +17,7 @@ from faultclock.model.report.finding import (
     Verdict,
 )
 from faultclock.model.trace.trace import SubjectInfo
-from faultclock.render import json_report
+from faultclock.render.json_text import json_report
 from faultclock.run.process.shards import dealt
 from tests.history.drawn import SCENARIOS, finding, report_of, reports, run
 

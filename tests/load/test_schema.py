@@ -20,7 +20,7 @@ from faultclock.load.schema import (
     trace_schema,
 )
 from faultclock.model.report.finding import Report
-from faultclock.render import exploration_json
+from faultclock.render.exploration import exploration_json
 from tests.architecture.source_tree import PROJECT
 from tests.render.sample_exploration import sample_exploration
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from faultclock.render import html_report
 from faultclock.render.checkup_html import checkup_page
+from faultclock.render.html_text import html_report
 from tests.render import sample_report as sample
 from tests.render.sample_agent import agent_run
 from tests.render.test_checkup_text import sample as answer

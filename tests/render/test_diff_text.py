@@ -7,7 +7,7 @@ import json
 from faultclock.history.gate.diff import difference
 from faultclock.model.report.finding import Verdict
 from faultclock.model.report.report_diff import ReportDiff
-from faultclock.render import diff_json, diff_lines
+from faultclock.render.diff_text import diff_json, diff_lines
 from tests.history.drawn import CHECKS, SCENARIOS, finding, report_of, run
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from faultclock.errors import InputError
 from faultclock.load.report import load_report
 from faultclock.model.report.finding import Verdict
-from faultclock.render import exploration_html, exploration_json
+from faultclock.render.exploration import exploration_html, exploration_json
 from faultclock.render.exploration_text import exploration_lines
 from faultclock.render.wording import visible
 from tests.render import sample_exploration as sample

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.render import exploration_html
+from faultclock.render.exploration import exploration_html
 from tests.render import sample_exploration as sample
 from tests.render.test_browser import browser, pytestmark, unfold, violations, visit
 

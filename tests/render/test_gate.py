@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from faultclock.model.report.finding import Verdict
-from faultclock.render import html_report
 from faultclock.render.gate import deviation_words, gate_lines, make_gate
+from faultclock.render.html_text import html_report
 from tests.history.drawn import SCENARIOS, TODAY, deviation, finding, report_of, run
 from tests.render.sample_gate import gated_report
 

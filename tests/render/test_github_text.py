@@ -6,7 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.finding import Report
-from faultclock.render import github_annotations, github_summary
+from faultclock.render.github_text import github_annotations, github_summary
 from tests.render import sample_report as sample
 from tests.render.sample_gate import gated_report
 

@@ -8,7 +8,7 @@ from typing import Any
 from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.finding import Report
-from faultclock.render import gitlab_report
+from faultclock.render.gitlab_text import gitlab_report
 from tests.render import sample_report as sample
 from tests.render.ci_formats import code_quality_errors
 from tests.render.sample_gate import gated_report

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from faultclock.model.report.finding import Report
-from faultclock.render import html_report
+from faultclock.render.html_text import html_report
 from tests.render import sample_report as sample
 
 REPORTS = {

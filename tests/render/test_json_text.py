@@ -7,8 +7,7 @@ import json
 import pytest
 
 from faultclock.model.report.finding import Report
-from faultclock.render import json_report
-from faultclock.render.json_text import json_digest
+from faultclock.render.json_text import json_digest, json_report
 from tests.render import sample_report as sample
 
 

@@ -11,7 +11,7 @@ from junitparser.xunit2 import TestCase
 from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.finding import Report, RunReport, Verdict
-from faultclock.render import junit_report
+from faultclock.render.junit_text import junit_report
 from tests.render import sample_report as sample
 from tests.render.sample_gate import gated_report
 

@@ -13,13 +13,10 @@ from faultclock.cli.exits import OK, exit_code_of
 from faultclock.history.gate.baseline import gated
 from faultclock.model.report.finding import Report, Verdict
 from faultclock.model.report.gate import Baseline, Deviation
-from faultclock.render import (
-    github_annotations,
-    github_summary,
-    gitlab_report,
-    junit_report,
-    sarif_report,
-)
+from faultclock.render.github_text import github_annotations, github_summary
+from faultclock.render.gitlab_text import gitlab_report
+from faultclock.render.junit_text import junit_report
+from faultclock.render.sarif_text import sarif_report
 from tests.history.drawn import CHECKS, KNOWN, SCENARIOS, TODAY, deviation, finding, report_of, run
 
 FAIL, OPEN, PASS = Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS

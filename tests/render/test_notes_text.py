@@ -7,15 +7,13 @@ from typing import Any
 
 from faultclock.model.report.finding import Finding, Report, SourcePlace, Verdict
 from faultclock.model.trace.notes import Frame, OutputLine, RaisedError, RunNotes, WaitingPlace
-from faultclock.render import (
-    github_annotations,
-    gitlab_report,
-    html_report,
-    junit_report,
-    sarif_report,
-)
 from faultclock.render.finding_text import finding_lines
+from faultclock.render.github_text import github_annotations
+from faultclock.render.gitlab_text import gitlab_report
+from faultclock.render.html_text import html_report
+from faultclock.render.junit_text import junit_report
 from faultclock.render.notes_text import NOTHING_NOTED, shown_with
+from faultclock.render.sarif_text import sarif_report
 from tests.render import sample_report as sample
 from tests.render.ci_formats import code_quality_errors, junit_errors, sarif_errors
 

@@ -12,14 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from faultclock.model.report.finding import Report
-from faultclock.render import (
-    github_annotations,
-    github_summary,
-    gitlab_report,
-    json_report,
-    junit_report,
-    sarif_report,
-)
+from faultclock.render.github_text import github_annotations, github_summary
+from faultclock.render.gitlab_text import gitlab_report
+from faultclock.render.json_text import json_report
+from faultclock.render.junit_text import junit_report
+from faultclock.render.sarif_text import sarif_report
 from tests.render import sample_report as sample
 from tests.render.ci_formats import (
     SCHEMAS,

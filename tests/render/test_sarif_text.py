@@ -9,7 +9,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from faultclock.model.report.finding import EventMark, Report, Verdict
-from faultclock.render import sarif_report, sarif_text
+from faultclock.render import sarif_text
+from faultclock.render.sarif_text import sarif_report
 from tests.render import sample_report as sample
 from tests.render.ci_formats import sarif_errors
 from tests.render.sample_gate import SOURCE, gated_report, ordered

@@ -15,7 +15,9 @@ from faultclock.model.report.finding import Report, RunReport, Verdict
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import judge
-from faultclock.render import html_report, json_report, junit_report
+from faultclock.render.html_text import html_report
+from faultclock.render.json_text import json_report
+from faultclock.render.junit_text import junit_report
 from faultclock.run.process import confirm
 from faultclock.run.process.confirm import (
     REPEATABLE,

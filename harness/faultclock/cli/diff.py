@@ -39,7 +39,7 @@ def command(before: str, after: str, json_: str | None, quiet: bool) -> int:
     from faultclock.cli.stored import stored_report
     from faultclock.history.gate.diff import difference
     from faultclock.load.files import check_output_file, write_text_atomically
-    from faultclock.render import diff_json, diff_lines
+    from faultclock.render.diff_text import diff_json, diff_lines
 
     if json_ not in (None, _STDOUT):
         check_output_file(json_)

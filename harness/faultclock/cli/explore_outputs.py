@@ -109,7 +109,7 @@ class ExploreOutputs:
             InputError: one cannot be written.
         """
         # Imported here: whoever wants no report should not load the templates.
-        from faultclock.render import exploration_html, exploration_json
+        from faultclock.render.exploration import exploration_html, exploration_json
 
         render = {"html": exploration_html, "json": exploration_json}
         for kind, path in self.reports:

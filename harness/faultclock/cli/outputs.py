@@ -88,9 +88,6 @@ class Outputs:
         Raises:
             InputError: one cannot be written.
         """
-        # Imported here: a run without reports should not load the templates.
-        from faultclock import render
-
         written: list[str] = []
         for item in FORMATS:
             path = self.reports.get(item.option)
@@ -100,7 +97,7 @@ class Outputs:
             room = {}
             if item.bytes_max is not None:
                 room["bytes_max"] = item.bytes_max - len(there.encode())
-            text = getattr(render, item.renderer)(report, **room)
+            text = item.function()(report, **room)
             # A text, or the pieces of one that may be larger than memory.
             pieces = (text,) if isinstance(text, str) else text
             if path == _STDOUT:

@@ -5,9 +5,10 @@ A new format is one line of `FORMATS`: every command that writes reports then ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -24,8 +25,8 @@ class ReportFormat:
 
     Attributes:
         option: without dashes, and the key under which a file of this format is asked for.
-        renderer: name of the function of `faultclock.render` that makes the text, or the pieces of
-            a text that may be larger than memory; it is imported when a report is written.
+        renderer: `module:function` below `faultclock.render`, which makes the text, or the pieces
+            of a text that may be larger than memory; it is imported when a report is written.
         help: of the option.
         bytes_max: a file of this format is added to, as its reader asks, and may grow to so many
             bytes: the renderer takes what is left as `bytes_max`. None: the file is replaced.
@@ -36,36 +37,47 @@ class ReportFormat:
     help: str
     bytes_max: int | None = None
 
+    def function(self) -> Callable[..., str | Iterable[str]]:
+        """Import what makes the text."""
+        module, _, name = self.renderer.partition(":")
+        found: Callable[..., str | Iterable[str]]
+        found = getattr(import_module(f"faultclock.render.{module}"), name)
+        return found
+
 
 FORMATS = (
     ReportFormat(
-        option="html", renderer="html_report", help="Write the report as one self-contained page."
+        option="html",
+        renderer="html_text:html_report",
+        help="Write the report as one self-contained page.",
     ),
     ReportFormat(
         option="json",
-        renderer="json_pieces",
+        renderer="json_text:json_pieces",
         help="Write the report as JSON; - is standard output.",
     ),
-    ReportFormat(option="junit", renderer="junit_pieces", help="Write the report as JUnit XML."),
+    ReportFormat(
+        option="junit", renderer="junit_text:junit_pieces", help="Write the report as JUnit XML."
+    ),
     ReportFormat(
         option="sarif",
-        renderer="sarif_report",
+        renderer="sarif_text:sarif_report",
         help="Write what is not green as SARIF 2.1.0, for code scanning and editors.",
     ),
     ReportFormat(
         option="gitlab",
-        renderer="gitlab_report",
+        renderer="gitlab_text:gitlab_report",
         help="Write what is not green as a GitLab code quality report.",
     ),
     ReportFormat(
         option="github-summary",
-        renderer="github_summary",
+        renderer="github_text:github_summary",
         help='Add the report as Markdown to FILE, such as "$GITHUB_STEP_SUMMARY".',
         bytes_max=SUMMARY_BYTES_MAX,
     ),
     ReportFormat(
         option="github-annotations",
-        renderer="github_annotations",
+        renderer="github_text:github_annotations",
         help="Write workflow commands that annotate a change on GitHub; - is standard output.",
     ),
 )

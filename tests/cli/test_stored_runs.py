@@ -17,6 +17,7 @@ from faultclock.model.report.finding import Report, Verdict
 from faultclock.model.report.gate import Baseline, Deviation
 from faultclock.model.report.last_failed import made_of
 from faultclock.model.report.problems import problems_in, unproved_in
+from faultclock.render.html_text import html_report
 from tests.render import sample_report as sample
 
 SAMPLES = ("sdk_report", "reference_report", "empty_report", "large_report", "hostile_report")

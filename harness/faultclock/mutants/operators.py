@@ -359,9 +359,8 @@ def errors() -> dict[str, type[BaseException]]:
     """Return the exceptions that a row may name."""
     from faultclock.subjects.ports import TypedError
     from faultclock.subjects.reference_agents.matrix import StageFailed
-    from faultclock.subjects.reference_agents.relavium_errors import RunError
+    from faultclock.subjects.reference_agents.relavium_telling import RunError
     from faultclock.subjects.reference_agents.turn import Ended
-    from faultclock.subjects.reference_agents.wire import AttemptFailed
     from faultclock.subjects.stud import AttemptError
 
     known: tuple[type[BaseException], ...] = (
@@ -369,7 +368,6 @@ def errors() -> dict[str, type[BaseException]]:
         OSError,
         asyncio.CancelledError,
         AttemptError,
-        AttemptFailed,
         Ended,
         RunError,
         StageFailed,

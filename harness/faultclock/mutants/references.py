@@ -22,7 +22,7 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolR
 
 
 def _agent(agent: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_agents.bound import DECLARES
+    from faultclock.subjects.reference_agents.core import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
 
@@ -133,8 +133,7 @@ def _emit(subject: Any, name: str, fields: Fields) -> None:
 
 
 def _afk() -> Reference:
-    from faultclock.subjects.reference_agents.afk import AfkAgent
-    from faultclock.subjects.reference_agents.afk_breaker import Breaker
+    from faultclock.subjects.reference_agents.afk import AfkAgent, Breaker
 
     return Reference(
         prefix="mini-afk-",
@@ -165,8 +164,7 @@ def _error_matrix() -> Reference:
 
 
 def _kode() -> Reference:
-    from faultclock.subjects.reference_agents.kode import KodeAgent
-    from faultclock.subjects.reference_agents.kode_memory import Memory
+    from faultclock.subjects.reference_agents.kode import KodeAgent, Memory
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         own = dict(fields)
@@ -186,7 +184,7 @@ def _kode() -> Reference:
 
 def _relavium() -> Reference:
     from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-    from faultclock.subjects.reference_agents.relavium_run import Run
+    from faultclock.subjects.reference_agents.relavium_telling import Run
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         agent.run.emit(name, **fields)

@@ -17,9 +17,15 @@ from faultclock.subjects.ports import (
     Surroundings,
     ToolCall,
 )
-from faultclock.subjects.reference_agents.calls import Call, Outcome, together
-from faultclock.subjects.reference_agents.core import (
-    Agent,
+from faultclock.subjects.reference_agents.calls import (
+    Call,
+    Outcome,
+    approval_of,
+    first_answer,
+    together,
+)
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
@@ -27,8 +33,7 @@ from faultclock.subjects.reference_agents.core import (
     Pair,
     Turn,
 )
-from faultclock.subjects.reference_agents.person import approval_of, first_answer
-from faultclock.subjects.reference_agents.wire import AttemptFailed, assistant_message, tool_message
+from faultclock.subjects.reference_agents.wire import assistant_message, tool_message
 from faultclock.subjects.stud import AttemptError
 
 BUSY = ("provider", "busy")
@@ -49,13 +54,13 @@ class _Small(Agent):
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         self.asked.append(target.id)
         if target.id in self.down:
-            raise AttemptFailed(AttemptError("http_error", "busy"), after_content=False)
+            raise AttemptError("http_error", "busy")
         return Reply("good", (), "stop", 1)
 
     def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
         return target.id not in self.shut
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         return BUSY
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:

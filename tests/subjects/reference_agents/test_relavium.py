@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.subjects.ports import NodeRetryRule
-from faultclock.subjects.reference_agents.relavium_errors import (
+from faultclock.subjects.reference_agents.relavium_telling import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
     RunError,

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.subjects.ports import Reply, ToolCall, TypedError
+from faultclock.subjects.reference_agents.calls import misfit
 from faultclock.subjects.reference_runtime.history import Replay, assistant, sealed, tool_message
 from faultclock.subjects.reference_runtime.retries import wait_s
 from faultclock.subjects.reference_runtime.telling import Telling, pair_of, typed, without_internals
-from faultclock.subjects.reference_runtime.tool_call import misfit, read_arguments, whole_calls
+from faultclock.subjects.reference_runtime.tool_call import read_arguments, whole_calls
 from tests.subjects.reference_runtime.fakes import FakeHost
 
 

@@ -6,10 +6,14 @@ import asyncio
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionRequest, Reply
-from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.afk_breaker import Breaker
-from faultclock.subjects.reference_agents.afk_kinds import DENIAL, JOIN_VIOLATION, MEMORY, words_for
-from faultclock.subjects.reference_agents.core import Ended, Pair, Turn
+from faultclock.subjects.reference_agents.afk import AfkAgent, Breaker
+from faultclock.subjects.reference_agents.afk_telling import (
+    DENIAL,
+    JOIN_VIOLATION,
+    MEMORY,
+    words_for,
+)
+from faultclock.subjects.reference_agents.turn import Ended, Pair, Turn
 
 wrong = ByHand("afk")
 

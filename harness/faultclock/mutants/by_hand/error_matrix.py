@@ -10,18 +10,16 @@ from dataclasses import replace
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, RunResult, TypedError, Workflow
-from faultclock.subjects.reference_agents.core import Pair
 from faultclock.subjects.reference_agents.matrix import MatrixAgent
-from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
-from faultclock.subjects.reference_agents.matrix_reading import (
-    REVIEW_SCHEMA,
-    RUNTIME,
+from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
+    ProgramRunner,
     Trouble,
     answer_of,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_words import Failure
+from faultclock.subjects.reference_agents.matrix_words import REVIEW_SCHEMA, RUNTIME, Failure
+from faultclock.subjects.reference_agents.turn import Pair
 
 wrong = ByHand("error-matrix")
 

@@ -8,12 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
+from faultclock.subjects.connection import ask_once
 from faultclock.subjects.ports import Reply, RunResult
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
-from faultclock.subjects.reference_agents.core import Ended, Turn
 from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import CallRecord, ErrorType, Timeline
-from faultclock.subjects.reference_agents.wire import ask_once, assistant_message, request_to
+from faultclock.subjects.reference_agents.kode_telling import CallRecord, ErrorType, Timeline
+from faultclock.subjects.reference_agents.turn import Ended, Turn
+from faultclock.subjects.reference_agents.wire import (
+    CountedExchange,
+    assistant_message,
+    request_to,
+)
 
 wrong = ByHand("kode-sdk")
 
@@ -63,7 +68,8 @@ class _AsksAfterTheEnd(KodeAgent):
     async def title(self) -> None:
         await asyncio.sleep(0.5)
         messages = [{"role": "user", "content": "Give this a title."}]
-        await ask_once(request_to(self.world, self.targets[0], messages, ()))
+        request = request_to(self.world, self.targets[0], messages, ())
+        await ask_once(CountedExchange(request), request.timeout_s)
 
 
 @wrong(

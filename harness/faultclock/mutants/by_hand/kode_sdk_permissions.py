@@ -8,11 +8,10 @@ from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Hook, HookSlot, InteractionAnswer
-from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
-from faultclock.subjects.reference_agents.core import Ended, Next, Pair, Turn
+from faultclock.subjects.reference_agents.calls import Call, Outcome, approval_request, execute_once
 from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import CallRecord
-from faultclock.subjects.reference_agents.person import approval_request
+from faultclock.subjects.reference_agents.kode_telling import CallRecord
+from faultclock.subjects.reference_agents.turn import Ended, Next, Pair, Turn
 
 wrong = ByHand("kode-sdk")
 

@@ -9,9 +9,9 @@ from faultclock.mutants.by_hand.kode_sdk import Edited, Fields
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Reply
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
-from faultclock.subjects.reference_agents.core import Ended, Next, Turn
 from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import CallRecord, CallState
+from faultclock.subjects.reference_agents.kode_telling import CallRecord, CallState
+from faultclock.subjects.reference_agents.turn import Ended, Next, Turn
 
 wrong = ByHand("kode-sdk")
 

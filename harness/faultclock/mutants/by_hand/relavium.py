@@ -10,10 +10,9 @@ from typing import Any
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, ProviderTarget, Reply, RunResult
 from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Ended, FailedAttempt, Next, Turn
 from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-from faultclock.subjects.reference_agents.relavium_errors import RunError
-from faultclock.subjects.reference_agents.relavium_run import Run
+from faultclock.subjects.reference_agents.relavium_telling import Run, RunError
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Turn
 
 wrong = ByHand("relavium")
 
@@ -163,7 +162,7 @@ class _ShowsThePayload(RelaviumAgent):
 
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         super().attempt_failed(turn, attempt, step)
-        self.payload = f'{{"error": {{"type": "{attempt.error.seen.provider_type}"}}}}'
+        self.payload = f'{{"error": {{"type": "{attempt.error.provider_type}"}}}}'
 
     def tell_user(self, error: RunError) -> None:
         self.host.show_user(f"Check the key in Settings: {self.payload}")

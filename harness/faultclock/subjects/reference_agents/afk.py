@@ -1,8 +1,6 @@
-"""The reference runtime of the AFK model: its failure matrix, and the events of its runs.
+"""The reference runtime of the AFK model: its failure matrix, and its circuit breaker.
 
-Every decision is a method of its own. What fails is in `afk_kinds`, the circuit breaker in
-`afk_breaker`, what a run says of itself in `afk_telling`. How often something is done again, and
-after what wait, is this module's own arithmetic.
+Every decision is a step of its own. What a run says of itself is in `afk_telling`.
 """
 
 from __future__ import annotations
@@ -10,26 +8,25 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.subjects.ports import ProviderTarget, Reply, Surroundings
-from faultclock.subjects.reference_agents.afk_breaker import Breaker
-from faultclock.subjects.reference_agents.afk_kinds import (
+from faultclock.subjects.reference_agents.afk_telling import (
     AUTH,
     CIRCUIT_OPEN,
     INVALID_REQUEST,
     JOIN_VIOLATION,
     LIMITS,
     QUEUE_PUSH,
+    AfkTelling,
+    Batch,
     of_attempt,
     of_call,
     words_for,
 )
-from faultclock.subjects.reference_agents.afk_telling import AfkTelling
-from faultclock.subjects.reference_agents.bound import reference
 from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import (
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
@@ -38,25 +35,73 @@ from faultclock.subjects.reference_agents.core import (
     RunState,
     Turn,
 )
-from faultclock.subjects.reference_agents.wire import AttemptFailed
+from faultclock.subjects.stud import AttemptError
 
 
-@dataclass(slots=True)
-class Batch:
-    """The tool calls of one answer.
+class Breaker:
+    """The circuit breaker of one provider, for one life of the process.
+
+        closed -> open        five counted failures in a row
+        open -> half-open     after thirty seconds; one probe is let through
+        half-open -> closed   the probe was good
+        half-open -> open     the probe failed with what counts
+
+    What does not count, and a cancel, leaves it as it was: a probe that ends so makes room for
+    the next one. Times are in seconds of any clock that only goes forward.
 
     Attributes:
-        agents: ids of the calls that go to subagents, to whether the join needs them.
-        good: ids of calls that succeeded; `bad`: of those that did not.
-        told: ids of calls whose tool_completed was emitted.
-        won: set when a subagent has succeeded.
+        threshold: failures in a row that open it.
+        cooldown_s: how long it refuses everything.
+        probes_max: requests at a time that a half-open one lets through.
     """
 
-    agents: dict[str, bool] = field(default_factory=dict)
-    good: set[str] = field(default_factory=set)
-    bad: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
-    won: asyncio.Event = field(default_factory=asyncio.Event)
+    threshold = 5
+    cooldown_s = 30.0
+    probes_max = 1
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.opened_s: float | None = None
+        self.probes = 0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether everything is let through."""
+        return self.opened_s is None
+
+    def admits(self, now_s: float) -> bool:
+        """Return whether a request may be sent; if so, it has to be told how that ended."""
+        if self.opened_s is None:
+            return True
+        if now_s - self.opened_s < self.cooldown_s or self.probes >= self.probes_max:
+            return False
+        self.probes += 1
+        return True
+
+    def good(self) -> None:
+        """A request that was let through was answered."""
+        self.failures = 0
+        self.opened_s = None
+        self.probes = 0
+
+    def failed(self, now_s: float, *, counts: bool) -> None:
+        """A request that was let through failed."""
+        if self.opened_s is not None:
+            # Of the probe, or of one that was on its way when it opened.
+            if self.probes == 0:
+                return
+            self.probes -= 1
+            if counts:
+                self.opened_s = now_s
+            return
+        if counts:
+            self.failures += 1
+            if self.failures >= self.threshold:
+                self.opened_s = now_s
+
+    def let_go(self) -> None:
+        """A request that was let through was cancelled."""
+        self.probes = max(0, self.probes - 1)
 
 
 class AfkAgent(AfkTelling):
@@ -75,7 +120,6 @@ class AfkAgent(AfkTelling):
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self.breakers: dict[str, Breaker] = {}
-        self.batch = Batch()
 
     # ------------------------------------------------------------------ the LLM
 
@@ -93,7 +137,7 @@ class AfkAgent(AfkTelling):
         breaker = self.breaker(target)
         try:
             reply = await super().ask_target(target, messages)
-        except AttemptFailed as failed:
+        except AttemptError as failed:
             breaker.failed(self.now_s(), counts=self.counts(self.classify(failed)))
             raise
         except asyncio.CancelledError:
@@ -123,9 +167,9 @@ class AfkAgent(AfkTelling):
             raise self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
         return False
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         """Return category and name of a failed attempt."""
-        return of_attempt(failed.seen)
+        return of_attempt(failed)
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Retry what is transient, then fall back; stop at everything else."""
@@ -147,7 +191,7 @@ class AfkAgent(AfkTelling):
         nominal_s: float = self.base_s * 2 ** (attempt - 1)
         return nominal_s + random.uniform(0, self.jitter_s)
 
-    def falls_back(self, pair: Pair | None, failed: AttemptFailed) -> bool:
+    def falls_back(self, pair: Pair | None, failed: AttemptError) -> bool:
         """Return whether another model may be asked after this failure."""
         if failed.after_content or pair in (AUTH, INVALID_REQUEST):
             return False

@@ -18,38 +18,57 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from faultclock.model.trace import Declares
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.connection import ask_once
 from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, RunResult, Surroundings
 from faultclock.subjects.reference_agents.calls import (
     Call,
     Kind,
     Outcome,
+    approval_of,
     execute_once,
     proposed,
     together,
 )
-from faultclock.subjects.reference_agents.person import approval_of
-from faultclock.subjects.reference_agents.services import Services
+from faultclock.subjects.reference_agents.moments import Services
 from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
     Next,
     Pair,
-    RunState,
     Turn,
 )
 from faultclock.subjects.reference_agents.wire import (
-    AttemptFailed,
-    ask_once,
+    CountedExchange,
     assistant_message,
     request_to,
     tool_message,
 )
+from faultclock.subjects.stud import AttemptError
 
-__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
+#: What an agent declares beside what it does: everything that the models want to hear of.
+DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
+
+
+def reference(model: str, name: str) -> Callable[[Callable[..., Any]], Binding]:
+    """Bind the reference runtime of a model.
+
+    Args:
+        model: id of the error model.
+        name: what the model is called in a sentence.
+    """
+    return runtime(
+        id=f"reference-{model}",
+        title=f"Correct agent runtime of the {name} model, async",
+        declares=DECLARES,
+        inline=True,
+    )
 
 
 class Agent(Services, ABC):
@@ -229,7 +248,7 @@ class Agent(Services, ABC):
                 self.asking(turn, target, number)
                 try:
                     return await self.ask_target(target, messages)
-                except AttemptFailed as error:
+                except AttemptError as error:
                     attempt = FailedAttempt(
                         target=target,
                         number=number,
@@ -248,9 +267,8 @@ class Agent(Services, ABC):
 
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         """Ask one provider once."""
-        return await ask_once(
-            request_to(self.world, target, messages, self.world.tools, stream=self.stream)
-        )
+        request = request_to(self.world, target, messages, self.world.tools, stream=self.stream)
+        return await ask_once(CountedExchange(request), request.timeout_s)
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the providers that may be asked now."""
@@ -265,7 +283,7 @@ class Agent(Services, ABC):
         return True
 
     @abstractmethod
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         """Return class and code of a failed attempt, None where the model has none."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ kept in files, with its own class and code: a broken provider is never called a 
 
 A discussion is plain text. What fails in it is one message, and the thread goes on. Without a
 workflow a turn is a plain conversation over HTTP, with the same classes. The words are in
-`matrix_words`, the reading of programs in `matrix_reading`, their running in `matrix_programs`.
+`matrix_words`, the programs in `matrix_programs`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.subjects.ports import Node, Surroundings, Workflow
-from faultclock.subjects.reference_agents.bound import reference
-from faultclock.subjects.reference_agents.calls import Call, execute_once
-from faultclock.subjects.reference_agents.core import Ended, Pair, Turn
+from faultclock.subjects.reference_agents.calls import Call, execute_once, misfit
+from faultclock.subjects.reference_agents.core import reference
 from faultclock.subjects.reference_agents.matrix_conversation import MatrixConversation
-from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
-from faultclock.subjects.reference_agents.matrix_reading import (
-    REVIEW_SCHEMA,
-    TEST_FAILED,
-    TESTER_SCHEMA,
-    TIMEOUT,
+from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
+    ProgramRunner,
     Trouble,
     answer_of,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of
-from faultclock.subjects.reference_runtime.tool_call import misfit
+from faultclock.subjects.reference_agents.matrix_words import (
+    REVIEW_SCHEMA,
+    TEST_FAILED,
+    TESTER_SCHEMA,
+    TIMEOUT,
+    Failure,
+    notice_of,
+)
+from faultclock.subjects.reference_agents.turn import Ended, Pair, Turn
 
 _SCHEMA = {"reviewer": REVIEW_SCHEMA, "tester": TESTER_SCHEMA}
 _STATES = {"coder": "build", "reviewer": "review", "tester": "test"}

@@ -22,13 +22,18 @@ from faultclock.subjects.ports import (
     TypedError,
 )
 from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
-from faultclock.subjects.reference_agents.matrix_reading import DENIED, NETWORK
-from faultclock.subjects.reference_agents.matrix_wire import wire_pair
-from faultclock.subjects.reference_agents.matrix_words import Failure, Notice, notice_of
-from faultclock.subjects.reference_agents.wire import AttemptFailed
-
-CANCELED = ("run", "canceled")
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.matrix_words import (
+    CANCELED,
+    DENIED,
+    NETWORK,
+    Failure,
+    Notice,
+    notice_of,
+    wire_pair,
+)
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.stud import AttemptError
 
 
 class MatrixConversation(Agent):
@@ -167,9 +172,9 @@ class MatrixConversation(Agent):
         """Return the first provider: another one is the operator's choice."""
         return self.targets[:1]
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         """Return class and code of a failed attempt."""
-        return wire_pair(failed.seen)
+        return wire_pair(failed)
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again where the failure passes by itself."""
@@ -181,7 +186,7 @@ class MatrixConversation(Agent):
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         """Put the failure on record, and note the retry that follows it."""
         stage = "turn" if self.node is None else self.node.id
-        context = {"target": stage, "signal": attempt.error.seen.kind}
+        context = {"target": stage, "signal": attempt.error.kind}
         self.put_on_record(attempt.pair, context, attempt.number)
         if step.act == "again":
             code = None if attempt.pair is None else attempt.pair[1]

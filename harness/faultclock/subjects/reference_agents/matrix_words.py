@@ -1,16 +1,41 @@
-"""What the operator reads of a failed stage, in the words of the Error Handling Matrix.
+"""The Error Handling Matrix in its own words: its classes, and what the operator reads of them.
 
-    pair of class and code -> Notice (message, pill, actions, next action)
+    a failed request over HTTP -> pair of class and code -> Notice (message, pill, actions)
 
-The texts and labels are the document's own and stay as they are. Nothing is decided here.
+A status decides, or the code (then the type) of an error object where no status does. The words of
+a message decide nothing. For a rate limit or a quota the document has no row. The texts and labels
+are the document's own and stay as they are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from faultclock.subjects.provider_words import Meaning, said
 from faultclock.subjects.reference_agents.turn import Pair
+from faultclock.subjects.stud import AttemptError
 
+NOT_FOUND = ("provider", "provider_not_found")
+TIMEOUT = ("provider", "provider_timeout")
+DENIED = ("provider", "provider_permission_denied")
+AUTH = ("provider", "provider_auth_error")
+NETWORK = ("provider", "provider_network_error")
+RUNTIME = ("provider", "provider_runtime_error")
+REVIEW_SCHEMA = ("stage", "review_schema_invalid")
+TESTER_SCHEMA = ("stage", "tester_schema_invalid")
+TEST_FAILED = ("stage", "test_failed")
+CANCELED = ("run", "canceled")
+
+_KEY_CODES = frozenset({"invalid_api_key", "invalid_token"})
+#: For what has no row.
+_NO_ROW = ("", "")
+_ANSWERS: dict[Meaning, Pair] = {
+    "limit": _NO_ROW,
+    "server": NETWORK,
+    "overloaded": NETWORK,
+    "timeout": NETWORK,
+    "key": AUTH,
+}
 RETRY_STAGE = "重试当前阶段"
 SWITCH_PROVIDER = "切换 Provider 重试"
 CONTINUE = "继续讨论"
@@ -99,3 +124,29 @@ def _actions(failure: Failure) -> tuple[str, ...]:
     if failure.discussion:
         actions.append(CONTINUE)
     return tuple(actions)
+
+
+def wire_pair(seen: AttemptError) -> Pair | None:
+    """Return class and code of a failed attempt, None where the document has no row for it."""
+    if seen.kind in ("network", "cut"):
+        return NETWORK
+    if seen.kind == "deadline":
+        return TIMEOUT
+    if seen.kind == "malformed":
+        return RUNTIME
+    code = str(seen.provider_code)
+    if code in _KEY_CODES:
+        return AUTH
+    if seen.kind == "http_error":
+        found = _by_status(seen.status or 0)
+    else:
+        found = said(code, seen.provider_type, _ANSWERS, _by_status) or RUNTIME
+    return None if found == _NO_ROW else found
+
+
+def _by_status(status: int) -> Pair:
+    if status in (401, 403):
+        return AUTH
+    if status in (408, 429):
+        return _NO_ROW
+    return NETWORK if 500 <= status <= 599 else RUNTIME

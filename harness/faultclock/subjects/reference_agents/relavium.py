@@ -19,27 +19,32 @@ import json
 import time
 import traceback
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from faultclock.subjects.ports import (
+    InteractionAnswer,
+    InteractionKind,
+    InteractionRequest,
     Node,
     ProviderTarget,
     SandboxError,
+    Surroundings,
     TypedError,
 )
-from faultclock.subjects.reference_agents.bound import reference
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
-from faultclock.subjects.reference_agents.relavium_errors import (
+from faultclock.subjects.reference_agents.calls import Call, Outcome, first_answer
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.relavium_telling import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
+    RelaviumTelling,
     RunError,
     entry_wait_s,
     kind_of,
     node_wait_s,
 )
-from faultclock.subjects.reference_agents.relavium_gates import RelaviumGates
-from faultclock.subjects.reference_agents.wire import AttemptFailed
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.stud import AttemptError
 
 _CODE_OF_OUTCOME = {
     "denied_by_policy": "tool_denied",
@@ -61,14 +66,16 @@ _CODE_OF_LIMIT = {
 }
 
 
-class RelaviumAgent(RelaviumGates):
+class RelaviumAgent(RelaviumTelling):
     """A runtime that follows the document to the letter; each step can be overridden.
 
     Attributes:
         park_s: how long a rate limit parks a provider.
+        gate_s: how long a gate stays open where nothing else is said.
     """
 
     park_s = 30.0
+    gate_s = 120.0
 
     # ------------------------------------------------------------------ the process
 
@@ -264,9 +271,9 @@ class RelaviumAgent(RelaviumGates):
         now_s = time.monotonic()
         return tuple(item for item in self.targets if self.parked.get(item.id, 0.0) <= now_s)
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         """Return the kind of a failed attempt."""
-        return ("llm", kind_of(failed.seen))
+        return ("llm", kind_of(failed))
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again within the entry's attempts, then the next provider; a fatal one ends it."""
@@ -289,7 +296,7 @@ class RelaviumAgent(RelaviumGates):
         """Return the wait before the next attempt at the same provider, in seconds."""
         return entry_wait_s(attempt)
 
-    def may_advance(self, failed: AttemptFailed) -> bool:
+    def may_advance(self, failed: AttemptError) -> bool:
         """Return whether another provider may be asked: not once content was passed on."""
         return not failed.after_content
 
@@ -359,6 +366,93 @@ class RelaviumAgent(RelaviumGates):
         else:
             self.fail_run(self.error_of(end, self.run.node))
         await self.kept("ended")
+
+    # ------------------------------------------------------------------ human gates
+
+    async def ask(
+        self,
+        kind: InteractionKind,
+        prompt: str,
+        options: tuple[str, ...],
+        deadline_s: float | None,
+    ) -> InteractionAnswer:
+        """Carry out a run that is one human gate, and return what was decided."""
+        self.turns += 1
+        self.run = self.new_run(self.turns)
+        limit_s = (
+            self.world.deadlines_s.get(kind, self.gate_s) if deadline_s is None else deadline_s
+        )
+        gate = Gate(id=f"gate-{self.turns}", kind=kind, prompt=prompt, options=options)
+        node = Node(id=gate.id, do="handler")
+        self.run.node = node
+        self.run.emit("run:started")
+        await self.kept("started")
+        self.node_event("node:started", node)
+        self.gate_paused(gate, limit_s)
+        answer = await ask_person(self.world, gate, deadline_s=limit_s)
+        if answer.status == "timeout":
+            self.gate_timed_out(node)
+            await self.kept("ended")
+            return answer
+        self.gate_resumed(gate, answer)
+        await self.kept("node", nodeId=node.id)
+        self.node_event("node:completed", node, output=answer.status)
+        self.run.emit("run:completed", outputs={node.id: answer.status})
+        await self.kept("ended")
+        return answer
+
+    def gate_paused(self, gate: Gate, limit_s: float) -> None:
+        """Emit that the run waits for a person, and until when."""
+        self.run.emit(
+            "human_gate:paused",
+            gateId=gate.id,
+            timeoutMs=round(limit_s * 1000),
+            timeoutAction="reject",
+            expiresAt=round((time.monotonic() + limit_s) * 1000),
+        )
+        self.run.emit("run:paused", gateIds=[gate.id])
+
+    def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
+        """Emit what the person decided; a no is a decision and no failure."""
+        decision: Literal["approved", "rejected"] = (
+            "approved" if answer.status == "accepted" else "rejected"
+        )
+        self.run.emit("human_gate:resumed", gateId=gate.id, decision=decision, decidedBy="user")
+
+    def gate_timed_out(self, node: Node) -> None:
+        """Fail the run of a gate that nobody answered."""
+        error = RunError("run_timeout", "nobody answered", target=node.id, cause={"gate": node.id})
+        self.log(error)
+        self.node_failed(node, error, (node,))
+        self.fail_run(error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A point at which a run waits for a person."""
+
+    id: str
+    kind: InteractionKind
+    prompt: str
+    options: tuple[str, ...] = ()
+
+
+async def ask_person(
+    surroundings: Surroundings, gate: Gate, *, deadline_s: float
+) -> InteractionAnswer:
+    """Return the first answer to a gate, or `timeout`; where nobody sees it, the gate waits too."""
+    request = InteractionRequest(
+        id=gate.id,
+        kind=gate.kind,
+        prompt=gate.prompt,
+        deadline_s=deadline_s,
+        options=gate.options,
+    )
+    given = await first_answer(surroundings, request)
+    if given is None:
+        await asyncio.sleep(deadline_s)
+        return InteractionAnswer(status="timeout")
+    return given
 
 
 def _cause(error: BaseException) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faultclock.subjects.ports import ProviderTarget, RunState
-from faultclock.subjects.reference_agents.wire import AttemptFailed
-
-__all__ = ["Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
+from faultclock.subjects.ports import ProviderTarget
+from faultclock.subjects.ports import RunState as RunState
+from faultclock.subjects.stud import AttemptError
 
 #: Class and code of a failure.
 Pair = tuple[str, str]
@@ -57,7 +56,7 @@ class FailedAttempt:
 
     target: ProviderTarget
     number: int
-    error: AttemptFailed
+    error: AttemptError
     pair: Pair | None
     is_last: bool
 

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultclock.subjects.ports import Reply, Stage, Tool, TypedError
+from faultclock.subjects.reference_agents.calls import misfit
 from faultclock.subjects.reference_runtime.approvals import Approvals, Dismissed, Verdict
 from faultclock.subjects.reference_runtime.cancellation import Scope
 from faultclock.subjects.reference_runtime.history import assistant, tool_message
 from faultclock.subjects.reference_runtime.persistence import Persistence
 from faultclock.subjects.reference_runtime.provider import ProviderCall
 from faultclock.subjects.reference_runtime.session import Message, Session, Turn
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall, misfit, read_arguments
+from faultclock.subjects.reference_runtime.tool_call import ProposedCall, read_arguments
 from faultclock.subjects.reference_runtime.tools import ToolRunner
 
 

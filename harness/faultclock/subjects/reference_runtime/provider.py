@@ -9,26 +9,14 @@ nothing of it is here.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from faultclock.subjects.chat_exchange import ChatExchange
-from faultclock.subjects.ports import ProviderRequest, Reply, Surroundings, Tool
+from faultclock.subjects.connection import Attempt
+from faultclock.subjects.ports import ProviderRequest, ProviderTarget, Reply, Surroundings, Tool
+from faultclock.subjects.reference_agents.wire import CountedExchange, request_to
 from faultclock.subjects.reference_runtime.session import Message, Session
 from faultclock.subjects.reference_runtime.tool_call import whole_calls
 from faultclock.subjects.stud import AttemptError, StudCall
-
-_READ_BYTES = 65_536
-
-
-class TurnExchange(ChatExchange):
-    """A chat-completions exchange that asks a stream to count its tokens."""
-
-    def content(self, request: ProviderRequest) -> dict[str, Any]:
-        """Return the body of the request, before it is JSON."""
-        content = super().content(request)
-        if request.stream:
-            content["stream_options"] = {"include_usage": True}
-        return content
 
 
 class TransportRetries(StudCall):
@@ -52,7 +40,7 @@ class ProviderCall:
     """
 
     stream = True
-    exchange_type: type[ChatExchange] = TurnExchange
+    exchange_type: type[ChatExchange] = CountedExchange
     retries_type: type[StudCall] = TransportRetries
 
     def __init__(
@@ -61,25 +49,14 @@ class ProviderCall:
         self.session = session
         self.request = self.make_request(session.surroundings, messages, tools)
         self.retries = self.retries_type(self.request)
-        self._exchange: ChatExchange | None = None
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._give_up_at = 0.0
+        self._attempt: Attempt | None = None
 
     def make_request(
         self, surroundings: Surroundings, messages: list[Message], tools: tuple[Tool, ...]
     ) -> ProviderRequest:
         """Compose the request; nothing of settings or environment enters it."""
-        return ProviderRequest(
-            host=surroundings.host,
-            model=surroundings.model,
-            messages=messages,
-            stream=self.stream,
-            tools=[_definition(tool) for tool in tools],
-            timeout_s=surroundings.timeout_s,
-            base_url=surroundings.base_url,
-            api_key=surroundings.api_key,
-        )
+        target = ProviderTarget(id="", base_url=surroundings.base_url, model=surroundings.model)
+        return request_to(surroundings, target, messages, tools, stream=self.stream)
 
     async def send(self) -> None:
         """Send the request; again, for as long as the failure's class allows.
@@ -131,18 +108,8 @@ class ProviderCall:
         Raises:
             AttemptError: it failed.
         """
-        self._exchange = exchange = self.exchange_type(self.request)
-        self._give_up_at = asyncio.get_running_loop().time() + self.request.timeout_s
-        try:
-            async with asyncio.timeout_at(self._give_up_at):
-                self._reader, self._writer = await asyncio.open_connection(
-                    exchange.host, exchange.port, ssl=_tls() if exchange.secure else None
-                )
-                self._writer.write(exchange.request_bytes)
-        except TimeoutError as error:
-            raise AttemptError("deadline", "the provider did not answer in time") from error
-        except OSError as error:
-            raise AttemptError("network", "the connection to the provider failed") from error
+        self._attempt = Attempt(self.exchange_type(self.request), self.request.timeout_s)
+        await self._attempt.send()
 
     async def read(self) -> Reply:
         """Read the answer of this attempt to its end.
@@ -150,43 +117,12 @@ class ProviderCall:
         Raises:
             AttemptError: it failed.
         """
-        exchange, reader = self._exchange, self._reader
-        assert exchange is not None
-        assert reader is not None
-        try:
-            async with asyncio.timeout_at(self._give_up_at):
-                while exchange.reply is None:
-                    exchange.feed(await reader.read(_READ_BYTES))
-        except TimeoutError as error:
-            raise AttemptError("deadline", "the provider did not answer in time") from error
-        except OSError as error:
-            raise AttemptError("network", "the connection to the provider failed") from error
+        assert self._attempt is not None, "the request was sent"
+        reply = await self._attempt.receive()
         self.drop()
-        return exchange.reply
+        return reply
 
     def drop(self) -> None:
-        """Let the connection go, if there is one; an unfinished exchange is broken off."""
-        writer, self._writer = self._writer, None
-        if writer is None:
-            return
-        if self._exchange is not None and self._exchange.at_end:
-            writer.close()
-        else:
-            writer.transport.abort()
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    contract = tool.contract
-    function = {
-        "name": contract.name,
-        "description": contract.description,
-        "parameters": dict(contract.input_schema),
-    }
-    return {"type": "function", "function": function}
-
-
-def _tls() -> Any:
-    # Imported here, so that only a call to an https host pays for it.
-    from faultclock.subjects.trust import CONTEXT
-
-    return CONTEXT
+        """Let the connection go, if there is one."""
+        if self._attempt is not None:
+            self._attempt.drop()

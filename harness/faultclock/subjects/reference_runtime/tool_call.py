@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-
 from faultclock.subjects.ports import Reply, Tool, ToolContract, TypedError
 from faultclock.subjects.reference_runtime.cancellation import Scope
 
@@ -73,12 +70,3 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     if isinstance(value, dict):
         return value, None
     return {}, "the arguments are no JSON object"
-
-
-def misfit(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """Return in words why `value` does not fit a JSON Schema, None if it does."""
-    if not schema:
-        return None
-    errors = Draft202012Validator(dict(schema)).iter_errors(value)
-    first: ValidationError | None = min(errors, key=lambda error: error.json_path, default=None)
-    return None if first is None else f"{first.json_path}: {first.message}"

@@ -14,12 +14,13 @@ import json
 from typing import Any
 
 from faultclock.subjects.ports import CancelSignal, ToolProblem, ToolResult, TypedError
+from faultclock.subjects.reference_agents.calls import misfit
 from faultclock.subjects.reference_runtime.cancellation import within
 from faultclock.subjects.reference_runtime.persistence import Persistence
 from faultclock.subjects.reference_runtime.retries import wait_s
 from faultclock.subjects.reference_runtime.session import Session, Turn
 from faultclock.subjects.reference_runtime.telling import pair_of
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall, misfit
+from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 
 _MALFORMED = ("ToolTerminal", "OutputMalformed")
 _OUT_OF_SHAPE = "The tool did not answer in its declared shape."

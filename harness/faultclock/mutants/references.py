@@ -28,7 +28,7 @@ def _agent(agent: type[Any], id_: str, title: str) -> Binding:
 
 
 def _runtime(made: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_runtime.bound import DECLARES
+    from faultclock.subjects.reference_runtime.runtime import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
 
@@ -207,28 +207,23 @@ def _stud_cli() -> Reference:
     from faultclock.subjects.reference_runtime.cancellation import Scope
     from faultclock.subjects.reference_runtime.interaction import Interactions
     from faultclock.subjects.reference_runtime.lifecycle import Extensions
-    from faultclock.subjects.reference_runtime.loop import MessageLoop
     from faultclock.subjects.reference_runtime.persistence import Persistence
     from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
     from faultclock.subjects.reference_runtime.resume import Resume
     from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-    from faultclock.subjects.reference_runtime.session import Session
     from faultclock.subjects.reference_runtime.stages import Workflow
     from faultclock.subjects.reference_runtime.telling import Telling
-    from faultclock.subjects.reference_runtime.tools import ToolRunner
 
     def emit(subject: Any, name: str, fields: Fields) -> None:
-        subject.session.host.event(name, **fields)
+        # A part knows its session, which is the runtime itself.
+        getattr(subject, "session", subject).host.event(name, **fields)
 
     own = {
-        "loop": MessageLoop,
         "telling": Telling,
         "scope": Scope,
-        "session": Session,
         "persistence": Persistence,
         "interactions": Interactions,
         "approvals": Approvals,
-        "tools": ToolRunner,
         "extensions": Extensions,
         "resume": Resume,
         "workflow": Workflow,
@@ -240,7 +235,7 @@ def _stud_cli() -> Reference:
         bind=_runtime,
         parts={
             "retries": Part(made=TransportRetries, owner="provider", attribute="retries_type"),
-            "provider": Part(made=ProviderCall, owner="loop", attribute="provider_type"),
+            "provider": Part(made=ProviderCall, attribute="provider_type"),
             **{name: Part(made=made, attribute=f"{name}_type") for name, made in own.items()},
         },
         edited=_hosted,

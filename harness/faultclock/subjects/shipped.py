@@ -31,7 +31,7 @@ _REFERENCES = {
         "Correct stud-cli adapter with a retry policy that it declares",
     ),
     "reference-runtime": Shipped(
-        "reference_runtime.bound:reference_runtime",
+        "reference_runtime.runtime:reference_runtime",
         "Correct agent runtime of the stud-cli model, async",
         role="runtime",
     ),

@@ -96,7 +96,7 @@ class _Small(Agent):
 
 
 def _ask(agent: _Small) -> Reply:
-    turn = Turn(number=1, text="", started_s=0.0, messages=[])
+    turn = Turn(number=1, text="")
     return asyncio.run(agent.ask_chain(turn, []))
 
 

@@ -72,7 +72,7 @@ def test_the_manifest_is_slim() -> None:
     async def save() -> dict[str, Any]:
         session = made_session(FakeHost())
         await Persistence(session).snapshot([{"role": "user", "content": "Hi"}])
-        return dict(await session.surroundings.store.read("s1"))
+        return dict(await session.world.store.read("s1"))
 
     manifest = asyncio.run(save())
     assert sorted(manifest) == [

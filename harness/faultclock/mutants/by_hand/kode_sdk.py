@@ -117,7 +117,7 @@ class _RunsTurnsIntoEachOther(KodeAgent):
     """Two messages at once are two turns at once, on one conversation."""
 
     async def run_turn(self, text: str) -> RunResult:
-        self._queue = asyncio.Lock()
+        self.queue = asyncio.Lock()
         return await super().run_turn(text)
 
 

@@ -13,12 +13,11 @@ from faultclock.subjects.ports import (
     Interactor,
     Stage,
 )
+from faultclock.subjects.reference_agents.calls import Call
 from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
 from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Turn
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
-from faultclock.subjects.reference_runtime.tools import ToolRunner
+from faultclock.subjects.reference_runtime.session import StudTurn
 
 wrong = ByHand("stud-cli")
 
@@ -30,8 +29,8 @@ wrong = ByHand("stud-cli")
 class _NobodyIsANo(Approvals):
     """A headless run that needs a person tells the model so, instead of the pipeline."""
 
-    async def decide(self, call: ProposedCall, stage: Stage | None) -> Verdict:
-        if not (self.session.surroundings.headless and self.session.mode == "ask"):
+    async def decide(self, call: Call, stage: Stage | None) -> Verdict:
+        if not (self.session.world.headless and self.session.mode == "ask"):
             return await super().decide(call, stage)
         self.audit(call, "halt", None)
         return Verdict(approved=False, decider="modeGate", reason="nobody is there")
@@ -41,19 +40,9 @@ class _NobodyIsANo(Approvals):
 
 
 class _AuditsNoYes(Approvals):
-    def audit(self, call: ProposedCall, decision: str, source: str | None) -> None:
+    def audit(self, call: Call, decision: str, source: str | None) -> None:
         if decision != "approve":
             super().audit(call, decision, source)
-
-
-class _AuditsYesAfterwards(ToolRunner):
-    async def run(self, call: ProposedCall, turn: Turn) -> dict[str, Any]:
-        content = await super().run(call, turn)
-        if call.contract.gated:
-            self.session.host.audit_event(
-                "Approval", decision="approve", source="user", tool=call.name, tool_call=call.id
-            )
-        return content
 
 
 @wrong(
@@ -65,7 +54,14 @@ class _ActsThenAudits(ReferenceRuntime):
     """A crash in between leaves an act that nobody seems to have allowed."""
 
     approvals_type = _AuditsNoYes
-    tools_type = _AuditsYesAfterwards
+
+    async def tool(self, turn: StudTurn, call: Call) -> dict[str, Any]:
+        content = await super().tool(turn, call)
+        if call.contract.gated:
+            self.host.audit_event(
+                "Approval", decision="approve", source="user", tool=call.name, tool_call=call.id
+            )
+        return content
 
 
 # How long.
@@ -100,7 +96,7 @@ class _LateYesRunsIt(Interactions):
             self.late = asyncio.ensure_future(self.run(exchange.request))
 
     async def run(self, request: InteractionRequest) -> None:
-        for tool in self.session.surroundings.tools:
+        for tool in self.session.world.tools:
             if tool.contract.name == request.tool:
                 await tool.execute(request.arguments, call_id=str(request.tool_call))
 

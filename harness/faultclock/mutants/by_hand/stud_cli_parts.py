@@ -16,11 +16,10 @@ from faultclock.subjects.ports import (
 )
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.loop import LoopEnd
 from faultclock.subjects.reference_runtime.provider import ProviderCall
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Turn
-from faultclock.subjects.reference_runtime.stages import Outcome, StageAttempt, Workflow
+from faultclock.subjects.reference_runtime.session import StudTurn
+from faultclock.subjects.reference_runtime.stages import LoopEnd, Outcome, StageAttempt, Workflow
 from faultclock.subjects.stud import AttemptError
 
 wrong = ByHand("stud-cli")
@@ -40,11 +39,11 @@ wrong = ByHand("stud-cli")
 class _ShowsThenSaves(ReferenceRuntime):
     """What the person has read is gone after a crash."""
 
-    async def render(self, turn: Turn, end: LoopEnd) -> str:
+    async def render(self, turn: StudTurn, end: LoopEnd) -> str:
         return end.text
 
-    async def whole_turn(self, turn: Turn, text: str) -> str:
-        shown = await super().whole_turn(turn, text)
+    async def work(self, turn: StudTurn) -> str:
+        shown = await super().work(turn)
         await self.save(turn)
         return shown
 
@@ -53,14 +52,14 @@ class _ShowsThenSaves(ReferenceRuntime):
 class _SavesTheQuestionOnly(ReferenceRuntime):
     """The last answer is always the one that a crash takes."""
 
-    async def think(self, turn: Turn) -> LoopEnd:
-        before = self.session.messages
+    async def think(self, turn: StudTurn) -> LoopEnd:
+        before = self.history
         await self.save(turn)
-        self.session.messages = before
+        self.history = before
         return await super().think(turn)
 
-    async def render(self, turn: Turn, end: LoopEnd) -> str:
-        self.session.messages = [*self.session.messages, *turn.messages]
+    async def render(self, turn: StudTurn, end: LoopEnd) -> str:
+        self.history = [*self.history, *turn.messages]
         return end.text
 
 
@@ -235,7 +234,7 @@ class _CancelIsAWish(Scope):
 class _AsksAfterCancel(ReferenceRuntime):
     """Whoever pressed Escape wants no further question."""
 
-    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+    async def in_time(self, turn: StudTurn, work: Coroutine[Any, Any, str]) -> str:
         try:
             return await super().in_time(turn, work)
         except TypedError as error:

@@ -7,8 +7,7 @@ from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Extension, Slot, TypedError
-from faultclock.subjects.reference_runtime.history import Replay
-from faultclock.subjects.reference_runtime.resume import Resume
+from faultclock.subjects.reference_runtime.resume import Replay, Resume
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 
 wrong = ByHand("stud-cli")
@@ -34,7 +33,7 @@ class _NeedsAllExtensions(Resume):
         await super().read()
         if await self.persistence.read_slot("planner") is None:
             return
-        if "planner" not in {item.id for item in self.session.surroundings.extensions}:
+        if "planner" not in {item.id for item in self.session.world.extensions}:
             raise self.refused("ManifestDrift", "an extension of the session is not installed")
 
 
@@ -64,15 +63,15 @@ class _RunsAgain(ReferenceRuntime):
     """Executes what the journal has begun and not ended."""
 
     async def open(self) -> None:
-        again = await self.cut_off() if self.surroundings.resume else []
+        again = await self.cut_off() if self.world.resume else []
         await super().open()
-        tools = {tool.contract.name: tool for tool in self.surroundings.tools}
+        tools = {tool.contract.name: tool for tool in self.world.tools}
         for entry in again:
             name, id_ = entry["tool"], self.call_id(entry["tool_call"])
-            self.session.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
-            self.session.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
             await tools[name].execute(entry["arguments"], call_id=id_)
-            self.session.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
 
     async def cut_off(self) -> list[Mapping[str, Any]]:
         entries = await self.persistence.read_journal()
@@ -104,7 +103,7 @@ class _RepeatsTheEffect(_RunsAgain):
     """langchain-ai/langgraph#6792: what was done is done again, as a call of its own."""
 
     def call_id(self, tool_call: str) -> str:
-        return self.session.new_id("call")
+        return self.new_id("call")
 
 
 # Slots.

@@ -16,12 +16,11 @@ from faultclock.subjects.ports import (
     ToolResult,
     TypedError,
 )
+from faultclock.subjects.reference_agents.calls import Call
 from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.cancellation import is_cancellation
-from faultclock.subjects.reference_runtime.loop import MessageLoop
-from faultclock.subjects.reference_runtime.session import Turn
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
-from faultclock.subjects.reference_runtime.tools import ToolRunner
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+from faultclock.subjects.reference_runtime.session import StudTurn
 
 wrong = ByHand("stud-cli")
 
@@ -38,11 +37,11 @@ wrong = ByHand("stud-cli")
     fails="tools.deadline",
     origin="1ay1/agentty#40",
 )
-class _TimerStartsEarly(MessageLoop):
+class _TimerStartsEarly(ReferenceRuntime):
     """1ay1/agentty#40: approved after six minutes, the tool failed at once as "too long"."""
 
-    def propose(self, call_id: str, name: str, arguments: str) -> ProposedCall:
-        call = super().propose(call_id, name, arguments)
+    def propose(self, turn: StudTurn, call_id: str, name: str, arguments: str) -> Call:
+        call = super().propose(turn, call_id, name, arguments)
         if call.tool is None:
             return call
         return replace(call, tool=_Impatient(call.tool))
@@ -64,25 +63,25 @@ class _Impatient:
 
 
 @wrong("one-by-one", "Runs tools one after the other", fails="tools.concurrent")
-class _OneByOne(MessageLoop):
+class _OneByOne(ReferenceRuntime):
     """Three calls that were approved together take as long as their sum."""
 
     async def settle_all(
-        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+        self, turn: StudTurn, calls: Sequence[Call], verdicts: Sequence[Verdict | dict[str, Any]]
     ) -> None:
         for call, verdict in zip(calls, verdicts, strict=True):
-            await self.settle(call, verdict)
+            await self.settle(turn, call, verdict)
 
 
 # What the model is told.
 
 
 @wrong("results-as-they-come", "Returns results as tools end", fails="tools.paired")
-class _ResultsAsTheyCome(MessageLoop):
+class _ResultsAsTheyCome(ReferenceRuntime):
     """The slowest was asked for first, and its result comes last."""
 
-    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
-        ended = list(self.turn.results)
+    def in_order(self, turn: StudTurn, calls: Sequence[Call]) -> Sequence[Call]:
+        ended = list(turn.results)
         return sorted(calls, key=lambda call: ended.index(call.id))
 
 
@@ -92,13 +91,13 @@ class _ResultsAsTheyCome(MessageLoop):
     fails="tools.told",
     origin="openai/openai-agents-python#2584",
 )
-class _OneFailureFailsAll(MessageLoop):
+class _OneFailureFailsAll(ReferenceRuntime):
     """openai/openai-agents-python#2584: one failing parallel call threw its siblings away."""
 
-    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
-        failed = [call for call in calls if "error" in self.turn.results[call.id]]
+    def in_order(self, turn: StudTurn, calls: Sequence[Call]) -> Sequence[Call]:
+        failed = [call for call in calls if "error" in turn.results[call.id]]
         for call in calls if failed else ():
-            self.turn.results[call.id] = self.turn.results[failed[0].id]
+            turn.results[call.id] = turn.results[failed[0].id]
         return calls
 
 
@@ -108,10 +107,10 @@ class _OneFailureFailsAll(MessageLoop):
     fails="tools.told",
     origin="modelcontextprotocol/typescript-sdk#1651",
 )
-class _ExceptionToModel(ToolRunner):
+class _ExceptionToModel(ReferenceRuntime):
     """modelcontextprotocol/typescript-sdk#1651: the raw text of an exception was sent on."""
 
-    def broken(self, call: ProposedCall, error: Exception) -> ToolResult:
+    def broken(self, call: Call, error: Exception) -> ToolResult:
         text = "".join(traceback.format_exception_only(error))
         problem = ToolProblem(error_class="ToolTerminal", code="OutputMalformed", message=text)
         return ToolResult(problem=problem)
@@ -132,16 +131,16 @@ class _ExceptionToModel(ToolRunner):
     "Announces a call when it is allowed",
     fails="ordering.tool-proposed-first",
 )
-class _ProposesWhenAllowed(MessageLoop):
+class _ProposesWhenAllowed(ReferenceRuntime):
     """A call that is denied was never proposed."""
 
     def proposed(self, call_id: str, name: str) -> None:
         return
 
-    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
+    async def settle(self, turn: StudTurn, call: Call, verdict: Verdict | dict[str, Any]) -> None:
         if isinstance(verdict, Verdict):
             super().proposed(call.id, call.name)
-        await super().settle(call, verdict)
+        await super().settle(turn, call, verdict)
 
 
 # What the model is told.
@@ -153,15 +152,15 @@ class _ProposesWhenAllowed(MessageLoop):
     fails="tools.paired",
     origin="smallest-inc/smallest-python-sdk#118",
 )
-class _FailedCallHasNoId(MessageLoop):
+class _FailedCallHasNoId(ReferenceRuntime):
     """A parallel call that failed was answered with an empty tool_call_id."""
 
-    async def call_tools(self, reply: Any) -> None:
-        await super().call_tools(reply)
-        failed = {id_ for id_, content in self.turn.results.items() if "error" in content}
-        self.turn.messages = [
+    async def call_tools(self, turn: StudTurn, reply: Any) -> None:
+        await super().call_tools(turn, reply)
+        failed = {id_ for id_, content in turn.results.items() if "error" in content}
+        turn.messages = [
             {**item, "tool_call_id": ""} if item.get("tool_call_id") in failed else item
-            for item in self.turn.messages
+            for item in turn.messages
         ]
 
 
@@ -171,14 +170,14 @@ class _FailedCallHasNoId(MessageLoop):
     fails="tools.told",
     origin="nicobailon/pi-subagents#156",
 )
-class _RecoveredChildHasFailed(ToolRunner):
+class _RecoveredChildHasFailed(ReferenceRuntime):
     """An error that the child had overcome marked the whole of its good work."""
 
-    async def run(self, call: ProposedCall, turn: Turn) -> dict[str, Any]:
+    async def tool(self, turn: StudTurn, call: Call) -> dict[str, Any]:
         self.seen: ToolProblem | None = None
-        return await super().run(call, turn)
+        return await super().tool(turn, call)
 
-    async def attempt(self, call: ProposedCall) -> ToolResult:
+    async def attempt(self, call: Call) -> ToolResult:
         result = await super().attempt(call)
         self.seen = result.problem or self.seen
         return result
@@ -196,12 +195,12 @@ class _RecoveredChildHasFailed(ToolRunner):
     fails="cancel.outcome",
     origin="google/adk-python#7172",
 )
-class _SiblingsOutliveTheTurn(ToolRunner):
+class _SiblingsOutliveTheTurn(ReferenceRuntime):
     """The tasks of the other tools outlived the invocation that was cancelled."""
 
     first: str | None = None
 
-    async def attempt(self, call: ProposedCall) -> ToolResult:
+    async def attempt(self, call: Call) -> ToolResult:
         self.first = self.first or call.id
         if call.id == self.first:
             return await super().attempt(call)
@@ -215,18 +214,18 @@ class _SiblingsOutliveTheTurn(ToolRunner):
     fails="ordering.cancelled-turn-acts-no-more",
     origin="HKUDS/nanobot#4814",
 )
-class _GoesOnAfterACancelledTool(MessageLoop):
+class _GoesOnAfterACancelledTool(ReferenceRuntime):
     """A cancel that leaked out of a tool was swallowed, and the loop went on."""
 
     async def settle_all(
-        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+        self, turn: StudTurn, calls: Sequence[Call], verdicts: Sequence[Verdict | dict[str, Any]]
     ) -> None:
         try:
-            await super().settle_all(calls, verdicts)
+            await super().settle_all(turn, calls, verdicts)
         except asyncio.CancelledError:
             for call in calls:
-                content = self.session.telling.shape("Cancellation", "ToolCancelled", "Cancelled.")
-                self.turn.results.setdefault(call.id, content)
+                content = self.telling.shape("Cancellation", "ToolCancelled", "Cancelled.")
+                turn.results.setdefault(call.id, content)
 
 
 @wrong(
@@ -235,28 +234,28 @@ class _GoesOnAfterACancelledTool(MessageLoop):
     fails="ordering.cancelled-turn-acts-no-more",
     origin="microsoft/agent-framework-go#1076",
 )
-class _NextToolStartsCancelled(MessageLoop):
+class _NextToolStartsCancelled(ReferenceRuntime):
     """The second tool was started with a context that was cancelled already."""
 
-    async def consider(self, call: ProposedCall) -> Verdict | dict[str, Any]:
+    async def consider(self, turn: StudTurn, call: Call) -> Verdict | dict[str, Any]:
         try:
-            return await super().consider(call)
+            return await super().consider(turn, call)
         except TypedError as error:
             if not is_cancellation(error):
                 raise
             self.first = error
             return Verdict(approved=not call.contract.gated)
 
-    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
+    async def settle(self, turn: StudTurn, call: Call, verdict: Verdict | dict[str, Any]) -> None:
         if call.scope.error is None:
-            await super().settle(call, verdict)
+            await super().settle(turn, call, verdict)
             return
         if isinstance(verdict, Verdict) and verdict.approved and call.tool is not None:
-            self.tools.event("ToolInvocationStarted", call, 1)
+            self.tool_event("ToolInvocationStarted", call, 1)
             work = call.tool.execute(call.arguments, call_id=call.id)
             self.left = asyncio.ensure_future(work)
             await asyncio.sleep(0)
-            self.tools.event("ToolInvocationCancelled", call, 1)
+            self.tool_event("ToolInvocationCancelled", call, 1)
         raise self.first
 
 
@@ -272,10 +271,10 @@ _wrong = partial(wrong, model="common")
     fails="calls.end",
     shown_by="tools/hangs-for-ever",
 )
-class _WaitsForAToolForEver(ToolRunner):
+class _WaitsForAToolForEver(ReferenceRuntime):
     """The deadline of the tool's contract is not read."""
 
-    async def attempt(self, call: ProposedCall) -> ToolResult:
+    async def attempt(self, call: Call) -> ToolResult:
         return self.checked(call, await self.execute(call, CancelSignal()))
 
 
@@ -285,15 +284,15 @@ class _WaitsForAToolForEver(ToolRunner):
     fails="ordering.nothing-executed-after-the-end",
     shown_by="tools/busy-without-a-policy",
 )
-class _TriesAgainInTheBackground(ToolRunner):
+class _TriesAgainInTheBackground(ReferenceRuntime):
     """The model was told that it failed; the second execution succeeds behind its back."""
 
-    def checked(self, call: ProposedCall, result: Any) -> ToolResult:
+    def checked(self, call: Call, result: Any) -> ToolResult:
         if isinstance(result, ToolResult) and not result.ok:
             self.later = asyncio.ensure_future(self.again(call))
         return super().checked(call, result)
 
-    async def again(self, call: ProposedCall) -> None:
+    async def again(self, call: Call) -> None:
         """Execute the tool once more, a few seconds later."""
         await asyncio.sleep(5.0)
         assert call.tool is not None
@@ -310,13 +309,13 @@ class _TriesAgainInTheBackground(ToolRunner):
     shown_by="tools/one-of-three-fails",
     origin="openai/openai-agents-python#2584",
 )
-class _OneFailureHidesTheRest(MessageLoop):
+class _OneFailureHidesTheRest(ReferenceRuntime):
     """What the other tools returned is lost."""
 
-    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
-        failed = [call for call in calls if "error" in self.turn.results[call.id]]
+    def in_order(self, turn: StudTurn, calls: Sequence[Call]) -> Sequence[Call]:
+        failed = [call for call in calls if "error" in turn.results[call.id]]
         for call in calls if failed else ():
-            self.turn.results[call.id] = self.turn.results[failed[0].id]
+            turn.results[call.id] = turn.results[failed[0].id]
         return calls
 
 
@@ -327,10 +326,10 @@ class _OneFailureHidesTheRest(MessageLoop):
     shown_by="tools/exception-with-a-path-and-a-key",
     origin="modelcontextprotocol/typescript-sdk#1651",
 )
-class _TellsTheException(ToolRunner):
+class _TellsTheException(ReferenceRuntime):
     """The key in that text is sent to the provider."""
 
-    def broken(self, call: ProposedCall, error: Exception) -> ToolResult:
+    def broken(self, call: Call, error: Exception) -> ToolResult:
         problem = ToolProblem(error_class="ToolTerminal", code="Failed", message=str(error))
         return ToolResult(problem=problem)
 

@@ -15,15 +15,15 @@ from faultclock.subjects.ports import (
     Surroundings,
     TypedError,
 )
+from faultclock.subjects.reference_agents.calls import Call
+from faultclock.subjects.reference_agents.turn import Ended, Message
 from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.cancellation import is_cancellation
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.loop import MessageLoop
 from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
 from faultclock.subjects.reference_runtime.resume import Resume
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Halted, Message, Session, Turn
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.reference_runtime.session import Halted, Session, StudTurn
 from faultclock.subjects.stud import AttemptError, Policy
 
 wrong = ByHand("stud-cli")
@@ -41,15 +41,13 @@ wrong = ByHand("stud-cli")
 class _EndsGoodTurnsOnly(ReferenceRuntime):
     """ag-ui-protocol/ag-ui#2416: a failed run had no terminal event."""
 
-    async def run_turn(self, text: str) -> str:
-        async with self.queue:
-            self.check_open()
-            turn = self.make_turn()
-            self.session.host.event("SessionTurnStart", turn=turn.id)
-            answer = await self.guarded(turn, self.whole_turn(turn, text))
-            turn.scope.close()
-            self.session.host.event("SessionTurnEnd", turn=turn.id)
-            return answer
+    async def turn_over(self, turn: StudTurn, end: Ended) -> None:
+        self.good = end.state == "completed"
+        await super().turn_over(turn, end)
+
+    def end_turn(self, turn: StudTurn) -> None:
+        if self.good:
+            super().end_turn(turn)
 
 
 @wrong("ends-what-never-began", "Ends turns that never began", fails="ordering.turn-end-has-start")
@@ -60,7 +58,7 @@ class _EndsWhatNeverBegan(ReferenceRuntime):
         try:
             super().check_open()
         except Exception:
-            self.session.host.event("SessionTurnEnd", turn=self.session.new_id("turn"))
+            self.host.event("SessionTurnEnd", turn=self.new_id("turn"))
             raise
 
 
@@ -72,9 +70,9 @@ class _EndsWhatNeverBegan(ReferenceRuntime):
 class _ReceivesBeforeItStarts(ReferenceRuntime):
     """The turn is announced when it is known to have an input."""
 
-    def make_turn(self) -> Turn:
-        turn = super().make_turn()
-        with self.session.stage(turn, "RECEIVE_INPUT"):
+    def new_turn(self, text: str) -> StudTurn:
+        turn = super().new_turn(text)
+        with self.stage(turn, "RECEIVE_INPUT"):
             return turn
 
 
@@ -91,12 +89,12 @@ class _TwoTurnsAtOnce(ReferenceRuntime):
 
 
 @wrong("tool-failure-ends-turn", "Ends a turn with its first failed tool", fails="turns.go-on")
-class _ToolFailureEndsTurn(MessageLoop):
+class _ToolFailureEndsTurn(ReferenceRuntime):
     """What the model could have mended, nobody mends."""
 
-    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
-        await super().settle(call, verdict)
-        error = self.turn.results[call.id].get("error")
+    async def settle(self, turn: StudTurn, call: Call, verdict: Verdict | dict[str, Any]) -> None:
+        await super().settle(turn, call, verdict)
+        error = turn.results[call.id].get("error")
         if error is not None:
             raise TypedError(error["class"], error["code"], error["message"])
 
@@ -105,11 +103,11 @@ class _ToolFailureEndsTurn(MessageLoop):
 
 
 @wrong("leaves-stages-open", "Ends no stage that throws", fails="ordering.stage-post-follows-pre")
-class _LeavesStagesOpen(Session):
+class _LeavesStagesOpen(ReferenceRuntime):
     """The second event is sent behind the work, instead of in any case."""
 
     @contextmanager
-    def stage(self, turn: Turn, name: str) -> Iterator[None]:
+    def stage(self, turn: StudTurn, name: str) -> Iterator[None]:
         id_ = self.new_id("stage")
         self.host.event("StagePreFired", turn=turn.id, stage=name, id=id_)
         yield
@@ -125,30 +123,21 @@ class _LeavesStagesOpen(Session):
 class _EndsOtherStages(ReferenceRuntime):
     """agno-agi/agno#9487: what had failed was finished all the same."""
 
-    def audit_turn(self, turn: Turn, outcome: str) -> None:
+    def audit_turn(self, turn: StudTurn, outcome: str) -> None:
         super().audit_turn(turn, outcome)
         if outcome == "failed":
-            id_ = self.session.new_id("stage")
-            self.session.host.event(
-                "StagePostFired", turn=turn.id, stage="RENDER", id=id_, error=True
-            )
+            id_ = self.new_id("stage")
+            self.host.event("StagePostFired", turn=turn.id, stage="RENDER", id=id_, error=True)
 
 
 @wrong("composes-once", "Composes one request in a turn", fails="ordering.stages-in-order")
-class _ComposesOnce(MessageLoop):
+class _ComposesOnce(ReferenceRuntime):
     """After a tool it goes on with the request that it has."""
 
-    async def ask_model(self) -> Reply:
-        if self.turn.steps == 0:
-            return await super().ask_model()
-        call = self.compose()
-        try:
-            with self.session.stage(self.turn, "SEND_REQUEST"):
-                await call.send()
-            with self.session.stage(self.turn, "STREAM_RESPONSE"):
-                return self.identified(await call.receive())
-        finally:
-            call.drop()
+    async def answer(self, turn: StudTurn, messages: Sequence[Message]) -> Reply:
+        if turn.steps == 0:
+            return await super().answer(turn, messages)
+        return await self.asked(turn, self.compose(turn, messages))
 
 
 # Its limits.
@@ -179,13 +168,13 @@ class _WaitsTwoThenFour(TransportRetries):
     fails="tools.paired",
     origin="openai/openai-agents-js#1435",
 )
-class _SecondApprovalSendsAllAgain(MessageLoop):
+class _SecondApprovalSendsAllAgain(ReferenceRuntime):
     """After a second approval the first output went out once more, and the answer was a 400."""
 
-    async def call_tools(self, reply: Any) -> None:
-        before = [item for item in self.turn.messages if item.get("role") == "tool"]
-        await super().call_tools(reply)
-        self.turn.messages += before
+    async def call_tools(self, turn: StudTurn, reply: Any) -> None:
+        before = [item for item in turn.messages if item.get("role") == "tool"]
+        await super().call_tools(turn, reply)
+        turn.messages += before
 
 
 @wrong(
@@ -194,15 +183,15 @@ class _SecondApprovalSendsAllAgain(MessageLoop):
     fails="ordering.headless-halt-ends-turn",
     origin="langchain-ai/langchain#39199",
 )
-class _HaltIsAFailedTool(MessageLoop):
+class _HaltIsAFailedTool(ReferenceRuntime):
     """The middleware that retries tools swallowed what was to stop the run for a person."""
 
-    async def consider(self, call: ProposedCall) -> Verdict | dict[str, Any]:
+    async def consider(self, turn: StudTurn, call: Call) -> Verdict | dict[str, Any]:
         try:
-            return await super().consider(call)
+            return await super().consider(turn, call)
         except Halted:
             message = "The tool failed."
-            return self.session.telling.shape("ToolTerminal", "ApprovalDenied", message)
+            return self.telling.shape("ToolTerminal", "ApprovalDenied", message)
 
 
 # Cancels.
@@ -217,11 +206,11 @@ class _HaltIsAFailedTool(MessageLoop):
 class _InterruptedCallsStayOpen(ReferenceRuntime):
     """After Escape a tool call had no result, and every later request was refused."""
 
-    def settle(self, turn: Turn, *, keep: bool = True) -> None:
-        if turn.saved or not turn.started:
+    def seal(self, turn: StudTurn) -> None:
+        if turn.saved or not turn.executed:
             return
-        self.session.messages = [*self.session.messages, *turn.messages]
-        self.session.dirty = True
+        self.history = [*self.history, *turn.messages]
+        self.dirty = True
 
 
 @wrong(
@@ -233,7 +222,7 @@ class _InterruptedCallsStayOpen(ReferenceRuntime):
 class _CancelInterruptsTheSave(ReferenceRuntime):
     """The write of the session was cancelled half way, and the turn was gone."""
 
-    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+    async def in_time(self, turn: StudTurn, work: Coroutine[Any, Any, str]) -> str:
         try:
             return await super().in_time(turn, work)
         except TypedError as error:
@@ -299,8 +288,8 @@ class _ResumesWhatHasState(Extensions):
 
     async def open(self) -> None:
         session = self.session
-        store = session.surroundings.store
-        for extension in session.surroundings.extensions if session.surroundings.resume else ():
+        store = session.world.store
+        for extension in session.world.extensions if session.world.resume else ():
             if await store.read_slot(session.id, extension.id) is None:
                 self.left_out.add(extension.id)
         await super().open()

@@ -22,6 +22,7 @@ from faultclock.subjects.ports import (
     Reply,
     Surroundings,
     Tool,
+    ToolContract,
     ToolProblem,
     ToolResult,
 )
@@ -51,6 +52,7 @@ class Call:
     Attributes:
         tool: None where there is no tool of that name.
         misfit: why the arguments cannot be used; None if they can.
+        scope: what a cancel of this call alone goes to, where there is such a cancel.
     """
 
     id: str
@@ -58,6 +60,13 @@ class Call:
     tool: Tool | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     misfit: str | None = None
+    scope: Any = None
+
+    @property
+    def contract(self) -> ToolContract:
+        """What its tool declares; asked only of a call that has one."""
+        assert self.tool is not None, "a call without a tool is not executed"
+        return self.tool.contract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,23 +96,19 @@ class Outcome:
 
 def proposed(reply: Reply, tools: tuple[Tool, ...]) -> tuple[Call, ...]:
     """Return the calls of an answer, in its order, each read and checked."""
-    by_name = {tool.contract.name: tool for tool in tools}
-    calls = []
-    for number, item in enumerate(reply.tool_calls, start=1):
-        tool = by_name.get(item.name)
-        arguments, why = _arguments(item.arguments)
-        if why is None and tool is not None:
-            why = misfit(arguments, tool.contract.input_schema)
-        calls.append(
-            Call(
-                id=item.id or f"call-{number}",
-                name=item.name,
-                tool=tool,
-                arguments=arguments,
-                misfit=why,
-            )
-        )
-    return tuple(calls)
+    return tuple(
+        read_call(item.id or f"call-{number}", item.name, item.arguments, tools)
+        for number, item in enumerate(reply.tool_calls, start=1)
+    )
+
+
+def read_call(id_: str, name: str, text: str, tools: tuple[Tool, ...]) -> Call:
+    """Return a call, read and checked."""
+    tool = next((tool for tool in tools if tool.contract.name == name), None)
+    arguments, why = _arguments(text)
+    if why is None and tool is not None:
+        why = misfit(arguments, tool.contract.input_schema)
+    return Call(id=id_, name=name, tool=tool, arguments=arguments, misfit=why)
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
@@ -130,8 +135,7 @@ async def execute_once(call: Call, *, timeout_s: float | None = None) -> Outcome
         asyncio.CancelledError: the turn was cancelled; the tool was told to stop.
     """
     assert call.tool is not None, "a call without a tool is not executed"
-    contract = call.tool.contract
-    limit_s = contract.timeout_s if timeout_s is None else timeout_s
+    limit_s = call.contract.timeout_s if timeout_s is None else timeout_s
     signal = CancelSignal()
     try:
         async with asyncio.timeout(limit_s):
@@ -158,8 +162,7 @@ def _read(call: Call, result: Any) -> Outcome:
         elif problem.code == "CapabilityAbsent":
             kind = "unavailable"
         return Outcome(kind=kind, message=problem.message, code=problem.code)
-    assert call.tool is not None
-    why = misfit(result.value, call.tool.contract.output_schema)
+    why = misfit(result.value, call.contract.output_schema)
     if why is not None:
         return Outcome(kind="output_malformed", value=result.value, message=why)
     if result.errors:

@@ -1,7 +1,9 @@
 """A turn of an agent: the conversation with the model, with a step for every decision.
 
-`Agent` is the part that the models agree on: ask the model, execute what it asks for, tell it the
-results, until it has its last word. A model is a subclass that fills in the steps:
+`Turns` is what all references agree on: ask the model, execute what it asks for, give it the
+results, until it has its last word, and bring the turn to its one end. `Agent` is what the models
+with a chain of providers agree on. A model is a subclass that fills in the steps, and a step that
+is filled in does what its sentence here says:
 
     classify           what a failed attempt at a provider is
     after_failure      what to do about it: wait and ask again, ask the next provider, or end
@@ -16,10 +18,9 @@ Nothing here knows a schedule, a wait or an event name.
 from __future__ import annotations
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from faultclock.model.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
@@ -35,7 +36,7 @@ from faultclock.subjects.reference_agents.calls import (
     proposed,
     together,
 )
-from faultclock.subjects.reference_agents.moments import Services
+from faultclock.subjects.reference_agents.moments import Moments, Services
 from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
@@ -51,6 +52,9 @@ from faultclock.subjects.reference_agents.wire import (
     tool_message,
 )
 from faultclock.subjects.stud import AttemptError
+
+TurnT = TypeVar("TurnT", bound=Turn)
+ResultT = TypeVar("ResultT")
 
 #: What an agent declares beside what it does: everything that the models want to hear of.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
@@ -71,55 +75,40 @@ def reference(model: str, name: str) -> Callable[[Callable[..., Any]], Binding]:
     )
 
 
-class Agent(Services, ABC):
-    """A runtime for one life of the process. Turns run one after the other.
-
-    Attributes:
-        approval_s: how long an approval stays open where nothing else is said, in seconds.
-    """
-
-    approval_s = 120.0
-    stream = True
+class Turns(Services, ABC, Generic[TurnT, ResultT]):
+    """A runtime for one life of the process, whose turns run one after the other."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self.history: list[Message] = []
-        self.turns = 0
-        self.turn: Turn | None = None
-        self.running: asyncio.Task[RunResult] | None = None
-        self._queue = asyncio.Lock()
-
-    # ------------------------------------------------------------------ what is asked
+        self.turn: TurnT | None = None
+        # Those who wait for their turn get it in the order in which they came.
+        self.queue = asyncio.Lock()
 
     async def start(self) -> None:
         """Open the session."""
 
-    async def run_turn(self, text: str) -> RunResult:
-        """Answer one message of the user; whatever happens, the turn ends in a state."""
-        async with self._queue:
-            self.turns += 1
-            turn = Turn(number=self.turns, text=text, started_s=time.monotonic(), messages=[])
-            self.turn = turn
-            self.running = asyncio.ensure_future(self.whole_turn(turn))
-            try:
-                return await self.running
-            finally:
-                self.turn = self.running = None
-
-    def cancel(self, scope: CancelScope, target: str | None) -> None:
-        """Cancel the turn that runs; to cancel twice is to cancel once."""
-        if self.turn is not None and not self.turn.begun:
-            # A task that is cancelled before its first step never takes one: it would have no end.
-            self.turn.cancelled = True
-        elif self.running is not None:
-            self.running.cancel()
-
     async def close(self) -> None:
         """Let everything go."""
 
-    # ------------------------------------------------------------------ a turn
+    async def run_turn(self, text: str) -> ResultT:
+        """Answer one message of the user; whatever happens, the turn ends in a state."""
+        async with self.queue:
+            self.turn = turn = self.new_turn(text)
+            try:
+                return await self.carried(turn)
+            finally:
+                self.turn = None
 
-    async def whole_turn(self, turn: Turn) -> RunResult:
+    @abstractmethod
+    def new_turn(self, text: str) -> TurnT:
+        """Return a turn that has not begun."""
+
+    async def carried(self, turn: TurnT) -> ResultT:
+        """Carry a turn out where a cancel reaches it."""
+        return await self.whole_turn(turn)
+
+    async def whole_turn(self, turn: TurnT) -> ResultT:
         """Do the work of a turn and bring it to its one end."""
         try:
             turn.begun = True
@@ -138,8 +127,123 @@ class Agent(Services, ABC):
         await self.turn_over(turn, end)
         return self.result(turn, end)
 
-    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+    def turn_started(self, turn: TurnT) -> None:
+        """Say that a turn begins."""
+
+    @abstractmethod
+    async def in_time(self, turn: TurnT, work: Coroutine[Any, Any, str]) -> str:
         """Await `work`, for no longer than the turn's wall time."""
+
+    async def work(self, turn: TurnT) -> str:
+        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
+        return await self.converse(turn, turn.text)
+
+    async def converse(self, turn: TurnT, prompt: str) -> str:
+        """Say something to the model, and ask it until it has its last word."""
+        turn.messages.append({"role": "user", "content": prompt})
+        return await self.last_word(turn)
+
+    async def last_word(self, turn: TurnT) -> str:
+        """Ask the model until it has its last word."""
+        while True:
+            self.check_steps(turn)
+            reply = await self.answer(turn, self.conversation(turn))
+            turn.steps += 1
+            turn.tokens += reply.tokens
+            self.answered(turn, reply)
+            turn.messages.append(assistant_message(reply))
+            if not reply.tool_calls:
+                self.check_spent(turn)
+                return reply.text
+            await self.use_tools(turn, reply)
+            self.check_spent(turn)
+
+    def conversation(self, turn: TurnT) -> list[Message]:
+        """Return what the model is to know."""
+        return [*self.history, *turn.messages]
+
+    @abstractmethod
+    def check_steps(self, turn: TurnT) -> None:
+        """Check that the model may be asked once more.
+
+        Raises:
+            Ended: it may not.
+        """
+
+    def check_spent(self, turn: TurnT) -> None:
+        """Check what the turn has cost."""
+
+    @abstractmethod
+    async def answer(self, turn: TurnT, messages: Sequence[Message]) -> Reply:
+        """Return the model's answer.
+
+        Raises:
+            Exception: there is none, and the turn ends by it.
+        """
+
+    def answered(self, turn: TurnT, reply: Reply) -> None:
+        """Say that the model's answer is whole."""
+
+    @abstractmethod
+    async def use_tools(self, turn: TurnT, reply: Reply) -> None:
+        """Carry out the tool calls of an answer, and give the model their results in its order."""
+
+    @abstractmethod
+    def cancelled(self, turn: TurnT) -> Ended:
+        """Return the end of a turn that was cancelled."""
+
+    @abstractmethod
+    def unexpected(self, turn: TurnT, error: Exception) -> Ended:
+        """Return the end of a turn in which something happened that nobody thought of."""
+
+    @abstractmethod
+    def remember(self, turn: TurnT, end: Ended) -> None:
+        """Keep of the conversation what the next turn goes on from."""
+
+    async def turn_over(self, turn: TurnT, end: Ended) -> None:
+        """Say how the turn ended, to each audience."""
+
+    @abstractmethod
+    def result(self, turn: TurnT, end: Ended) -> ResultT:
+        """Return the turn's end as the port has it."""
+
+
+class Agent(Moments, Turns[Turn, RunResult]):
+    """A runtime with a chain of providers, whose turns end in states.
+
+    Attributes:
+        approval_s: how long an approval stays open where nothing else is said, in seconds.
+    """
+
+    approval_s = 120.0
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self.turns = 0
+        self.running: asyncio.Task[RunResult] | None = None
+
+    # ------------------------------------------------------------------ a turn
+
+    def new_turn(self, text: str) -> Turn:
+        self.turns += 1
+        return Turn(number=self.turns, text=text)
+
+    async def carried(self, turn: Turn) -> RunResult:
+        self.running = asyncio.ensure_future(self.whole_turn(turn))
+        try:
+            return await self.running
+        finally:
+            self.running = None
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        """Cancel the turn that runs; to cancel twice is to cancel once."""
+        if self.turn is not None and not self.turn.begun:
+            # A task that is cancelled before its first step never takes one: it would have no end.
+            self.turn.cancelled = True
+        elif self.running is not None:
+            self.running.cancel()
+
+    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
         limit_s = self.world.limits.wall_time_s
         if limit_s is None:
             return await work
@@ -151,54 +255,23 @@ class Agent(Services, ABC):
                 raise
         raise self.at_limit(turn, "wall_time")
 
-    async def work(self, turn: Turn) -> str:
-        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
-        return await self.converse(turn, turn.text)
-
-    async def converse(self, turn: Turn, prompt: str) -> str:
-        """Ask the model until it has its last word."""
-        turn.messages.append({"role": "user", "content": prompt})
-        while True:
-            self.check_steps(turn)
-            reply = await self.answer(turn, [*self.history, *turn.messages])
-            turn.steps += 1
-            turn.tokens += reply.tokens
-            self.answered(turn, reply)
-            turn.messages.append(assistant_message(reply))
-            if not reply.tool_calls:
-                self.check_spent(turn)
-                return reply.text
-            await self.use_tools(turn, reply)
-            self.check_spent(turn)
-
     def remember(self, turn: Turn, end: Ended) -> None:
-        """Keep the conversation for the next turn, if it can be gone on with."""
         if end.state in ("completed", "degraded"):
             self.history += turn.messages
 
     def result(self, turn: Turn, end: Ended) -> RunResult:
-        """Return the turn's end as the port has it."""
         error_class, code = end.pair or (None, None)
         return RunResult(text=end.text, state=end.state, error_class=error_class, code=code)
 
     # ------------------------------------------------------------------ limits
 
     def check_steps(self, turn: Turn) -> None:
-        """Check that the model may be asked once more.
-
-        Raises:
-            Ended: it may not.
-        """
         limit = self.world.limits.steps_max
         if limit is not None and turn.steps >= limit:
             raise self.at_limit(turn, "steps")
 
     def check_spent(self, turn: Turn) -> None:
-        """Check what the turn has cost; what is exactly used up is not exceeded.
-
-        Raises:
-            Ended: it has cost too much.
-        """
+        # What is exactly used up is not exceeded.
         limits = self.world.limits
         if limits.tokens_max is not None and turn.tokens > limits.tokens_max:
             raise self.at_limit(turn, "tokens")
@@ -227,11 +300,6 @@ class Agent(Services, ABC):
         return (first, *self.world.fallbacks)
 
     async def answer(self, turn: Turn, messages: Sequence[Message]) -> Reply:
-        """Return the model's answer, from the first provider of the chain that has one.
-
-        Raises:
-            Ended: there is none.
-        """
         await self.run_hooks("pre_model", {"messages": len(messages)})
         reply = await self.ask_chain(turn, messages)
         await self.run_hooks("post_model", {"tool_calls": len(reply.tool_calls)})
@@ -267,7 +335,7 @@ class Agent(Services, ABC):
 
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         """Ask one provider once."""
-        request = request_to(self.world, target, messages, self.world.tools, stream=self.stream)
+        request = request_to(self.world, target, messages, self.world.tools)
         return await ask_once(CountedExchange(request), request.timeout_s)
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
@@ -305,7 +373,6 @@ class Agent(Services, ABC):
     # ------------------------------------------------------------------ tools
 
     async def use_tools(self, turn: Turn, reply: Reply) -> None:
-        """Carry out the tool calls of an answer at the same time, and tell the model in order."""
         calls = proposed(reply, self.world.tools)
         cleared = [await self.cleared(turn, call) for call in calls]
         results = await together(
@@ -404,19 +471,6 @@ class Agent(Services, ABC):
     @abstractmethod
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         """Return what the model is told of a call."""
-
-    # ------------------------------------------------------------------ ends
-
-    @abstractmethod
-    def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a turn that was cancelled."""
-
-    @abstractmethod
-    def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Tell everyone how the turn ended."""
 
 
 async def _now(outcome: Outcome) -> Outcome:

@@ -196,7 +196,7 @@ class MatrixAgent(MatrixConversation):
 
     async def agent_stage(self, turn: Turn, node: Node) -> str:
         """Let a model do a stage, in a conversation of its own."""
-        own = Turn(number=turn.number, text=node.prompt, started_s=turn.started_s, messages=[])
+        own = Turn(number=turn.number, text=node.prompt)
         pair, discussion = _SCHEMA.get(node.role), node.role == "discussion"
         for attempt, prompt in enumerate((node.prompt, _REGENERATE), start=1):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from faultclock.subjects.ports import ProviderTarget
@@ -66,16 +66,15 @@ class Turn:
     """What a turn has used up so far.
 
     Attributes:
-        number: 1-based, within this process.
+        number: 1-based, within this process; 0 where turns have ids.
         steps: answers of the model; `executions`: of tools; `tokens`: as the provider counts.
         denials: denials of permission in a row.
         begun: whether its work has begun; `cancelled`: whether it was cancelled before that.
     """
 
-    number: int
+    number: int = 0
     text: str
-    started_s: float
-    messages: list[Message]
+    messages: list[Message] = field(default_factory=list)
     steps: int = 0
     executions: int = 0
     tokens: int = 0

@@ -26,15 +26,13 @@ def request_to(
     target: ProviderTarget,
     messages: Sequence[Any],
     tools: Sequence[Tool],
-    *,
-    stream: bool = True,
 ) -> ProviderRequest:
     """Return the request that asks `target` to go on with a conversation."""
     return ProviderRequest(
         host=surroundings.host,
         model=target.model,
         messages=list(messages),
-        stream=stream,
+        stream=True,
         tools=definitions(tools),
         timeout_s=surroundings.timeout_s,
         base_url=target.base_url,
@@ -59,20 +57,23 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
 
 def assistant_message(reply: Reply) -> dict[str, Any]:
     """Return an answer as the conversation that is sent next has it."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id or f"call-{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for number, call in enumerate(reply.tool_calls, start=1)
-        ]
-    return message
+    if not reply.tool_calls:
+        return {"role": "assistant", "content": reply.text}
+    calls = [
+        called(call.id or f"call-{number}", call.name, call.arguments)
+        for number, call in enumerate(reply.tool_calls, start=1)
+    ]
+    return {"role": "assistant", "content": reply.text or None, "tool_calls": calls}
 
 
-def tool_message(id_: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def called(id_: str, name: str, arguments: str) -> dict[str, Any]:
+    """Return a tool call as the message of the model has it."""
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool_message(
+    id_: str, content: Mapping[str, Any], *, sort_keys: bool = False
+) -> dict[str, Any]:
     """Return what the model is told of a tool call, as the conversation has it."""
-    text = json.dumps(content, ensure_ascii=False)
+    text = json.dumps(content, ensure_ascii=False, sort_keys=sort_keys)
     return {"role": "tool", "tool_call_id": id_, "content": text}

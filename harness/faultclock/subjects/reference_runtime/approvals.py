@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.subjects.ports import InteractionAnswer, Stage, TypedError
+from faultclock.subjects.reference_agents.calls import Call
 from faultclock.subjects.reference_runtime.interaction import Interactions
 from faultclock.subjects.reference_runtime.session import Halted, Session
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Approvals:
         self.interactions = interactions
         self._approved: set[tuple[str, str]] = set()
 
-    async def decide(self, call: ProposedCall, stage: Stage | None) -> Verdict:
+    async def decide(self, call: Call, stage: Stage | None) -> Verdict:
         """Return the verdict on a call, audited.
 
         Raises:
@@ -77,11 +77,11 @@ class Approvals:
             self.denied(call, verdict)
         return verdict
 
-    def is_gated(self, call: ProposedCall) -> bool:
+    def is_gated(self, call: Call) -> bool:
         """Return whether a call needs an approval."""
         return call.contract.gated
 
-    async def judge(self, call: ProposedCall, stage: Stage | None) -> Verdict:
+    async def judge(self, call: Call, stage: Stage | None) -> Verdict:
         """Walk the stack."""
         if stage is not None:
             return self.ask_state_machine(call, stage)
@@ -95,11 +95,11 @@ class Approvals:
 
     # The deciders.
 
-    def ask_state_machine(self, call: ProposedCall, stage: Stage) -> Verdict:
+    def ask_state_machine(self, call: Call, stage: Stage) -> Verdict:
         """Let the stage decide: what it does not allow needs its grant, and defer is no grant."""
         if call.name in stage.allowed_tools:
             return Verdict(approved=True, source="sm")
-        machine = self.session.surroundings.state_machine
+        machine = self.session.world.state_machine
         answer = "deny"
         if machine is not None:
             answer = machine.grant_tool(stage.id, call.name, call.arguments)
@@ -107,16 +107,16 @@ class Approvals:
             return Verdict(approved=True, source="sm")
         return Verdict(approved=False, source="sm", decider="sm", reason=answer)
 
-    def look_up(self, call: ProposedCall) -> Verdict:
+    def look_up(self, call: Call) -> Verdict:
         """Approve what the allowlist names; only `*` is special in it."""
-        patterns = self.session.surroundings.allowlist
+        patterns = self.session.world.allowlist
         if any(_matches(pattern, call.name) for pattern in patterns):
             return Verdict(approved=True, source="allowlist")
         return Verdict(
             approved=False, source="allowlist", decider="modeGate", reason="NotOnAllowlist"
         )
 
-    async def ask_user(self, call: ProposedCall) -> Verdict:
+    async def ask_user(self, call: Call) -> Verdict:
         """Approve what was approved before; otherwise ask the person.
 
         Raises:
@@ -133,7 +133,7 @@ class Approvals:
         )
         return self.read(answer)
 
-    def kind(self, call: ProposedCall) -> Literal["Approve", "Confirm"]:
+    def kind(self, call: Call) -> Literal["Approve", "Confirm"]:
         """Return how the person is asked: a destructive call is to be confirmed."""
         return "Confirm" if call.contract.destructive else "Approve"
 
@@ -158,24 +158,24 @@ class Approvals:
 
     # The cache.
 
-    def key(self, call: ProposedCall) -> tuple[str, str]:
+    def key(self, call: Call) -> tuple[str, str]:
         """Return what an approval is good for: this tool with exactly these arguments."""
         text = json.dumps(call.arguments, sort_keys=True, separators=(",", ":"))
         return call.name, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def remember(self, call: ProposedCall) -> None:
+    def remember(self, call: Call) -> None:
         """Note an approval for the rest of this process; never a denial."""
         self._approved.add(self.key(call))
 
     # What is told.
 
-    def audit(self, call: ProposedCall, decision: str, source: str | None) -> None:
+    def audit(self, call: Call, decision: str, source: str | None) -> None:
         """Write the one Approval record of a call."""
         self.session.host.audit_event(
             "Approval", decision=decision, source=source, tool=call.name, tool_call=call.id
         )
 
-    def denied(self, call: ProposedCall, verdict: Verdict) -> None:
+    def denied(self, call: Call, verdict: Verdict) -> None:
         """Emit that a call is denied, by whom, and why."""
         self.session.host.event(
             "ToolCallDenied",

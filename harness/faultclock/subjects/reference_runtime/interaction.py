@@ -87,9 +87,9 @@ class Interactions:
             tool_call=tool_call,
             arguments=dict(arguments or {}),
         )
-        if self.session.surroundings.headless:
+        if self.session.world.headless:
             return self.without_a_person(request)
-        interactors = [item for item in self.session.surroundings.interactors if kind in item.kinds]
+        interactors = [item for item in self.session.world.interactors if kind in item.kinds]
         if not interactors:
             raise TypedError("Session", "NoInteractorAttached", f"nobody can be asked: {kind}")
         async with self.queue:
@@ -105,7 +105,7 @@ class Interactions:
             raise TypedError("Validation", "InteractionKindUnknown", f"unknown kind: {kind}")
         limit_s = asked_s
         if limit_s is None:
-            limit_s = self.session.surroundings.deadlines_s.get(kind, self.deadlines_s.get(kind))
+            limit_s = self.session.world.deadlines_s.get(kind, self.deadlines_s.get(kind))
         if limit_s is None or not math.isfinite(limit_s) or limit_s <= 0:
             raise TypedError(
                 "Validation", "TimeoutMsInvalid", f"{kind} needs a finite deadline, not {limit_s}"

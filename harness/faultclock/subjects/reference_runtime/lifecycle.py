@@ -42,7 +42,7 @@ class Extensions:
         Raises:
             TypedError: ExtensionHost: they cannot be loaded beside each other.
         """
-        self._loaded = load_order(self.session.surroundings.extensions)
+        self._loaded = load_order(self.session.world.extensions)
         for extension in self.in_order(self._loaded, "init"):
             if await self.enter(extension, "init"):
                 self._initialised.append(extension)

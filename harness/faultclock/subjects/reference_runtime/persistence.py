@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from faultclock.subjects.ports import Slot, TypedError
-from faultclock.subjects.reference_runtime.retries import wait_s
-from faultclock.subjects.reference_runtime.session import Message, Session
+from faultclock.subjects.reference_agents.turn import Message
+from faultclock.subjects.reference_agents.waits import wait_s
+from faultclock.subjects.reference_runtime.session import Session
 
 _UNAVAILABLE = ("Session", "StoreUnavailable")
 
@@ -29,7 +30,7 @@ class Persistence:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.store = session.surroundings.store
+        self.store = session.world.store
 
     async def snapshot(self, messages: list[Message]) -> None:
         """Save the session with `messages` as its history, then say so.
@@ -40,7 +41,7 @@ class Persistence:
         session = self.session
         await self.write(self.manifest(messages))
         # Nothing is known to be saved before this line.
-        session.messages = messages
+        session.history = messages
         for owner, slot in tuple(session.slots.items()):
             await self.write_slot(owner, slot)
             del session.slots[owner]

@@ -9,13 +9,14 @@ nothing of it is here.
 from __future__ import annotations
 
 import asyncio
+import json
 
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.connection import Attempt
-from faultclock.subjects.ports import ProviderRequest, ProviderTarget, Reply, Surroundings, Tool
+from faultclock.subjects.ports import ProviderTarget, Reply, Tool, TypedError
+from faultclock.subjects.reference_agents.turn import Message
 from faultclock.subjects.reference_agents.wire import CountedExchange, request_to
-from faultclock.subjects.reference_runtime.session import Message, Session
-from faultclock.subjects.reference_runtime.tool_call import whole_calls
+from faultclock.subjects.reference_runtime.session import Session
 from faultclock.subjects.stud import AttemptError, StudCall
 
 
@@ -33,13 +34,8 @@ class TransportRetries(StudCall):
 
 
 class ProviderCall:
-    """One request of the loop, and its attempts.
+    """One request of the loop, and its attempts. Nothing of settings or environment enters it."""
 
-    Attributes:
-        stream: whether the answer is read as it is made.
-    """
-
-    stream = True
     exchange_type: type[ChatExchange] = CountedExchange
     retries_type: type[StudCall] = TransportRetries
 
@@ -47,16 +43,11 @@ class ProviderCall:
         self, session: Session, messages: list[Message], tools: tuple[Tool, ...] = ()
     ) -> None:
         self.session = session
-        self.request = self.make_request(session.surroundings, messages, tools)
+        world = session.world
+        target = ProviderTarget(id="", base_url=world.base_url, model=world.model)
+        self.request = request_to(world, target, messages, tools)
         self.retries = self.retries_type(self.request)
         self._attempt: Attempt | None = None
-
-    def make_request(
-        self, surroundings: Surroundings, messages: list[Message], tools: tuple[Tool, ...]
-    ) -> ProviderRequest:
-        """Compose the request; nothing of settings or environment enters it."""
-        target = ProviderTarget(id="", base_url=surroundings.base_url, model=surroundings.model)
-        return request_to(surroundings, target, messages, tools, stream=self.stream)
 
     async def send(self) -> None:
         """Send the request; again, for as long as the failure's class allows.
@@ -66,8 +57,9 @@ class ProviderCall:
             Exception: a failure for which the document has no class.
         """
         while True:
+            self._attempt = Attempt(self.exchange_type(self.request), self.request.timeout_s)
             try:
-                await self.connect()
+                await self._attempt.send()
                 return
             except AttemptError as failure:
                 await self.wait_after(failure)
@@ -80,8 +72,11 @@ class ProviderCall:
                 whose tool calls are not whole.
         """
         while True:
+            assert self._attempt is not None, "the request was sent"
             try:
-                return whole_calls(await self.read())
+                reply = await self._attempt.receive()
+                self.drop()
+                return whole_calls(reply)
             except AttemptError as failure:
                 await self.wait_after(failure)
             await self.send()
@@ -100,29 +95,35 @@ class ProviderCall:
             raise
         await asyncio.sleep(wait_s)
 
-    # One attempt.
-
-    async def connect(self) -> None:
-        """Open a connection and send the request on it.
-
-        Raises:
-            AttemptError: it failed.
-        """
-        self._attempt = Attempt(self.exchange_type(self.request), self.request.timeout_s)
-        await self._attempt.send()
-
-    async def read(self) -> Reply:
-        """Read the answer of this attempt to its end.
-
-        Raises:
-            AttemptError: it failed.
-        """
-        assert self._attempt is not None, "the request was sent"
-        reply = await self._attempt.receive()
-        self.drop()
-        return reply
-
     def drop(self) -> None:
         """Let the connection go, if there is one."""
         if self._attempt is not None:
             self._attempt.drop()
+
+
+def whole_calls(reply: Reply) -> Reply:
+    """Return `reply` if each of its calls is whole.
+
+    Raises:
+        TypedError: ProviderCapability/OutputMalformed: a call has no name, its arguments are no
+            JSON, two have the same id, or the answer was cut at its length.
+    """
+    if not reply.tool_calls:
+        return reply
+    ids = [call.id for call in reply.tool_calls if call.id]
+    if len(set(ids)) != len(ids):
+        raise _malformed("two tool calls have the same id")
+    if reply.finish_reason == "length":
+        raise _malformed("the answer was cut off within its tool calls")
+    for call in reply.tool_calls:
+        if not call.name:
+            raise _malformed("a tool call has no name")
+        try:
+            json.loads(call.arguments.strip() or "{}")
+        except ValueError as error:
+            raise _malformed(f"the arguments of {call.name} are no JSON") from error
+    return reply
+
+
+def _malformed(message: str) -> TypedError:
+    return TypedError("ProviderCapability", "OutputMalformed", message, {"signal": "tool_calls"})

@@ -7,77 +7,79 @@ from __future__ import annotations
 
 import time
 import uuid
+from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.subjects.ports import Host, Slot, Surroundings, TypedError
+from faultclock.subjects.ports import Slot, Stage, Surroundings, TypedError
+from faultclock.subjects.reference_agents.core import Turns
+from faultclock.subjects.reference_agents.turn import Ended, Turn
 from faultclock.subjects.reference_runtime.cancellation import Scope
 from faultclock.subjects.reference_runtime.telling import Telling
 
-#: A chat message, as it goes to the provider and into the manifest.
-Message = dict[str, Any]
 
-
-class Halted(Exception):  # noqa: N818 - an end of the turn, not an error
+class Halted(Ended):
     """A headless turn needs a person: it ends here, with nothing done."""
 
     def __init__(self, kind: str, request: str) -> None:
-        super().__init__("permission-required")
+        super().__init__("interrupted", None, "permission-required", text="permission-required")
         self.kind = kind
         self.request = request
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class StudTurn(Turn):
     """One turn on its way.
 
     Attributes:
-        messages: what it adds to the history so far.
-        started: ids of the tool calls that were executed, or begun.
+        stage: of a state machine; None where there is none.
+        stage_scope: of that stage.
+        requests: to the model in this stage, or in this turn.
+        executed: ids of the tool calls that were executed, or begun.
         results: id of a tool call to the content of its tool message.
-        steps: answers of the provider; `executions` of tools; `tokens` as they were counted.
         saved: whether the store has acknowledged it.
     """
 
     id: str
     scope: Scope
-    messages: list[Message] = field(default_factory=list)
-    started: set[str] = field(default_factory=set)
+    stage: Stage | None = None
+    stage_scope: Scope | None = None
+    requests: int = 0
+    executed: set[str] = field(default_factory=set)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    steps: int = 0
-    executions: int = 0
-    tokens: int = 0
     saved: bool = False
 
 
-class Session:
+class Session(Turns[StudTurn, str], ABC):
     """The session as this process knows it.
 
     Attributes:
+        id: of the session.
         mode: how a gated call is decided; of a resumed session, the recorded one.
-        messages: the history up to the last turn boundary.
+        history: the messages up to the last turn boundary.
         slots: migrated slots that the store does not have yet, by extension.
         sm_state: where the state machine is to go on; None for its entry.
         dirty: whether the store lacks something of it.
         failed: why nothing more can be done with it.
     """
 
-    def __init__(self, surroundings: Surroundings, scope_type: type[Scope], telling: Telling):
-        self.surroundings = surroundings
-        self.host: Host = surroundings.host
+    telling_type: type[Telling] = Telling
+    scope_type: type[Scope] = Scope
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
         self.id = surroundings.session_id
-        self.telling = telling
+        self.telling = self.telling_type(self.host)
+        self.scope = self.scope_type("session", self.id, told=self.telling.cancelled)
         self.mode: Literal["ask", "yolo", "allowlist"] = surroundings.mode
-        self.messages: list[Message] = []
         self.slots: dict[str, Slot] = {}
         self.sm_state: dict[str, Any] | None = None
         self.created_at = self.now()
         self.dirty = False
         self.state: Literal["idle", "active", "closed"] = "idle"
         self.failed: TypedError | None = None
-        self.scope = scope_type("session", self.id, told=telling.cancelled)
         # Another life counts from 1 too, and ids are unique over all of them.
         self._tag = uuid.uuid4().hex[:8]
         self._counts: dict[str, int] = {}
@@ -92,7 +94,7 @@ class Session:
         return time.time_ns() // 1_000_000
 
     @contextmanager
-    def stage(self, turn: Turn, name: str) -> Iterator[None]:
+    def stage(self, turn: StudTurn, name: str) -> Iterator[None]:
         """Bracket a stage: what was fired before it is always matched by what is fired after."""
         id_ = self.new_id("stage")
         self.host.event("StagePreFired", turn=turn.id, stage=name, id=id_)

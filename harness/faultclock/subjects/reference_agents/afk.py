@@ -35,6 +35,7 @@ from faultclock.subjects.reference_agents.turn import (
     RunState,
     Turn,
 )
+from faultclock.subjects.reference_agents.waits import wait_s
 from faultclock.subjects.stud import AttemptError
 
 
@@ -155,11 +156,6 @@ class AfkAgent(AfkTelling):
         return pair is not None and pair[0] == "Retryable"
 
     def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
-        """Return whether the breaker lets a request through; else the next model is asked.
-
-        Raises:
-            Ended: it does not, and there is no next one.
-        """
         if self.breaker(target).admits(self.now_s()):
             return True
         self.audit(CIRCUIT_OPEN, target.id or "provider")
@@ -168,27 +164,27 @@ class AfkAgent(AfkTelling):
         return False
 
     def classify(self, failed: AttemptError) -> Pair | None:
-        """Return category and name of a failed attempt."""
         return of_attempt(failed)
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Retry what is transient, then fall back; stop at everything else."""
         retryable = attempt.pair is not None and attempt.pair[0] == "Retryable"
         if retryable and attempt.number < self.attempts_max:
-            wait_s = self.wait_s(attempt.number)
+            delay_s = self.wait_s(attempt.number)
             # Who is refused next has nothing to wait for.
-            return Next(act="again", wait_s=wait_s if self.breaker(attempt.target).is_closed else 0)
+            return Next(
+                act="again", wait_s=delay_s if self.breaker(attempt.target).is_closed else 0
+            )
         if self.falls_back(attempt.pair, attempt.error) and not attempt.is_last:
             return Next(act="advance")
         return Next(act="end", state=self.llm_state())
 
     def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
-        """Return the end of a run whose last attempt has failed, as its policy has it."""
         return self.llm_gone(turn, step.state, attempt.pair)
 
     def wait_s(self, attempt: int) -> float:
         """Return the wait after an attempt that failed, in seconds."""
-        nominal_s: float = self.base_s * 2 ** (attempt - 1)
+        nominal_s = wait_s("exponential", self.base_s, attempt)
         return nominal_s + random.uniform(0, self.jitter_s)
 
     def falls_back(self, pair: Pair | None, failed: AttemptError) -> bool:
@@ -209,7 +205,6 @@ class AfkAgent(AfkTelling):
         return Ended(state, pair, words, text=words if state == "degraded" else "")
 
     def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a run whose chain is at its end."""
         return self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
 
     # ------------------------------------------------------------------ tools and subagents
@@ -267,7 +262,6 @@ class AfkAgent(AfkTelling):
             await asyncio.gather(task, won, return_exceptions=True)
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return category and name of a call that is not good."""
         return of_call(call, outcome)
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
@@ -311,11 +305,9 @@ class AfkAgent(AfkTelling):
         return Ended(state, pair, words_for(pair))
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a run that was cancelled: no error."""
         return Ended("cancelled", None, "The run was cancelled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a run in which something happened that nobody thought of."""
         self.audit(None, "run", what=type(error).__name__)
         return Ended("failed", None, words_for(None))
 
@@ -350,7 +342,7 @@ class AfkAgent(AfkTelling):
 
     def queue_wait_s(self, attempt: int) -> float:
         """Return the wait after a push that failed, in seconds."""
-        nominal_s: float = min(self.queue_base_s * 2 ** (attempt - 1), self.queue_cap_s)
+        nominal_s = wait_s("exponential", self.queue_base_s, attempt, cap_s=self.queue_cap_s)
         return nominal_s + random.uniform(0, self.queue_jitter_s)
 
     def undelivered(self, turn: Turn, end: Ended) -> None:

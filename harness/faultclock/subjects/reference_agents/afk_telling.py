@@ -178,7 +178,6 @@ class AfkTelling(Agent):
     # ------------------------------------------------------------------ the run and its steps
 
     def turn_started(self, turn: Turn) -> None:
-        """A run begins."""
         self.emit("run_started", agent_name="agent", resumed=False, run=turn.number)
 
     def step_started(self, turn: Turn) -> None:
@@ -199,7 +198,6 @@ class AfkTelling(Agent):
         )
 
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
-        """An attempt at a provider has failed."""
         target, seen = attempt.target.id or "provider", attempt.error
         self.audit(attempt.pair, target, attempt.number, signal=seen.kind, next=step.act)
 
@@ -225,12 +223,10 @@ class AfkTelling(Agent):
         )
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """The LLM has asked for a tool, or for a subagent."""
         if call.tool is not None and call.tool.contract.agent:
             self.batch.agents[call.id] = call.tool.contract.required
 
     def policy_decided(self, call: Call, decision: Literal["allow", "deny"]) -> None:
-        """The policy engine has said what it thinks of a call."""
         kind = "subagent" if call.id in self.batch.agents else "tool"
         self.emit(
             "policy_decision",
@@ -241,15 +237,12 @@ class AfkTelling(Agent):
         )
 
     def approval_asked(self, call: Call) -> None:
-        """The run waits for a person."""
         self.emit("run_paused", tool_name=call.name, tool_call_id=call.id)
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
-        """The run goes on."""
         self.emit("run_resumed", tool_name=call.name, tool_call_id=call.id, decision=decision)
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed."""
         pair = self.classify_tool(call, outcome)
         self.audit(pair, call.id, 1, tool=call.name, outcome=outcome.kind)
         if pair is not None and pair[0] == "NonFatal":
@@ -258,7 +251,6 @@ class AfkTelling(Agent):
         self.tell_model(call, outcome)
 
     def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
-        """A tool is about to be executed, or a subagent to be dispatched."""
         if call.id in self.batch.agents:
             self.emit("subagent_started", subagent_name=call.name, correlation_id=call.id)
 
@@ -270,7 +262,6 @@ class AfkTelling(Agent):
         outcome: Outcome,
         step: Next | None,
     ) -> None:
-        """A tool or a subagent has come to its end."""
         if outcome.ok:
             if call.id in self.batch.agents:
                 self.batch.won.set()

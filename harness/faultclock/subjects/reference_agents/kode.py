@@ -167,7 +167,6 @@ class KodeAgent(KodeTelling):
         return await super().work(turn)
 
     def turn_started(self, turn: Turn) -> None:
-        """WORKING."""
         self.state("WORKING")
 
     def remember(self, turn: Turn, end: Ended) -> None:
@@ -176,7 +175,6 @@ class KodeAgent(KodeTelling):
         self.history += turn.messages
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Save, then say that it is done."""
         await self.save()
         self.done(turn, end)
         self.state("READY")
@@ -219,7 +217,6 @@ class KodeAgent(KodeTelling):
         return await super().answer(turn, messages)
 
     def classify(self, failed: AttemptError) -> Pair:
-        """Return the one thing that a failure of the model is."""
         return _FAILURE
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
@@ -227,7 +224,6 @@ class KodeAgent(KodeTelling):
         return Next(act="end")
 
     def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a turn whose model cannot be asked."""
         return Ended("failed", _FAILURE, "there is no model to ask")
 
     # ------------------------------------------------------------------ tools
@@ -285,11 +281,9 @@ class KodeAgent(KodeTelling):
             del self.executing[call.id]
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return the error type of a call, None where it is no error."""
         return ("tool", self.error_type(outcome)) if self.is_error(outcome) else None
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
-        """Tell the model, always."""
         return Next(act="tell")
 
     # ------------------------------------------------------------------ what was cut off
@@ -314,11 +308,9 @@ class KodeAgent(KodeTelling):
         return Ended("interrupted", None, message)
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a turn that was interrupted."""
         return Ended("interrupted", _INTERRUPTED, "the turn was interrupted")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
         message = cleaned(str(error) or type(error).__name__)
         self.put_on_record(_UNEXPECTED, {"target": "run", "message": message})
         self.timeline.error("error", "system", message)

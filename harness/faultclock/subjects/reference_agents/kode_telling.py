@@ -203,11 +203,9 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ the model
 
     def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
-        """STREAMING_MODEL."""
         self.breakpoint("STREAMING_MODEL")
 
     def answered(self, turn: Turn, reply: Reply) -> None:
-        """Emit the text of an answer."""
         if reply.text:
             self.timeline.progress("text_chunk_start", step=turn.steps)
             self.timeline.progress("text_chunk", step=turn.steps, delta=reply.text)
@@ -225,7 +223,6 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ tools
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """Emit tool:start."""
         record = self.records[call.id] = CallRecord(id=call.id, name=call.name)
         record.trail.append(record.state)
         self.timeline.progress("tool:start", call=record.snapshot())
@@ -268,7 +265,6 @@ class KodeTelling(Agent):
         self.host.audit_event("ToolCallRecord", call=record.snapshot())
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        """Return what the model is told of a call."""
         return self.records[call.id].content or {}
 
     def seal(self, record: CallRecord) -> None:
@@ -356,7 +352,6 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ permissions and hooks
 
     def approval_asked(self, call: Call) -> None:
-        """PAUSED, until the person has decided."""
         record = self.records[call.id]
         record.become("APPROVAL_REQUIRED")
         self.breakpoint("AWAITING_APPROVAL")
@@ -364,7 +359,6 @@ class KodeTelling(Agent):
         self.state("PAUSED")
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
-        """Say what was decided, and go on."""
         allowed = decision == "approved"
         self.timeline.control(
             "permission_decided",
@@ -377,7 +371,6 @@ class KodeTelling(Agent):
         self.state("WORKING")
 
     def hook_failed(self, hook: Hook, error: Exception) -> None:
-        """Log error and continue."""
         message = cleaned(str(error) or f"the hook {hook.id} did not come back")
         self.put_on_record(("system", "hook"), {"target": hook.id, "message": message})
         self.timeline.error("warn", "system", message, hook=hook.id, slot=hook.slot)

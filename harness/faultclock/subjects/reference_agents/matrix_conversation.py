@@ -33,6 +33,7 @@ from faultclock.subjects.reference_agents.matrix_words import (
     wire_pair,
 )
 from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.reference_agents.waits import wait_s
 from faultclock.subjects.stud import AttemptError
 
 
@@ -84,24 +85,20 @@ class MatrixConversation(Agent):
         return result
 
     def cancel(self, scope: CancelScope, target: str | None) -> None:
-        """Cancel what runs; to cancel twice is to cancel once."""
         self.is_over = self.is_over or scope == "session"
         if not self.is_canceled:
             self.is_canceled = True
             super().cancel(scope, target)
 
     def turn_started(self, turn: Turn) -> None:
-        """Begin a task."""
         self.log = []
         self.state, self.round, self.node = "intake", 1, None
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a task that the operator has cancelled."""
         self.host.audit_event("Cancellation", scope="run", code=CANCELED[1], turn=turn.number)
         return Ended("cancelled", CANCELED, "canceled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a task that met something that nobody thought of."""
         context = {"target": "run", "message": type(error).__name__, "turn": turn.number}
         self.put_on_record(None, context)
         return Ended("failed", None, "internal error")
@@ -112,11 +109,9 @@ class MatrixConversation(Agent):
         return Ended("failed", None, f"the limit {limit} is used up")
 
     def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a task for which no provider is left."""
         return Ended("failed", NETWORK, "no provider is left")
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Tell the operator and the user of the end, and finalize."""
         if end.state == "cancelled":
             self.show(notice_of(Failure(pair=CANCELED, stage="run")))
         elif end.state == "failed":
@@ -154,12 +149,8 @@ class MatrixConversation(Agent):
         count = self.failures[code]
         if count >= self.attempts_max.get(code, 1):
             return None
-        wait_s = min(self.first_wait_s * float(2 ** (count - 1)), self.longest_wait_s)
-        return wait_s * self.jitter_factor()
-
-    def jitter_factor(self) -> float:
-        """Return what a scheduled wait is multiplied with."""
-        return random.uniform(1 - self.jitter, 1 + self.jitter)
+        nominal_s = wait_s("exponential", self.first_wait_s, count, cap_s=self.longest_wait_s)
+        return nominal_s * random.uniform(1 - self.jitter, 1 + self.jitter)
 
     # ------------------------------------------------------------------ requests to a provider
 
@@ -173,15 +164,14 @@ class MatrixConversation(Agent):
         return self.targets[:1]
 
     def classify(self, failed: AttemptError) -> Pair | None:
-        """Return class and code of a failed attempt."""
         return wire_pair(failed)
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again where the failure passes by itself."""
         code = "" if attempt.pair is None else attempt.pair[1]
         self.failures[code] += 1
-        wait_s = self.scheduled_s(code)
-        return Next(act="end") if wait_s is None else Next(act="again", wait_s=wait_s)
+        delay_s = self.scheduled_s(code)
+        return Next(act="end") if delay_s is None else Next(act="again", wait_s=delay_s)
 
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         """Put the failure on record, and note the retry that follows it."""
@@ -205,7 +195,6 @@ class MatrixConversation(Agent):
         return Next(act="end" if turn.denials >= limit else "tell")
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """Put a call on record that is not executed."""
         pair = DENIED if step.act == "end" else None
         self.put_on_record(
             pair, {"target": call.id, "tool": call.name, "message": outcome.message}, 1
@@ -214,14 +203,12 @@ class MatrixConversation(Agent):
     def call_ended(
         self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
-        """Put a call on record that failed."""
         if step is not None:
             self.put_on_record(
                 None, {"target": call.id, "tool": call.name, "kind": outcome.kind}, 1
             )
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        """Return what the model is told of a call."""
         if outcome.ok:
             return {"value": outcome.value}
         if outcome.kind == "partial":

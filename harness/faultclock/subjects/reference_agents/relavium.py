@@ -19,7 +19,6 @@ import json
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.subjects.ports import (
@@ -29,7 +28,6 @@ from faultclock.subjects.ports import (
     Node,
     ProviderTarget,
     SandboxError,
-    Surroundings,
     TypedError,
 )
 from faultclock.subjects.reference_agents.calls import Call, Outcome, first_answer
@@ -39,13 +37,14 @@ from faultclock.subjects.reference_agents.relavium_telling import (
     RETRYABLE_KINDS,
     RelaviumTelling,
     RunError,
-    entry_wait_s,
     kind_of,
-    node_wait_s,
 )
 from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.reference_agents.waits import wait_s
 from faultclock.subjects.stud import AttemptError
 
+#: No wait is longer.
+_DAY_S = 86_400.0
 _CODE_OF_OUTCOME = {
     "denied_by_policy": "tool_denied",
     "denied_by_user": "tool_denied",
@@ -108,7 +107,6 @@ class RelaviumAgent(RelaviumTelling):
     # ------------------------------------------------------------------ a run
 
     def turn_started(self, turn: Turn) -> None:
-        """A run begins with its first event."""
         self.run = self.new_run(turn.number)
         self.run.emit("run:started")
 
@@ -168,19 +166,23 @@ class RelaviumAgent(RelaviumTelling):
 
     async def before_retry(self, node: Node, attempt: int, error: RunError) -> None:
         """Announce the retry and wait; a cancel ends the wait."""
-        wait_s = self.node_wait_s(node, attempt)
+        delay_s = self.node_wait_s(node, attempt)
         self.node_event(
             "node:retrying",
             node,
             attemptNumber=attempt,
             error=self.shown(error),
-            delayMs=round(wait_s * 1000),
+            delayMs=round(delay_s * 1000),
         )
-        await asyncio.sleep(wait_s)
+        await asyncio.sleep(delay_s)
 
     def node_wait_s(self, node: Node, attempt: int) -> float:
         """Return the wait before a node begins anew, in seconds."""
-        return 0.0 if node.retry is None else node_wait_s(node.retry, attempt)
+        rule = node.retry
+        if rule is None:
+            return 0.0
+        cap_s = _DAY_S if rule.cap_s is None else min(rule.cap_s, _DAY_S)
+        return wait_s(rule.backoff, rule.base_s, attempt, factor=rule.factor, cap_s=cap_s)
 
     async def one_attempt(self, turn: Turn, node: Node) -> str:
         """Do a node once.
@@ -267,12 +269,10 @@ class RelaviumAgent(RelaviumTelling):
     # ------------------------------------------------------------------ the chain
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
-        """Return the providers that are not parked."""
         now_s = time.monotonic()
         return tuple(item for item in self.targets if self.parked.get(item.id, 0.0) <= now_s)
 
     def classify(self, failed: AttemptError) -> Pair | None:
-        """Return the kind of a failed attempt."""
         return ("llm", kind_of(failed))
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
@@ -294,7 +294,7 @@ class RelaviumAgent(RelaviumTelling):
 
     def entry_wait_s(self, attempt: int) -> float:
         """Return the wait before the next attempt at the same provider, in seconds."""
-        return entry_wait_s(attempt)
+        return wait_s("exponential", 0.25, attempt, cap_s=8.0)
 
     def may_advance(self, failed: AttemptError) -> bool:
         """Return whether another provider may be asked: not once content was passed on."""
@@ -306,20 +306,17 @@ class RelaviumAgent(RelaviumTelling):
             self.parked[target.id] = time.monotonic() + self.park_s
 
     def run_pair(self, pair: Pair | None) -> Pair | None:
-        """Return what a run ends with whose provider failed with `pair`."""
         if pair is None or pair[0] != "llm":
             return pair
         return ("run", CODE_OF_KIND[pair[1]])
 
     def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a run all of whose providers are parked."""
         cause = {"type": "LlmError", "kind": "rate_limit", "message": "every provider is parked"}
         return RunError("provider_rate_limit", "every provider is parked", cause=cause)
 
     # ------------------------------------------------------------------ tools
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return the code of a call that is not good; None where the document has none."""
         code = _CODE_OF_OUTCOME.get(outcome.kind)
         return None if code is None else ("run", code)
 
@@ -328,7 +325,6 @@ class RelaviumAgent(RelaviumTelling):
         return Next(act="tell" if self.classify_tool(call, outcome) is None else "end")
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        """Return what the model is told of a call."""
         if outcome.ok:
             return {"ok": True, "value": outcome.value}
         if outcome.kind == "partial":
@@ -350,11 +346,9 @@ class RelaviumAgent(RelaviumTelling):
         return found
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a run that was cancelled: no failure."""
         return Ended("cancelled", ("run", "cancelled"), "the run was cancelled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a run in which something threw that nobody caught."""
         return RunError("internal", "uncaught throw", cause=_cause(error))
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
@@ -382,14 +376,24 @@ class RelaviumAgent(RelaviumTelling):
         limit_s = (
             self.world.deadlines_s.get(kind, self.gate_s) if deadline_s is None else deadline_s
         )
-        gate = Gate(id=f"gate-{self.turns}", kind=kind, prompt=prompt, options=options)
+        gate = InteractionRequest(
+            id=f"gate-{self.turns}",
+            kind=kind,
+            prompt=prompt,
+            options=options,
+            deadline_s=limit_s,
+        )
         node = Node(id=gate.id, do="handler")
         self.run.node = node
         self.run.emit("run:started")
         await self.kept("started")
         self.node_event("node:started", node)
-        self.gate_paused(gate, limit_s)
-        answer = await ask_person(self.world, gate, deadline_s=limit_s)
+        self.gate_paused(gate)
+        answer = await first_answer(self.world, gate)
+        if answer is None:
+            # Where nobody sees it, the gate waits too.
+            await asyncio.sleep(limit_s)
+            answer = InteractionAnswer(status="timeout")
         if answer.status == "timeout":
             self.gate_timed_out(node)
             await self.kept("ended")
@@ -401,18 +405,18 @@ class RelaviumAgent(RelaviumTelling):
         await self.kept("ended")
         return answer
 
-    def gate_paused(self, gate: Gate, limit_s: float) -> None:
+    def gate_paused(self, gate: InteractionRequest) -> None:
         """Emit that the run waits for a person, and until when."""
         self.run.emit(
             "human_gate:paused",
             gateId=gate.id,
-            timeoutMs=round(limit_s * 1000),
+            timeoutMs=round(gate.deadline_s * 1000),
             timeoutAction="reject",
-            expiresAt=round((time.monotonic() + limit_s) * 1000),
+            expiresAt=round((time.monotonic() + gate.deadline_s) * 1000),
         )
         self.run.emit("run:paused", gateIds=[gate.id])
 
-    def gate_resumed(self, gate: Gate, answer: InteractionAnswer) -> None:
+    def gate_resumed(self, gate: InteractionRequest, answer: InteractionAnswer) -> None:
         """Emit what the person decided; a no is a decision and no failure."""
         decision: Literal["approved", "rejected"] = (
             "approved" if answer.status == "accepted" else "rejected"
@@ -425,34 +429,6 @@ class RelaviumAgent(RelaviumTelling):
         self.log(error)
         self.node_failed(node, error, (node,))
         self.fail_run(error)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """A point at which a run waits for a person."""
-
-    id: str
-    kind: InteractionKind
-    prompt: str
-    options: tuple[str, ...] = ()
-
-
-async def ask_person(
-    surroundings: Surroundings, gate: Gate, *, deadline_s: float
-) -> InteractionAnswer:
-    """Return the first answer to a gate, or `timeout`; where nobody sees it, the gate waits too."""
-    request = InteractionRequest(
-        id=gate.id,
-        kind=gate.kind,
-        prompt=gate.prompt,
-        deadline_s=deadline_s,
-        options=gate.options,
-    )
-    given = await first_answer(surroundings, request)
-    if given is None:
-        await asyncio.sleep(deadline_s)
-        return InteractionAnswer(status="timeout")
-    return given
 
 
 def _cause(error: BaseException) -> dict[str, Any]:

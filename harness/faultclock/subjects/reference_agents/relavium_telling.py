@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.subjects.ports import Host, Node, NodeRetryRule, Reply, Surroundings
+from faultclock.subjects.ports import Host, Node, Reply, Surroundings
 from faultclock.subjects.reference_agents.calls import Call, Decision, Outcome
 from faultclock.subjects.reference_agents.core import Agent
 from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Turn
@@ -165,30 +165,6 @@ class RunError(Ended):
         self.retryable = code in _RETRYABLE_CODES if retryable is None else retryable
 
 
-def entry_wait_s(attempt: int) -> float:
-    """Return the wait after the `attempt`-th failure (1-based) at one provider, in seconds."""
-    wait_s = 0.25
-    for _ in range(attempt - 1):
-        wait_s = min(wait_s + wait_s, 8.0)
-    return wait_s
-
-
-def node_wait_s(rule: NodeRetryRule, attempt: int) -> float:
-    """Return the wait after the `attempt`-th failure (1-based) of a node, in seconds."""
-    if rule.backoff is None:
-        return 0.0
-    wait_s = rule.base_s
-    if rule.backoff == "linear":
-        wait_s = rule.base_s * attempt
-    elif rule.backoff == "exponential":
-        for _ in range(attempt - 1):
-            wait_s *= rule.factor
-            if wait_s > 86_400:
-                break
-    longest_s = 86_400.0 if rule.cap_s is None else min(rule.cap_s, 86_400.0)
-    return min(wait_s, longest_s)
-
-
 _TOLD = {
     "validation": "{run} failed validation at node {target}: {field} is not what it should be."
     " Correct it and start the run again.",
@@ -316,11 +292,9 @@ class RelaviumTelling(Agent):
     # ------------------------------------------------------------------ tools
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """The model has asked for a tool."""
         self.run.emit("agent:tool_call", toolCallId=call.id, tool=call.name)
 
     def approval_asked(self, call: Call) -> None:
-        """The person is about to be asked."""
         self.run.emit("agent:approval_requested", toolCallId=call.id, tool=call.name)
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
@@ -329,7 +303,6 @@ class RelaviumTelling(Agent):
             raise asyncio.CancelledError(f"{call.name}: the dialog was closed")
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed: it is recorded where the run ends by it."""
         self.tool_told(call, outcome, step, attempt=1)
 
     def call_ended(

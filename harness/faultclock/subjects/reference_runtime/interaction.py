@@ -183,45 +183,23 @@ class Interactions:
                 interactor.dismiss(exchange.request.id)
         self.audit(exchange.request, status)
 
-    # What is told.
+    # What is said of it.
 
     def raised(self, request: InteractionRequest) -> None:
         """Emit that a request goes out, before anybody sees it."""
-        self.session.host.event(
-            "InteractionRaised",
-            request=request.id,
-            kind=request.kind,
-            tool_call=request.tool_call,
-        )
+        self.session.host.event("InteractionRaised", **_named(request))
 
     def answered(self, request: InteractionRequest, status: str) -> None:
         """Emit what became of it; whoever still shows it takes it off."""
-        self.session.host.event(
-            "InteractionAnswered",
-            request=request.id,
-            kind=request.kind,
-            tool_call=request.tool_call,
-            status=status,
-        )
+        self.session.host.event("InteractionAnswered", **_named(request), status=status)
 
     def timed_out(self, request: InteractionRequest) -> None:
         """Audit that nobody answered in time, before the denial that follows from it."""
-        self.session.host.audit_event(
-            "InteractionTimedOut",
-            request=request.id,
-            kind=request.kind,
-            tool_call=request.tool_call,
-        )
+        self.session.host.audit_event("InteractionTimedOut", **_named(request))
 
     def audit(self, request: InteractionRequest, status: str) -> None:
         """Audit the exchange."""
-        self.session.host.audit_event(
-            "InteractionExchange",
-            request=request.id,
-            kind=request.kind,
-            tool_call=request.tool_call,
-            status=status,
-        )
+        self.session.host.audit_event("InteractionExchange", **_named(request), status=status)
 
     # Nobody there.
 
@@ -247,6 +225,10 @@ class Interactions:
         )
         self.audit(request, "halt")
         raise Halted(request.kind, request.id)
+
+
+def _named(request: InteractionRequest) -> dict[str, Any]:
+    return {"request": request.id, "kind": request.kind, "tool_call": request.tool_call}
 
 
 def _yolo_value(request: InteractionRequest) -> Any:

@@ -8,7 +8,6 @@ last saved.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from faultclock.subjects.ports import Slot, TypedError
@@ -71,36 +70,32 @@ class Persistence:
 
     async def write(self, manifest: dict[str, Any]) -> None:
         """Replace the manifest; the store clears the journal with it."""
-        await self.ask("write", lambda: self.store.write(self.session.id, manifest))
+        await self.ask("write", manifest)
 
     async def write_slot(self, owner: str, slot: Slot) -> None:
         """Replace the slot of an extension."""
-        await self.ask("write_slot", lambda: self.store.write_slot(self.session.id, owner, slot))
+        await self.ask("write_slot", owner, slot)
 
     async def note(self, kind: str, **fields: Any) -> None:
         """Add an entry to the journal."""
-        entry = {"kind": kind, **fields}
-        await self.ask("append", lambda: self.store.append(self.session.id, entry))
+        await self.ask("append", {"kind": kind, **fields})
 
     async def read(self) -> Any:
         """Return the manifest, None if there is none."""
-        return await self.ask("read", lambda: self.store.read(self.session.id))
+        return await self.ask("read")
 
     async def read_journal(self) -> list[Any]:
         """Return the entries since the last snapshot."""
-        entries = await self.ask("read_journal", lambda: self.store.read_journal(self.session.id))
-        return list(entries or ())
+        return list(await self.ask("read_journal") or ())
 
     async def read_slot(self, owner: str) -> Slot | None:
         """Return the slot of an extension, None if there is none."""
-        slot: Slot | None = await self.ask(
-            "read_slot", lambda: self.store.read_slot(self.session.id, owner)
-        )
+        slot: Slot | None = await self.ask("read_slot", owner)
         return slot
 
     # Retries.
 
-    async def ask(self, operation: str, once: Callable[[], Awaitable[Any]]) -> Any:
+    async def ask(self, operation: str, *arguments: Any) -> Any:
         """Do one operation, again while the store is unavailable.
 
         Raises:
@@ -111,7 +106,7 @@ class Persistence:
         while True:
             attempt += 1
             try:
-                return await once()
+                return await getattr(self.store, operation)(self.session.id, *arguments)
             except TypedError as error:
                 self.audit_attempt(operation, error, attempt)
                 if (error.error_class, error.code) != _UNAVAILABLE:

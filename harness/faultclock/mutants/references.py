@@ -203,14 +203,13 @@ def _relavium() -> Reference:
 
 
 def _stud_cli() -> Reference:
-    from faultclock.subjects.reference_runtime.approvals import Approvals
     from faultclock.subjects.reference_runtime.cancellation import Scope
-    from faultclock.subjects.reference_runtime.interaction import Interactions
     from faultclock.subjects.reference_runtime.lifecycle import Extensions
-    from faultclock.subjects.reference_runtime.persistence import Persistence
+    from faultclock.subjects.reference_runtime.person import Approvals, Interactions
     from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
     from faultclock.subjects.reference_runtime.resume import Resume
     from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
+    from faultclock.subjects.reference_runtime.session import Persistence
     from faultclock.subjects.reference_runtime.stages import Workflow
     from faultclock.subjects.reference_runtime.telling import Telling
 

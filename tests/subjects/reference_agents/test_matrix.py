@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from faultclock.subjects.ports import Node, Surroundings
 from faultclock.subjects.reference_agents.matrix import MatrixAgent, reference_matrix
+from faultclock.subjects.reference_agents.matrix_conversation import Failure, notice_of, wire_pair
 from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
     Trouble,
@@ -17,7 +18,6 @@ from faultclock.subjects.reference_agents.matrix_programs import (
     is_denial,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of, wire_pair
 from faultclock.subjects.stud import AttemptError
 
 NETWORK = ("provider", "provider_network_error")

@@ -8,7 +8,7 @@ import pytest
 
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.reference_agents.calls import Call
-from faultclock.subjects.reference_runtime.approvals import Approvals
+from faultclock.subjects.reference_runtime.person import Approvals
 from faultclock.subjects.reference_runtime.runtime import DECLARES, ReferenceRuntime
 from tests.subjects.reference_runtime.play import LOOK, PAY, TURN, calling, play, saying
 

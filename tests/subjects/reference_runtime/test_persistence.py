@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultclock.subjects.ports import TypedError
-from faultclock.subjects.reference_runtime.persistence import Persistence
+from faultclock.subjects.reference_runtime.session import Persistence
 from tests.subjects.reference_runtime.fakes import FakeHost, FakeStore, made_session
 from tests.subjects.reference_runtime.play import TURN, calling, play, saying
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, RunResult, TypedError, Workflow
 from faultclock.subjects.reference_agents.matrix import MatrixAgent
+from faultclock.subjects.reference_agents.matrix_conversation import REVIEW_SCHEMA, RUNTIME, Failure
 from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
     ProgramRunner,
@@ -18,7 +19,6 @@ from faultclock.subjects.reference_agents.matrix_programs import (
     answer_of,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_words import REVIEW_SCHEMA, RUNTIME, Failure
 from faultclock.subjects.reference_agents.turn import Pair
 
 wrong = ByHand("error-matrix")

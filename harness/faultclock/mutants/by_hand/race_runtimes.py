@@ -9,7 +9,7 @@ from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Surroundings
 from faultclock.subjects.reference_agents.calls import Call
 from faultclock.subjects.reference_agents.turn import Message
-from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
+from faultclock.subjects.reference_runtime.person import Approvals, Verdict
 from faultclock.subjects.reference_runtime.provider import ProviderCall
 from faultclock.subjects.reference_runtime.resume import Replay
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime

@@ -14,8 +14,7 @@ from faultclock.subjects.ports import (
     Stage,
 )
 from faultclock.subjects.reference_agents.calls import Call
-from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
-from faultclock.subjects.reference_runtime.interaction import Exchange, Interactions
+from faultclock.subjects.reference_runtime.person import Approvals, Exchange, Interactions, Verdict
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.reference_runtime.session import StudTurn
 

@@ -17,8 +17,8 @@ from faultclock.subjects.ports import (
     TypedError,
 )
 from faultclock.subjects.reference_agents.calls import Call
-from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.cancellation import is_cancellation
+from faultclock.subjects.reference_runtime.person import Verdict
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.reference_runtime.session import StudTurn
 

@@ -17,9 +17,9 @@ from faultclock.subjects.ports import (
 )
 from faultclock.subjects.reference_agents.calls import Call
 from faultclock.subjects.reference_agents.turn import Ended, Message
-from faultclock.subjects.reference_runtime.approvals import Verdict
 from faultclock.subjects.reference_runtime.cancellation import is_cancellation
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
+from faultclock.subjects.reference_runtime.person import Verdict
 from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
 from faultclock.subjects.reference_runtime.resume import Resume
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime

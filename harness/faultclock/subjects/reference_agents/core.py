@@ -1,9 +1,7 @@
-"""A turn of an agent: the conversation with the model, with a step for every decision.
+"""What the agents with a chain of providers agree on, with a step for every decision.
 
-`Turns` is what all references agree on: ask the model, execute what it asks for, give it the
-results, until it has its last word, and bring the turn to its one end. `Agent` is what the models
-with a chain of providers agree on. A model is a subclass that fills in the steps, and a step that
-is filled in does what its sentence here says:
+A model is a subclass that fills in the steps, and a step that is filled in does what its sentence
+in `turn` or here says:
 
     classify           what a failed attempt at a provider is
     after_failure      what to do about it: wait and ask again, ask the next provider, or end
@@ -18,9 +16,9 @@ Nothing here knows a schedule, a wait or an event name.
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from faultclock.model.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
@@ -36,25 +34,22 @@ from faultclock.subjects.reference_agents.calls import (
     proposed,
     together,
 )
-from faultclock.subjects.reference_agents.moments import Moments, Services
 from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
+    Moments,
     Next,
     Pair,
     Turn,
+    Turns,
 )
 from faultclock.subjects.reference_agents.wire import (
     CountedExchange,
-    assistant_message,
     request_to,
     tool_message,
 )
 from faultclock.subjects.stud import AttemptError
-
-TurnT = TypeVar("TurnT", bound=Turn)
-ResultT = TypeVar("ResultT")
 
 #: What an agent declares beside what it does: everything that the models want to hear of.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
@@ -73,139 +68,6 @@ def reference(model: str, name: str) -> Callable[[Callable[..., Any]], Binding]:
         declares=DECLARES,
         inline=True,
     )
-
-
-class Turns(Services, ABC, Generic[TurnT, ResultT]):
-    """A runtime for one life of the process, whose turns run one after the other."""
-
-    def __init__(self, surroundings: Surroundings) -> None:
-        super().__init__(surroundings)
-        self.history: list[Message] = []
-        self.turn: TurnT | None = None
-        # Those who wait for their turn get it in the order in which they came.
-        self.queue = asyncio.Lock()
-
-    async def start(self) -> None:
-        """Open the session."""
-
-    async def close(self) -> None:
-        """Let everything go."""
-
-    async def run_turn(self, text: str) -> ResultT:
-        """Answer one message of the user; whatever happens, the turn ends in a state."""
-        async with self.queue:
-            self.turn = turn = self.new_turn(text)
-            try:
-                return await self.carried(turn)
-            finally:
-                self.turn = None
-
-    @abstractmethod
-    def new_turn(self, text: str) -> TurnT:
-        """Return a turn that has not begun."""
-
-    async def carried(self, turn: TurnT) -> ResultT:
-        """Carry a turn out where a cancel reaches it."""
-        return await self.whole_turn(turn)
-
-    async def whole_turn(self, turn: TurnT) -> ResultT:
-        """Do the work of a turn and bring it to its one end."""
-        try:
-            turn.begun = True
-            self.turn_started(turn)
-            if turn.cancelled:
-                raise asyncio.CancelledError
-            text = await self.in_time(turn, self.work(turn))
-            end = Ended("degraded" if turn.degraded else "completed", None, "", text=text)
-        except Ended as ended:
-            end = ended
-        except asyncio.CancelledError:
-            end = self.cancelled(turn)
-        except Exception as error:  # noqa: BLE001 - a turn never ends without an end
-            end = self.unexpected(turn, error)
-        self.remember(turn, end)
-        await self.turn_over(turn, end)
-        return self.result(turn, end)
-
-    def turn_started(self, turn: TurnT) -> None:
-        """Say that a turn begins."""
-
-    @abstractmethod
-    async def in_time(self, turn: TurnT, work: Coroutine[Any, Any, str]) -> str:
-        """Await `work`, for no longer than the turn's wall time."""
-
-    async def work(self, turn: TurnT) -> str:
-        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
-        return await self.converse(turn, turn.text)
-
-    async def converse(self, turn: TurnT, prompt: str) -> str:
-        """Say something to the model, and ask it until it has its last word."""
-        turn.messages.append({"role": "user", "content": prompt})
-        return await self.last_word(turn)
-
-    async def last_word(self, turn: TurnT) -> str:
-        """Ask the model until it has its last word."""
-        while True:
-            self.check_steps(turn)
-            reply = await self.answer(turn, self.conversation(turn))
-            turn.steps += 1
-            turn.tokens += reply.tokens
-            self.answered(turn, reply)
-            turn.messages.append(assistant_message(reply))
-            if not reply.tool_calls:
-                self.check_spent(turn)
-                return reply.text
-            await self.use_tools(turn, reply)
-            self.check_spent(turn)
-
-    def conversation(self, turn: TurnT) -> list[Message]:
-        """Return what the model is to know."""
-        return [*self.history, *turn.messages]
-
-    @abstractmethod
-    def check_steps(self, turn: TurnT) -> None:
-        """Check that the model may be asked once more.
-
-        Raises:
-            Ended: it may not.
-        """
-
-    def check_spent(self, turn: TurnT) -> None:
-        """Check what the turn has cost."""
-
-    @abstractmethod
-    async def answer(self, turn: TurnT, messages: Sequence[Message]) -> Reply:
-        """Return the model's answer.
-
-        Raises:
-            Exception: there is none, and the turn ends by it.
-        """
-
-    def answered(self, turn: TurnT, reply: Reply) -> None:
-        """Say that the model's answer is whole."""
-
-    @abstractmethod
-    async def use_tools(self, turn: TurnT, reply: Reply) -> None:
-        """Carry out the tool calls of an answer, and give the model their results in its order."""
-
-    @abstractmethod
-    def cancelled(self, turn: TurnT) -> Ended:
-        """Return the end of a turn that was cancelled."""
-
-    @abstractmethod
-    def unexpected(self, turn: TurnT, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
-
-    @abstractmethod
-    def remember(self, turn: TurnT, end: Ended) -> None:
-        """Keep of the conversation what the next turn goes on from."""
-
-    async def turn_over(self, turn: TurnT, end: Ended) -> None:
-        """Say how the turn ended, to each audience."""
-
-    @abstractmethod
-    def result(self, turn: TurnT, end: Ended) -> ResultT:
-        """Return the turn's end as the port has it."""
 
 
 class Agent(Moments, Turns[Turn, RunResult]):

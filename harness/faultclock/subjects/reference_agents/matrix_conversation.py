@@ -1,7 +1,11 @@
-"""The Error Handling Matrix in a plain conversation over HTTP, and what every task has in common.
+"""The Error Handling Matrix in a plain conversation over HTTP, and in its own words.
 
-Events, the operator's notices, cancels and the schedule of retries are here; what stages and their
-programs need beside them is in `matrix`.
+    a failed request over HTTP -> pair of class and code -> Notice (message, pill, actions)
+
+A status decides, or the code (then the type) of an error object where no status does. The words of
+a message decide nothing. For a rate limit or a quota the document has no row. The texts and labels
+of the notices are the document's own and stay as they are. What stages and their programs need
+beside all this is in `matrix`.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from faultclock.subjects.ports import (
@@ -21,20 +26,148 @@ from faultclock.subjects.ports import (
     Surroundings,
     TypedError,
 )
+from faultclock.subjects.provider_words import Meaning, said
 from faultclock.subjects.reference_agents.calls import Call, Outcome
 from faultclock.subjects.reference_agents.core import Agent
-from faultclock.subjects.reference_agents.matrix_words import (
-    CANCELED,
-    DENIED,
-    NETWORK,
-    Failure,
-    Notice,
-    notice_of,
-    wire_pair,
-)
 from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
 from faultclock.subjects.reference_agents.waits import wait_s
 from faultclock.subjects.stud import AttemptError
+
+NOT_FOUND = ("provider", "provider_not_found")
+TIMEOUT = ("provider", "provider_timeout")
+DENIED = ("provider", "provider_permission_denied")
+AUTH = ("provider", "provider_auth_error")
+NETWORK = ("provider", "provider_network_error")
+RUNTIME = ("provider", "provider_runtime_error")
+REVIEW_SCHEMA = ("stage", "review_schema_invalid")
+TESTER_SCHEMA = ("stage", "tester_schema_invalid")
+TEST_FAILED = ("stage", "test_failed")
+CANCELED = ("run", "canceled")
+
+_KEY_CODES = frozenset({"invalid_api_key", "invalid_token"})
+#: For what has no row.
+_NO_ROW = ("", "")
+_ANSWERS: dict[Meaning, Pair] = {
+    "limit": _NO_ROW,
+    "server": NETWORK,
+    "overloaded": NETWORK,
+    "timeout": NETWORK,
+    "key": AUTH,
+}
+RETRY_STAGE = "重试当前阶段"
+SWITCH_PROVIDER = "切换 Provider 重试"
+CONTINUE = "继续讨论"
+GRANT = "授予权限"
+
+_PILLS = {
+    "provider_network_error": "network error",
+    "provider_auth_error": "auth error",
+    "review_schema_invalid": "schema invalid",
+    "tester_schema_invalid": "schema invalid",
+    "canceled": "canceled",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A stage that failed for good.
+
+    Attributes:
+        pair: class and code; None where the document has no row.
+        stage: id of the stage.
+        argv: of its program or command; empty where it asked a model over HTTP.
+        said: the last line that it wrote to its error output, or what the connection did.
+        raw: everything that the provider said.
+        retries: how often it was done again before it failed for good.
+    """
+
+    pair: Pair | None
+    stage: str
+    discussion: bool = False
+    argv: tuple[str, ...] = ()
+    said: str = ""
+    raw: str = ""
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What the operator is shown, and what is noted as the next action."""
+
+    message: str
+    pill: str | None
+    actions: tuple[str, ...]
+    next_action: str
+
+
+def notice_of(failure: Failure) -> Notice:
+    """Return what the operator is shown of `failure`."""
+    actions = _actions(failure)
+    code = "" if failure.pair is None else failure.pair[1]
+    return Notice(
+        message=_message(code, failure),
+        pill=_PILLS.get(code),
+        actions=actions,
+        next_action=" / ".join(actions) or "none",
+    )
+
+
+def _message(code: str, failure: Failure) -> str:
+    program = failure.argv[0] if failure.argv else "the provider"
+    texts = {
+        "provider_network_error": "网络断流，可重试",
+        "provider_timeout": f"timeout: {failure.stage} did not complete in time",
+        "provider_auth_error": "鉴权失败，检查 token",
+        "provider_not_found": f"{program} was not found: install it, or add its folder to PATH",
+        "review_schema_invalid": "评审输出格式错误",
+        "tester_schema_invalid": "测试输出格式错误",
+        "test_failed": f"test command failed: {' '.join(failure.argv)}\n{failure.said}",
+        "provider_permission_denied": f"{program} is denied a permission again and again",
+        "canceled": "canceled by the operator",
+    }
+    return texts.get(code, f"{failure.stage} failed: {failure.said or 'runtime error'}")
+
+
+def _actions(failure: Failure) -> tuple[str, ...]:
+    if failure.pair is None:
+        return (RETRY_STAGE,)
+    class_name, code = failure.pair
+    actions: list[str] = []
+    if code == "provider_permission_denied":
+        actions.append(GRANT)
+    if class_name in ("provider", "stage"):
+        actions.append(RETRY_STAGE)
+    if class_name == "provider":
+        actions.append(SWITCH_PROVIDER)
+    if failure.discussion:
+        actions.append(CONTINUE)
+    return tuple(actions)
+
+
+def wire_pair(seen: AttemptError) -> Pair | None:
+    """Return class and code of a failed attempt, None where the document has no row for it."""
+    if seen.kind in ("network", "cut"):
+        return NETWORK
+    if seen.kind == "deadline":
+        return TIMEOUT
+    if seen.kind == "malformed":
+        return RUNTIME
+    code = str(seen.provider_code)
+    if code in _KEY_CODES:
+        return AUTH
+    if seen.kind == "http_error":
+        found = _by_status(seen.status or 0)
+    else:
+        found = said(code, seen.provider_type, _ANSWERS, _by_status) or RUNTIME
+    return None if found == _NO_ROW else found
+
+
+def _by_status(status: int) -> Pair:
+    if status in (401, 403):
+        return AUTH
+    if status in (408, 429):
+        return _NO_ROW
+    return NETWORK if 500 <= status <= 599 else RUNTIME
 
 
 class MatrixConversation(Agent):

@@ -28,7 +28,7 @@ from typing import Any
 
 from faultclock.subjects.ports import Node
 from faultclock.subjects.reference_agents.calls import misfit
-from faultclock.subjects.reference_agents.matrix_words import (
+from faultclock.subjects.reference_agents.matrix_conversation import (
     AUTH,
     DENIED,
     NETWORK,

@@ -27,8 +27,7 @@ from faultclock.subjects.ports import Extension, Slot, SlotDecision, TypedError
 from faultclock.subjects.reference_agents import wire
 from faultclock.subjects.reference_agents.turn import Message
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.persistence import Persistence
-from faultclock.subjects.reference_runtime.session import Session
+from faultclock.subjects.reference_runtime.session import Persistence, Session
 from faultclock.subjects.reference_runtime.telling import typed
 
 _REQUIRED: dict[str, type | tuple[type, ...]] = {

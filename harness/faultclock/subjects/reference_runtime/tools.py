@@ -21,12 +21,10 @@ from typing import Any
 from faultclock.subjects.ports import CancelSignal, Reply, ToolProblem, ToolResult, TypedError
 from faultclock.subjects.reference_agents.calls import Call, misfit, read_call
 from faultclock.subjects.reference_agents.waits import rule_wait_s
-from faultclock.subjects.reference_runtime.approvals import Approvals, Dismissed, Verdict
 from faultclock.subjects.reference_runtime.cancellation import within
-from faultclock.subjects.reference_runtime.interaction import Interactions
-from faultclock.subjects.reference_runtime.persistence import Persistence
+from faultclock.subjects.reference_runtime.person import Approvals, Dismissed, Interactions, Verdict
 from faultclock.subjects.reference_runtime.resume import tool_message
-from faultclock.subjects.reference_runtime.session import Session, StudTurn
+from faultclock.subjects.reference_runtime.session import Persistence, Session, StudTurn
 from faultclock.subjects.reference_runtime.telling import pair_of
 
 _MALFORMED = ("ToolTerminal", "OutputMalformed")

@@ -12,28 +12,37 @@ from typing import Literal, TypeVar
 Meaning = Literal["limit", "server", "overloaded", "timeout", "key", "request"]
 T = TypeVar("T")
 
-_CODES: dict[Meaning, str] = {
-    "limit": "rate_limit_exceeded rate_limit_error insufficient_quota billing_hard_limit_reached"
-    " credit_balance_exhausted organization_spend_limit_exceeded project_spend_limit_exceeded 1300",
-    "server": "server_error internal_server_error internal_error service_unavailable"
-    " server_is_overloaded slow_down",
-    "overloaded": "overloaded_error",
-    "key": "invalid_api_key",
-    "request": "context_length_exceeded invalid_value unsupported_value unsupported_parameter"
-    " missing_required_parameter model_not_found content_filter content_policy_violation",
-}
-_TYPES: dict[Meaning, str] = {
-    "limit": "requests tokens rate_limit_error rate_limit_exceeded rate_limited"
-    " ThrottlingException insufficient_quota exceeded_current_quota_error billing_error",
-    "server": "server_error internal_server_error api_error service_unavailable"
-    " service_unavailable_error InternalServerException ServiceUnavailableException",
-    "overloaded": "overloaded_error",
-    "timeout": "timeout_error",
-    "key": "authentication_error permission_error",
-    "request": "invalid_request_error",
-}
-_BY_CODE = {word: meaning for meaning, words in _CODES.items() for word in words.split()}
-_BY_TYPE = {word: meaning for meaning, words in _TYPES.items() for word in words.split()}
+
+def by_word(words: Mapping[T, str]) -> dict[str, T]:
+    """Return word to meaning, of meanings with their words as one text."""
+    return {word: meaning for meaning, text in words.items() for word in text.split()}
+
+
+_BY_CODE: dict[str, Meaning] = by_word(
+    {
+        "limit": "rate_limit_exceeded rate_limit_error insufficient_quota"
+        " billing_hard_limit_reached credit_balance_exhausted organization_spend_limit_exceeded"
+        " project_spend_limit_exceeded 1300",
+        "server": "server_error internal_server_error internal_error service_unavailable"
+        " server_is_overloaded slow_down",
+        "overloaded": "overloaded_error",
+        "key": "invalid_api_key",
+        "request": "context_length_exceeded invalid_value unsupported_value unsupported_parameter"
+        " missing_required_parameter model_not_found content_filter content_policy_violation",
+    }
+)
+_BY_TYPE: dict[str, Meaning] = by_word(
+    {
+        "limit": "requests tokens rate_limit_error rate_limit_exceeded rate_limited"
+        " ThrottlingException insufficient_quota exceeded_current_quota_error billing_error",
+        "server": "server_error internal_server_error api_error service_unavailable"
+        " service_unavailable_error InternalServerException ServiceUnavailableException",
+        "overloaded": "overloaded_error",
+        "timeout": "timeout_error",
+        "key": "authentication_error permission_error",
+        "request": "invalid_request_error",
+    }
+)
 
 
 def said(

@@ -17,6 +17,7 @@ from faultclock.subjects.ports import (
     Surroundings,
     ToolCall,
 )
+from faultclock.subjects.reference_agents.afk import AfkAgent
 from faultclock.subjects.reference_agents.calls import (
     Call,
     Outcome,
@@ -25,6 +26,9 @@ from faultclock.subjects.reference_agents.calls import (
     together,
 )
 from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.kode import KodeAgent
+from faultclock.subjects.reference_agents.matrix import MatrixAgent
+from faultclock.subjects.reference_agents.relavium import RelaviumAgent
 from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
@@ -32,8 +36,10 @@ from faultclock.subjects.reference_agents.turn import (
     Next,
     Pair,
     Turn,
+    Turns,
 )
 from faultclock.subjects.reference_agents.wire import assistant_message, tool_message
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.stud import AttemptError
 
 BUSY = ("provider", "busy")
@@ -71,7 +77,7 @@ class _Small(Agent):
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         self.failed.append((attempt.target.id, attempt.number, attempt.is_last))
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         return Ended("failed", None, "nobody is left")
 
     # What a turn without tools, limits and cancels never comes to.
@@ -225,3 +231,14 @@ def test_where_nobody_can_be_asked_nobody_has_approved() -> None:
         assert asyncio.run(approval_of(world, CALL, deadline_s=1.0)) == "denied"
         request = InteractionRequest(id="q", kind="Approve", prompt="?", deadline_s=1.0)
         assert asyncio.run(first_answer(world, request)) is None
+
+
+@pytest.mark.parametrize(
+    "agent", [AfkAgent, KodeAgent, MatrixAgent, ReferenceRuntime, RelaviumAgent]
+)
+def test_every_reference_goes_through_its_turns_as_the_core_does(
+    agent: type[Turns[Any, Any]],
+) -> None:
+    """A document fills in steps, and has no conversation of its own."""
+    for step in ("whole_turn", "converse", "last_word"):
+        assert getattr(agent, step) is getattr(Turns, step)

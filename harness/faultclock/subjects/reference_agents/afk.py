@@ -204,7 +204,7 @@ class AfkAgent(AfkTelling):
             self.tolerated(turn, pair)
         return Ended(state, pair, words, text=words if state == "degraded" else "")
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         return self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
 
     # ------------------------------------------------------------------ tools and subagents

@@ -255,12 +255,7 @@ class AfkTelling(Agent):
             self.emit("subagent_started", subagent_name=call.name, correlation_id=call.id)
 
     def call_ended(
-        self,
-        turn: Turn,
-        call: Call,
-        attempt: int,
-        outcome: Outcome,
-        step: Next | None,
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
         if outcome.ok:
             if call.id in self.batch.agents:

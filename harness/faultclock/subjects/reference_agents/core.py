@@ -90,7 +90,7 @@ class Agent(Moments, Turns[Turn, RunResult]):
         self.turns += 1
         return Turn(number=self.turns, text=text)
 
-    async def carried(self, turn: Turn) -> RunResult:
+    async def run_cancellable(self, turn: Turn) -> RunResult:
         self.running = asyncio.ensure_future(self.whole_turn(turn))
         try:
             return await self.running
@@ -193,7 +193,7 @@ class Agent(Moments, Turns[Turn, RunResult]):
                     if step.act == "advance":
                         break
                     await asyncio.sleep(step.wait_s)
-        raise self.nobody_left(turn)
+        raise self.no_provider_left(turn)
 
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         """Ask one provider once."""
@@ -229,7 +229,7 @@ class Agent(Moments, Turns[Turn, RunResult]):
         return pair
 
     @abstractmethod
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         """Return the end of a turn for which no provider is left to be asked."""
 
     # ------------------------------------------------------------------ tools

@@ -223,7 +223,7 @@ class KodeAgent(KodeTelling):
         """End the turn: nobody asks the model again but the application."""
         return Next(act="end")
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         return Ended("failed", _FAILURE, "there is no model to ask")
 
     # ------------------------------------------------------------------ tools

@@ -241,7 +241,7 @@ class MatrixConversation(Agent):
         self.put_on_record(None, {"target": "run", "limit": limit})
         return Ended("failed", None, f"the limit {limit} is used up")
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         return Ended("failed", NETWORK, "no provider is left")
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:

@@ -310,7 +310,7 @@ class RelaviumAgent(RelaviumTelling):
             return pair
         return ("run", CODE_OF_KIND[pair[1]])
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         cause = {"type": "LlmError", "kind": "rate_limit", "message": "every provider is parked"}
         return RunError("provider_rate_limit", "every provider is parked", cause=cause)
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.subjects.ports import Host, Node, Reply, Surroundings
+from faultclock.subjects.provider_words import by_word
 from faultclock.subjects.reference_agents.calls import Call, Decision, Outcome
 from faultclock.subjects.reference_agents.core import Agent
 from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Turn
@@ -39,15 +40,15 @@ _RETRYABLE_CODES = frozenset({"provider_rate_limit", "provider_unavailable", "to
 
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 #: What the type of an error object says goes before the status.
-_BY_TYPE = {
-    "rate_limit_error": "rate_limit",
-    "overloaded_error": "overloaded",
-    "api_error": "overloaded",
-    "timeout_error": "timeout",
-    "authentication_error": "auth",
-    "permission_error": "auth",
-    "not_found_error": "bad_request",
-}
+_BY_TYPE = by_word(
+    {
+        "rate_limit": "rate_limit_error",
+        "overloaded": "overloaded_error api_error",
+        "timeout": "timeout_error",
+        "auth": "authentication_error permission_error",
+        "bad_request": "not_found_error",
+    }
+)
 _BY_STATUS = {
     **dict.fromkeys((401, 402, 403), "auth"),
     **dict.fromkeys((400, 404, 409, 413, 422), "bad_request"),
@@ -56,57 +57,27 @@ _BY_STATUS = {
 }
 #: By the letter of the document, whatever type stands beside.
 _AUTH_STATUSES = frozenset({401, 403})
-#: What an error object says in a 200 or inside a stream, where no status does.
-_IN_BAND_CODE = {
-    **dict.fromkeys(
-        (
-            "rate_limit_exceeded",
-            "rate_limit_error",
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "1300",
-        ),
-        "rate_limit",
-    ),
-    **dict.fromkeys(
-        ("server_error", "service_unavailable", "server_is_overloaded", "slow_down"), "overloaded"
-    ),
-    "invalid_api_key": "auth",
-    **dict.fromkeys(
-        (
-            "context_length_exceeded",
-            "invalid_value",
-            "missing_required_parameter",
-            "model_not_found",
-            "unsupported_parameter",
-        ),
-        "bad_request",
-    ),
-}
+#: What an error object says in a 200 or inside a stream: the document lists its words itself.
+_IN_BAND_CODE = by_word(
+    {
+        "rate_limit": "rate_limit_exceeded rate_limit_error insufficient_quota"
+        " billing_hard_limit_reached 1300",
+        "overloaded": "server_error service_unavailable server_is_overloaded slow_down",
+        "auth": "invalid_api_key",
+        "bad_request": "context_length_exceeded invalid_value missing_required_parameter"
+        " model_not_found unsupported_parameter",
+    }
+)
 _IN_BAND_STATUS = {429, 500, 502, 503, 504, 529, 401, 402, 403, 400, 404, 422}
-_IN_BAND_TYPE = {
-    **dict.fromkeys(
-        (
-            "requests",
-            "tokens",
-            "rate_limit_exceeded",
-            "insufficient_quota",
-            "rate_limited",
-            "ThrottlingException",
-        ),
-        "rate_limit",
-    ),
-    **dict.fromkeys(
-        (
-            "server_error",
-            "service_unavailable",
-            "InternalServerException",
-            "ServiceUnavailableException",
-        ),
-        "overloaded",
-    ),
-    "invalid_request_error": "bad_request",
-}
+_IN_BAND_TYPE = by_word(
+    {
+        "rate_limit": "requests tokens rate_limit_exceeded insufficient_quota rate_limited"
+        " ThrottlingException",
+        "overloaded": "server_error service_unavailable InternalServerException"
+        " ServiceUnavailableException",
+        "bad_request": "invalid_request_error",
+    }
+)
 _BY_CONNECTION = {"deadline": "timeout", "network": "transport", "cut": "transport"}
 
 
@@ -306,12 +277,7 @@ class RelaviumTelling(Agent):
         self.tool_told(call, outcome, step, attempt=1)
 
     def call_ended(
-        self,
-        turn: Turn,
-        call: Call,
-        attempt: int,
-        outcome: Outcome,
-        step: Next | None,
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
         """A tool was executed: its result is told, or its failure recorded."""
         self.tool_told(call, outcome, step, attempt=attempt)

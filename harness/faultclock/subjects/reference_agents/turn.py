@@ -205,7 +205,7 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
         async with self.queue:
             self.turn = turn = self.new_turn(text)
             try:
-                return await self.carried(turn)
+                return await self.run_cancellable(turn)
             finally:
                 self.turn = None
 
@@ -213,8 +213,8 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
     def new_turn(self, text: str) -> TurnT:
         """Return a turn that has not begun."""
 
-    async def carried(self, turn: TurnT) -> ResultT:
-        """Carry a turn out where a cancel reaches it."""
+    async def run_cancellable(self, turn: TurnT) -> ResultT:
+        """Run a turn so that a cancel reaches it."""
         return await self.whole_turn(turn)
 
     async def whole_turn(self, turn: TurnT) -> ResultT:

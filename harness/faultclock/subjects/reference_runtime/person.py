@@ -236,7 +236,7 @@ class Interactions:
             "permission-required: the agent needs a person for this step, and nobody is there."
         )
         self.audit(request, "halt")
-        raise Halted(request.kind, request.id)
+        raise Halted
 
 
 def _named(request: InteractionRequest) -> dict[str, Any]:

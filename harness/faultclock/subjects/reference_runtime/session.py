@@ -29,10 +29,8 @@ _UNAVAILABLE = ("Session", "StoreUnavailable")
 class Halted(Ended):
     """A headless turn needs a person: it ends here, with nothing done."""
 
-    def __init__(self, kind: str, request: str) -> None:
+    def __init__(self) -> None:
         super().__init__("interrupted", None, "permission-required", text="permission-required")
-        self.kind = kind
-        self.request = request
 
 
 @dataclass(slots=True, kw_only=True)

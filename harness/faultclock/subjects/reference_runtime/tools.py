@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultclock.subjects.ports import CancelSignal, Reply, ToolProblem, ToolResult, TypedError
+from faultclock.subjects.ports import (
+    CancelSignal,
+    Reply,
+    Surroundings,
+    ToolProblem,
+    ToolResult,
+    TypedError,
+)
 from faultclock.subjects.reference_agents.calls import Call, misfit, read_call
 from faultclock.subjects.reference_agents.waits import rule_wait_s
 from faultclock.subjects.reference_runtime.cancellation import within
@@ -38,8 +45,8 @@ class ToolCalls(Session):
     interactions_type: type[Interactions] = Interactions
     approvals_type: type[Approvals] = Approvals
 
-    def __init__(self, *surroundings: Any) -> None:
-        super().__init__(*surroundings)
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
         self.persistence = self.persistence_type(self)
         self.interactions = self.interactions_type(self)
         self.approvals = self.approvals_type(self, self.interactions)

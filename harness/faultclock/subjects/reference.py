@@ -7,24 +7,44 @@ and `connection` does the I/O. The whole of a call is `converse`:
 
 One connection per attempt: it is closed before the wait begins, so that nothing of a failed
 attempt can disturb the next one.
+
+`reference_own_policy` has a retry policy of its own, as the document allows an adapter. Its binding
+declares the policy, so a run is judged by it, and the report says so:
+
+    ProviderTransient / RateLimited      6 attempts; 3, 6, 12, 24, 48 s, each ±10 %
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Callable
 
+from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace import Declares
 from faultclock.subjects.binding import provider_adapter
 from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.connection import ask_once as ask_once
 from faultclock.subjects.connection import ask_once_blocking as ask_once_blocking
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
-from faultclock.subjects.stud import AttemptError, StudCall
+from faultclock.subjects.stud import AttemptError, Policy, StudCall
 
 #: What the reference says about itself on the way: all that its checks need.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "user", "model")
+_RATE_LIMITED = ("ProviderTransient", "RateLimited")
+_OWN = Policy(name="own", attempts_max=6, first_wait_s=3.0)
+
+_DECLARED = RetryPolicy.model_validate(
+    {
+        "id": "rate-limited-sooner",
+        "applies_to": ["ProviderTransient/RateLimited"],
+        "attempts_max": 6,
+        "backoff": {"kind": "exponential", "base": "3s"},
+        "jitter": {"kind": "proportional", "percent": 10},
+        "retry_after": "honor",
+    }
+)
 
 
 @provider_adapter(
@@ -77,3 +97,27 @@ async def converse(
         except AttemptError as failure:
             wait_s = call.next_wait_s(failure)
         await asyncio.sleep(wait_s)
+
+
+class _OwnPolicy(StudCall):
+    """Asks a limited provider again sooner than the core would."""
+
+    def policy(self, failure: AttemptError, kind: tuple[str, str]) -> Policy | None:
+        return _OWN if kind == _RATE_LIMITED else super().policy(failure, kind)
+
+    def scheduled_s(self, policy: Policy, count: int) -> float:
+        if policy is not _OWN:
+            return super().scheduled_s(policy, count)
+        return policy.first_wait_s * float(2 ** (count - 1)) * random.uniform(0.9, 1.1)
+
+
+@provider_adapter(
+    id="reference-own-policy",
+    title="Correct stud-cli adapter with a retry policy that it declares",
+    declares=DECLARES,
+    retry_policies=(_DECLARED,),
+    inline=True,
+)
+async def reference_own_policy(request: ProviderRequest) -> Reply:
+    """Answer `request`, or raise the typed error that ends the call."""
+    return await converse(request, _OwnPolicy(request))

@@ -27,7 +27,7 @@ _REFERENCES = {
         "reference:reference_sync", "Correct stud-cli adapter without an SDK, blocking"
     ),
     "reference-own-policy": Shipped(
-        "reference_own_policy:reference_own_policy",
+        "reference:reference_own_policy",
         "Correct stud-cli adapter with a retry policy that it declares",
     ),
     "reference-runtime": Shipped(

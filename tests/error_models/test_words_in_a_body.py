@@ -14,7 +14,7 @@ import pytest
 from faultclock.load.error_model import load_error_model
 from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects import stud
-from faultclock.subjects.reference_agents import afk_kinds, matrix_wire, relavium_errors
+from faultclock.subjects.reference_agents import afk_telling, matrix_conversation, relavium_telling
 from faultclock.subjects.stud import AttemptError
 
 IN_A_BODY = {"error_body", "stream_error"}
@@ -22,9 +22,9 @@ IN_A_BODY = {"error_body", "stream_error"}
 #: What a reference makes of a failed attempt, as its model names it.
 PROGRAMS: dict[str, Callable[[AttemptError], Any]] = {
     "stud-cli": stud.classify,
-    "afk": afk_kinds.of_attempt,
-    "relavium": lambda seen: ("llm", relavium_errors.kind_of(seen)),
-    "error-matrix": matrix_wire.wire_pair,
+    "afk": afk_telling.of_attempt,
+    "relavium": lambda seen: ("llm", relavium_telling.kind_of(seen)),
+    "error-matrix": matrix_conversation.wire_pair,
 }
 #: What only some providers say, as the status that it stands for.
 OF_PROVIDERS = {

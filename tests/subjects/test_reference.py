@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,6 +18,7 @@ from faultclock.subjects.stud import AttemptError
 
 _BODY = b'{"choices": [{"message": {"content": "Hello"}}]}'
 GOOD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: %s\n\n"
 BUSY = b"HTTP/1.1 429 X\r\nContent-Length: 0\r\nRetry-After: 7\r\n\r\n"
 
 
@@ -39,6 +41,17 @@ def test_an_unfinished_exchange_is_dropped_at_once(
         asyncio.run(ask_once(ChatExchange(request_), 30.0))
     assert raised.value.kind == "cut"
     assert writers[0].ended == "abort"
+
+
+@pytest.mark.parametrize("text", ["", "Hel"])
+def test_a_failure_says_whether_some_of_the_answer_had_arrived(
+    request_: ProviderRequest, connections: Callable[..., list[Any]], text: str
+) -> None:
+    """Once content was passed on, another provider must not begin the answer anew."""
+    connections(STREAM % json.dumps({"choices": [{"delta": {"content": text}}]}).encode())
+    with pytest.raises(AttemptError) as raised:
+        asyncio.run(ask_once(ChatExchange(replace(request_, stream=True)), 30.0))
+    assert (raised.value.kind, raised.value.after_content) == ("cut", bool(text))
 
 
 @pytest.mark.parametrize(

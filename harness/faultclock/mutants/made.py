@@ -30,9 +30,8 @@ def errors() -> dict[str, type[BaseException]]:
     """Return the exceptions that a row may name."""
     from faultclock.subjects.ports import TypedError
     from faultclock.subjects.reference_agents.matrix import StageFailed
-    from faultclock.subjects.reference_agents.relavium_errors import RunError
+    from faultclock.subjects.reference_agents.relavium_telling import RunError
     from faultclock.subjects.reference_agents.turn import Ended
-    from faultclock.subjects.reference_agents.wire import AttemptFailed
     from faultclock.subjects.reference_runtime.session import Halted
     from faultclock.subjects.stud import AttemptError
 
@@ -45,7 +44,6 @@ def errors() -> dict[str, type[BaseException]]:
         asyncio.CancelledError,
         json.JSONDecodeError,
         AttemptError,
-        AttemptFailed,
         Ended,
         Halted,
         RunError,

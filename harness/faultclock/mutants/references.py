@@ -22,13 +22,13 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolR
 
 
 def _agent(agent: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_agents.bound import DECLARES
+    from faultclock.subjects.reference_agents.core import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
 
 
 def _runtime(made: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_runtime.bound import DECLARES
+    from faultclock.subjects.reference_runtime.runtime import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
 
@@ -123,8 +123,7 @@ def _emit(subject: Any, name: str, fields: Fields) -> None:
 
 
 def _afk() -> Reference:
-    from faultclock.subjects.reference_agents.afk import AfkAgent
-    from faultclock.subjects.reference_agents.afk_breaker import Breaker
+    from faultclock.subjects.reference_agents.afk import AfkAgent, Breaker
 
     return Reference(
         prefix="mini-afk-",
@@ -155,8 +154,7 @@ def _error_matrix() -> Reference:
 
 
 def _kode() -> Reference:
-    from faultclock.subjects.reference_agents.kode import KodeAgent
-    from faultclock.subjects.reference_agents.kode_memory import Memory
+    from faultclock.subjects.reference_agents.kode import KodeAgent, Memory
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         own = dict(fields)
@@ -176,7 +174,7 @@ def _kode() -> Reference:
 
 def _relavium() -> Reference:
     from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-    from faultclock.subjects.reference_agents.relavium_run import Run
+    from faultclock.subjects.reference_agents.relavium_telling import Run
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         agent.run.emit(name, **fields)
@@ -195,32 +193,26 @@ def _relavium() -> Reference:
 
 
 def _stud_cli() -> Reference:
-    from faultclock.subjects.reference_runtime.approvals import Approvals
     from faultclock.subjects.reference_runtime.cancellation import Scope
-    from faultclock.subjects.reference_runtime.interaction import Interactions
     from faultclock.subjects.reference_runtime.lifecycle import Extensions
-    from faultclock.subjects.reference_runtime.loop import MessageLoop
-    from faultclock.subjects.reference_runtime.persistence import Persistence
+    from faultclock.subjects.reference_runtime.person import Approvals, Interactions
     from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
     from faultclock.subjects.reference_runtime.resume import Resume
     from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-    from faultclock.subjects.reference_runtime.session import Session
+    from faultclock.subjects.reference_runtime.session import Persistence
     from faultclock.subjects.reference_runtime.stages import Workflow
     from faultclock.subjects.reference_runtime.telling import Telling
-    from faultclock.subjects.reference_runtime.tools import ToolRunner
 
     def emit(subject: Any, name: str, fields: Fields) -> None:
-        subject.session.host.event(name, **fields)
+        # A part knows its session, which is the runtime itself.
+        getattr(subject, "session", subject).host.event(name, **fields)
 
     own = {
-        "loop": MessageLoop,
         "telling": Telling,
         "scope": Scope,
-        "session": Session,
         "persistence": Persistence,
         "interactions": Interactions,
         "approvals": Approvals,
-        "tools": ToolRunner,
         "extensions": Extensions,
         "resume": Resume,
         "workflow": Workflow,
@@ -232,7 +224,7 @@ def _stud_cli() -> Reference:
         bind=_runtime,
         parts={
             "retries": Part(made=TransportRetries, owner="provider", attribute="retries_type"),
-            "provider": Part(made=ProviderCall, owner="loop", attribute="provider_type"),
+            "provider": Part(made=ProviderCall, attribute="provider_type"),
             **{name: Part(made=made, attribute=f"{name}_type") for name, made in own.items()},
         },
         edited=_hosted,

@@ -8,7 +8,7 @@
     tune                                          on a constant of the reference
 
 A step is a method: `wait_s` of the reference itself, `breaker.failed` of one of its parts. A path
-such as `attempt.error.seen.status` begins with an argument of the step, with `self`, or with
+such as `attempt.error.status` begins with an argument of the step, with `self`, or with
 `result`, which is what it gives unless an argument has that name; on an event it begins with a
 field. A name that ends with `()` is a method, and called; `-1` is the last place of a sequence.
 """

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import ssl
 import time
 from collections.abc import Callable
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import h11
+
+from faultclock.subjects.trust import tls
 
 _READ_BYTES = 65_536
 #: How often blocking code looks whether it is to stop, in seconds.
@@ -122,7 +123,7 @@ async def ask(url: str, api_key: str | None, deadline_s: float, body: Any = None
     try:
         async with asyncio.timeout(deadline_s):
             reader, writer = await asyncio.open_connection(
-                exchange.host, exchange.port, ssl=_tls() if exchange.secure else None
+                exchange.host, exchange.port, ssl=tls() if exchange.secure else None
             )
             writer.write(exchange.request_bytes)
             while not exchange.done:
@@ -159,7 +160,7 @@ def ask_blocking(
 
 
 def _wrapped(plain: socket.socket, exchange: JsonExchange) -> socket.socket:
-    return _tls().wrap_socket(plain, server_hostname=exchange.host)
+    return tls().wrap_socket(plain, server_hostname=exchange.host)
 
 
 def _received(connection: socket.socket, give_up_at: float, stopped: Callable[[], bool]) -> bytes:
@@ -180,10 +181,3 @@ def _parsed(body: bytes) -> Any:
         return json.loads(body)
     except ValueError as error:
         raise ServiceError("malformed") from error
-
-
-def _tls() -> ssl.SSLContext:
-    # Imported here, so that only a request to an https host pays for it.
-    from faultclock.subjects.trust import CONTEXT
-
-    return CONTEXT

@@ -118,20 +118,39 @@ class Life:
         self.beats = beats if isinstance(beats, int) else 0
 
 
-class Heartbeat:
-    """The extension, async."""
+class _Kept:
+    """What both styles of the extension say without waiting."""
 
     life_type = Life
 
     def __init__(self, host: ExtensionHost) -> None:
         self.host = host
         self.life = self.life_type(host)
-        self.beating: asyncio.Task[None] | None = None
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What is offered now, by name."""
         return self.life.capabilities
+
+    def on_slot_drift(self, stored: Slot) -> SlotDecision:
+        """Decide about a stored slot of another version."""
+        return self.life.decide(stored)
+
+    def deliver_slot(self, slot: Slot) -> None:
+        """Go on from a stored state."""
+        self.life.take(slot)
+
+    def lost(self, failure: ServiceError) -> None:
+        """Say that a beat was lost, which is no reason to stop."""
+        self.host.host.event("SuppressedError", reason=f"a beat was lost: {failure.kind}")
+
+
+class Heartbeat(_Kept):
+    """The extension, async."""
+
+    def __init__(self, host: ExtensionHost) -> None:
+        super().__init__(host)
+        self.beating: asyncio.Task[None] | None = None
 
     async def init(self) -> None:
         """Check the configuration; nothing is done with it yet."""
@@ -172,39 +191,24 @@ class Heartbeat:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
 
-    def on_slot_drift(self, stored: Slot) -> SlotDecision:
-        """Decide about a stored slot of another version."""
-        return self.life.decide(stored)
-
-    def deliver_slot(self, slot: Slot) -> None:
-        """Go on from a stored state."""
-        self.life.take(slot)
-
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(self.host.config["interval_s"])
             try:
                 await ask(f"{self.host.base_url}/beat", None, _ASK_S)
             except ServiceError as failure:
-                # A beat that is lost is no reason to stop, and is told.
-                self.host.host.event("SuppressedError", reason=f"a beat was lost: {failure.kind}")
+                self.lost(failure)
                 continue
             self.life.beats += 1
 
 
-class HeartbeatSync:
+class HeartbeatSync(_Kept):
     """The extension, blocking: it beats on a thread of its own."""
 
     def __init__(self, host: ExtensionHost) -> None:
-        self.host = host
-        self.life = Life(host)
+        super().__init__(host)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What is offered now, by name."""
-        return self.life.capabilities
 
     def init(self) -> None:
         """Check the configuration; nothing is done with it yet."""
@@ -239,14 +243,6 @@ class HeartbeatSync:
         self._end()
         self.life.done("dispose")
 
-    def on_slot_drift(self, stored: Slot) -> SlotDecision:
-        """Decide about a stored slot of another version."""
-        return self.life.decide(stored)
-
-    def deliver_slot(self, slot: Slot) -> None:
-        """Go on from a stored state."""
-        self.life.take(slot)
-
     def _end(self) -> None:
         thread, self._thread = self._thread, None
         self._stop.set()
@@ -258,8 +254,7 @@ class HeartbeatSync:
             try:
                 ask_blocking(f"{self.host.base_url}/beat", None, _ASK_S, self._stop.is_set)
             except ServiceError as failure:
-                # A beat that is lost is no reason to stop, and is told.
-                self.host.host.event("SuppressedError", reason=f"a beat was lost: {failure.kind}")
+                self.lost(failure)
                 continue
             self.life.beats += 1
 

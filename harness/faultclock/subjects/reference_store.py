@@ -15,7 +15,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -220,39 +220,26 @@ class FileStore:
                     path.unlink()
 
 
+def _on_a_thread(operation: str) -> Callable[..., Any]:
+    async def ask(self: AsyncFileStore, *arguments: Any) -> Any:
+        return await asyncio.to_thread(getattr(self.store, operation), *arguments)
+
+    return ask
+
+
 class AsyncFileStore:
     """The same store for async callers: what blocks does so on a thread."""
 
     def __init__(self, surroundings: StoreSurroundings) -> None:
-        self._store = FileStore(surroundings)
+        self.store = FileStore(surroundings)
 
-    async def read(self, session_id: str) -> dict[str, Any] | None:
-        """See FileStore."""
-        return await asyncio.to_thread(self._store.read, session_id)
-
-    async def write(self, session_id: str, manifest: Mapping[str, Any]) -> None:
-        """See FileStore."""
-        await asyncio.to_thread(self._store.write, session_id, manifest)
-
-    async def append(self, session_id: str, entry: Mapping[str, Any]) -> None:
-        """See FileStore."""
-        await asyncio.to_thread(self._store.append, session_id, entry)
-
-    async def read_journal(self, session_id: str) -> list[dict[str, Any]]:
-        """See FileStore."""
-        return await asyncio.to_thread(self._store.read_journal, session_id)
-
-    async def read_slot(self, session_id: str, owner: str) -> Slot | None:
-        """See FileStore."""
-        return await asyncio.to_thread(self._store.read_slot, session_id, owner)
-
-    async def write_slot(self, session_id: str, owner: str, slot: Slot) -> None:
-        """See FileStore."""
-        await asyncio.to_thread(self._store.write_slot, session_id, owner, slot)
-
-    async def list_sessions(self) -> list[str]:
-        """See FileStore."""
-        return await asyncio.to_thread(self._store.list_sessions)
+    read = _on_a_thread("read")
+    write = _on_a_thread("write")
+    append = _on_a_thread("append")
+    read_journal = _on_a_thread("read_journal")
+    read_slot = _on_a_thread("read_slot")
+    write_slot = _on_a_thread("write_slot")
+    list_sessions = _on_a_thread("list_sessions")
 
 
 @contextmanager

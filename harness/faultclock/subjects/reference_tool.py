@@ -12,7 +12,6 @@ miniature can get exactly one of them wrong.
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from faultclock.subjects.ports import (
     ToolRetryRule,
     TypedError,
 )
+from faultclock.subjects.reference_agents.waits import rule_wait_s
 
 #: A single attempt may take this long: short enough that all three fit into the execution.
 ATTEMPT_S = 5.0
@@ -122,10 +122,7 @@ class Lookup:
         rule: ToolRetryRule = CONTRACT["retry"]
         if problem.code not in rule.retryable or attempt >= rule.attempts_max:
             return None
-        half = rule.jitter_percent / 100
-        return (
-            rule.base_s * float(rule.factor ** (attempt - 1)) * random.uniform(1 - half, 1 + half)
-        )
+        return rule_wait_s(rule, attempt)
 
     def item(self, item: int, answer: Any) -> dict[str, Any]:
         """Return the item that an answer holds.

@@ -27,11 +27,11 @@ _REFERENCES = {
         "reference:reference_sync", "Correct stud-cli adapter without an SDK, blocking"
     ),
     "reference-own-policy": Shipped(
-        "reference_own_policy:reference_own_policy",
+        "reference:reference_own_policy",
         "Correct stud-cli adapter with a retry policy that it declares",
     ),
     "reference-runtime": Shipped(
-        "reference_runtime.bound:reference_runtime",
+        "reference_runtime.runtime:reference_runtime",
         "Correct agent runtime of the stud-cli model, async",
         role="runtime",
     ),

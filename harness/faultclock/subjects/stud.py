@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from faultclock.subjects.ports import ProviderRequest, TypedError
+from faultclock.subjects.provider_words import Meaning, said
 from faultclock.subjects.retry_after import retry_after_s
 
 FailureKind = Literal[
@@ -39,65 +40,11 @@ _CONTEXT_WINDOW = ("ProviderCapability", "ContextWindowTooSmall")
 
 #: How providers say that a prompt does not fit; Cohere and Perplexity do so in the type.
 _TOO_LONG = frozenset({"context_length_exceeded", "TOO_MANY_TOKENS", "too_many_prompt_tokens"})
-#: What an error object says where no status does: in a 200, or inside a stream. The code
-#: decides; the type only where the code says nothing that is known.
-_BY_PROVIDER_CODE: dict[str, tuple[str, str] | None] = {
-    **dict.fromkeys(
-        (
-            "rate_limit_exceeded",
-            "rate_limit_error",
-            "1300",
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "credit_balance_exhausted",
-            "organization_spend_limit_exceeded",
-            "project_spend_limit_exceeded",
-        ),
-        _RATE_LIMITED,
-    ),
-    **dict.fromkeys(
-        (
-            "server_error",
-            "internal_server_error",
-            "internal_error",
-            "overloaded_error",
-            "server_is_overloaded",
-            "slow_down",
-            "service_unavailable",
-        ),
-        _PROVIDER_5XX,
-    ),
-    **dict.fromkeys(("invalid_api_key", "model_not_found", "content_filter"), None),
-}
-_BY_PROVIDER_TYPE = {
-    **dict.fromkeys(
-        (
-            "requests",
-            "tokens",
-            "rate_limit_error",
-            "rate_limit_exceeded",
-            "rate_limited",
-            "ThrottlingException",
-            "insufficient_quota",
-            "exceeded_current_quota_error",
-            "billing_error",
-        ),
-        _RATE_LIMITED,
-    ),
-    **dict.fromkeys(
-        (
-            "server_error",
-            "internal_server_error",
-            "api_error",
-            "overloaded_error",
-            "service_unavailable",
-            "service_unavailable_error",
-            "timeout_error",
-            "InternalServerException",
-            "ServiceUnavailableException",
-        ),
-        _PROVIDER_5XX,
-    ),
+_ANSWERS: dict[Meaning, tuple[str, str] | None] = {
+    "limit": _RATE_LIMITED,
+    "server": _PROVIDER_5XX,
+    "overloaded": _PROVIDER_5XX,
+    "timeout": _PROVIDER_5XX,
 }
 
 #: What a person is told. No class names, no codes, nothing of the provider's own text.
@@ -127,7 +74,10 @@ class AttemptError(Exception):
         provider_type: the provider's own `error.type`.
         provider_message: its words, for operators; nothing is decided by them.
         retry_after: text of the Retry-After header.
+        after_content: whether some of the answer's text had arrived by then.
     """
+
+    after_content = False
 
     def __init__(
         self,
@@ -199,12 +149,7 @@ def classify(failure: AttemptError) -> tuple[str, str] | None:
         return _CONTEXT_WINDOW if too_long else _by_status(status)
     if _TOO_LONG & {code, failure.provider_type}:
         return _CONTEXT_WINDOW
-    if code in _BY_PROVIDER_CODE:
-        return _BY_PROVIDER_CODE[code]
-    # Some providers put the status that they mean into the code of an error object.
-    if code.isdecimal():
-        return _by_status(int(code))
-    return _BY_PROVIDER_TYPE.get(failure.provider_type or "")
+    return said(failure.provider_code, failure.provider_type, _ANSWERS, _by_status)
 
 
 def _by_status(status: int) -> tuple[str, str] | None:

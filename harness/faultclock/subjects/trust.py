@@ -1,12 +1,16 @@
-"""The TLS context of the reference, made once, when the first call needs it.
+"""The TLS context of the references.
 
-Reading the trusted certificates takes longer than a whole simulated call. As a module of its own
-it is imported by the first https call, and not by a program that only lists subjects.
+Reading the trusted certificates takes longer than a whole simulated call, so the first https call
+does it, and a program that only lists subjects does not.
 """
 
 from __future__ import annotations
 
 import ssl
+from functools import cache
 
-#: What any careful client uses: certificates and host names are verified.
-CONTEXT = ssl.create_default_context()
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Return what any careful client uses: certificates and host names are verified."""
+    return ssl.create_default_context()

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.subjects.ports import Surroundings
-from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.afk_breaker import Breaker
-from faultclock.subjects.reference_agents.afk_kinds import LIMITS, WORDS, of_attempt, of_call
+from faultclock.subjects.reference_agents.afk import AfkAgent, Breaker
+from faultclock.subjects.reference_agents.afk_telling import LIMITS, WORDS, of_attempt, of_call
 from faultclock.subjects.reference_agents.calls import Call, Kind, Outcome
 from faultclock.subjects.stud import AttemptError
 

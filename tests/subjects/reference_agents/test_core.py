@@ -17,18 +17,29 @@ from faultclock.subjects.ports import (
     Surroundings,
     ToolCall,
 )
-from faultclock.subjects.reference_agents.calls import Call, Outcome, together
-from faultclock.subjects.reference_agents.core import (
-    Agent,
+from faultclock.subjects.reference_agents.afk import AfkAgent
+from faultclock.subjects.reference_agents.calls import (
+    Call,
+    Outcome,
+    approval_of,
+    first_answer,
+    together,
+)
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.kode import KodeAgent
+from faultclock.subjects.reference_agents.matrix import MatrixAgent
+from faultclock.subjects.reference_agents.relavium import RelaviumAgent
+from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
     Next,
     Pair,
     Turn,
+    Turns,
 )
-from faultclock.subjects.reference_agents.person import approval_of, first_answer
-from faultclock.subjects.reference_agents.wire import AttemptFailed, assistant_message, tool_message
+from faultclock.subjects.reference_agents.wire import assistant_message, tool_message
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 from faultclock.subjects.stud import AttemptError
 
 BUSY = ("provider", "busy")
@@ -49,13 +60,13 @@ class _Small(Agent):
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         self.asked.append(target.id)
         if target.id in self.down:
-            raise AttemptFailed(AttemptError("http_error", "busy"), after_content=False)
+            raise AttemptError("http_error", "busy")
         return Reply("good", (), "stop", 1)
 
     def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
         return target.id not in self.shut
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         return BUSY
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
@@ -66,7 +77,7 @@ class _Small(Agent):
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
         self.failed.append((attempt.target.id, attempt.number, attempt.is_last))
 
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         return Ended("failed", None, "nobody is left")
 
     # What a turn without tools, limits and cancels never comes to.
@@ -91,7 +102,7 @@ class _Small(Agent):
 
 
 def _ask(agent: _Small) -> Reply:
-    turn = Turn(number=1, text="", started_s=0.0, messages=[])
+    turn = Turn(number=1, text="")
     return asyncio.run(agent.ask_chain(turn, []))
 
 
@@ -220,3 +231,14 @@ def test_where_nobody_can_be_asked_nobody_has_approved() -> None:
         assert asyncio.run(approval_of(world, CALL, deadline_s=1.0)) == "denied"
         request = InteractionRequest(id="q", kind="Approve", prompt="?", deadline_s=1.0)
         assert asyncio.run(first_answer(world, request)) is None
+
+
+@pytest.mark.parametrize(
+    "agent", [AfkAgent, KodeAgent, MatrixAgent, ReferenceRuntime, RelaviumAgent]
+)
+def test_every_reference_goes_through_its_turns_as_the_core_does(
+    agent: type[Turns[Any, Any]],
+) -> None:
+    """A document fills in steps, and has no conversation of its own."""
+    for step in ("whole_turn", "converse", "last_word"):
+        assert getattr(agent, step) is getattr(Turns, step)

@@ -24,8 +24,8 @@ from faultclock.run.execute import execute
 from faultclock.sim.patches import installed
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import Surroundings
-from faultclock.subjects.reference_agents.kode import reference_kode
-from faultclock.subjects.reference_agents.kode_events import (
+from faultclock.subjects.reference_agents.kode import Memory, reference_kode
+from faultclock.subjects.reference_agents.kode_telling import (
     CallRecord,
     ErrorType,
     Timeline,
@@ -33,7 +33,6 @@ from faultclock.subjects.reference_agents.kode_events import (
     cleaned,
     denied_content,
 )
-from faultclock.subjects.reference_agents.kode_memory import Memory
 
 MINIATURES = {id_: item for id_, item in MUTANTS.items() if item.model == "kode-sdk"}
 BAD = (Verdict.FAIL, Verdict.WARN)

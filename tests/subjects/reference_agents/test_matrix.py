@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from faultclock.subjects.ports import Node, Surroundings
 from faultclock.subjects.reference_agents.matrix import MatrixAgent, reference_matrix
-from faultclock.subjects.reference_agents.matrix_reading import (
+from faultclock.subjects.reference_agents.matrix_conversation import Failure, notice_of, wire_pair
+from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
     Trouble,
     answer_of,
     is_denial,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_wire import wire_pair
-from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of
 from faultclock.subjects.stud import AttemptError
 
 NETWORK = ("provider", "provider_network_error")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.subjects.ports import NodeRetryRule
-from faultclock.subjects.reference_agents.relavium_errors import (
+from faultclock.subjects.ports import Node, NodeRetryRule
+from faultclock.subjects.reference_agents.relavium import RelaviumAgent
+from faultclock.subjects.reference_agents.relavium_telling import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
     RunError,
-    entry_wait_s,
     kind_of,
-    node_wait_s,
     told,
 )
 from faultclock.subjects.stud import AttemptError
@@ -91,8 +93,14 @@ def test_blocked_content_goes_before_its_status() -> None:
     assert "content_filter" not in RETRYABLE_KINDS
 
 
+def _node_wait_s(rule: NodeRetryRule, attempt: int) -> float:
+    node = Node(id="n", do="agent", retry=rule)
+    return RelaviumAgent.node_wait_s(cast("RelaviumAgent", None), node, attempt)
+
+
 def test_an_entry_waits_twice_as_long_each_time_up_to_eight_seconds() -> None:
     """A quarter of a second comes first."""
+    entry_wait_s = partial(RelaviumAgent.entry_wait_s, cast("RelaviumAgent", None))
     assert [entry_wait_s(number) for number in range(1, 8)] == [0.25, 0.5, 1, 2, 4, 8, 8]
 
 
@@ -108,7 +116,7 @@ def test_an_entry_waits_twice_as_long_each_time_up_to_eight_seconds() -> None:
 def test_a_node_waits_as_its_author_declares(backoff: str | None, waits_s: list[float]) -> None:
     """Without a backoff it begins anew at once."""
     rule = NodeRetryRule(attempts_max=4, backoff=backoff, base_s=3.0)
-    assert [node_wait_s(rule, number) for number in (1, 2, 3)] == waits_s
+    assert [_node_wait_s(rule, number) for number in (1, 2, 3)] == waits_s
 
 
 @given(
@@ -122,7 +130,7 @@ def test_no_node_waits_longer_than_a_day_or_its_own_cap(
 ) -> None:
     """However often it has failed, and whatever its author wrote."""
     rule = NodeRetryRule(attempts_max=99_999, backoff=backoff, base_s=base_s, cap_s=cap_s)
-    wait_s = node_wait_s(rule, attempt)
+    wait_s = _node_wait_s(rule, attempt)
     assert 0 <= wait_s <= min(86_400, 86_400 if cap_s is None else cap_s)
 
 

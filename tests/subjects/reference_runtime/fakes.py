@@ -12,9 +12,7 @@ from faultclock.subjects.ports import (
     Surroundings,
     TypedError,
 )
-from faultclock.subjects.reference_runtime.cancellation import Scope
-from faultclock.subjects.reference_runtime.session import Session
-from faultclock.subjects.reference_runtime.telling import Telling
+from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
 
 
 class FakeHost:
@@ -116,9 +114,7 @@ class FakeStore:
         """Keep nothing."""
 
 
-def made_session(host: FakeHost, **surroundings: Any) -> Session:
+def made_session(host: FakeHost, **surroundings: Any) -> ReferenceRuntime:
     """Return a session in plain surroundings."""
     values: dict[str, Any] = {"session_id": "s1", "resume": False, "store": FakeStore()}
-    return Session(
-        Surroundings(host=host, **(values | surroundings)), scope_type=Scope, telling=Telling(host)
-    )
+    return ReferenceRuntime(Surroundings(host=host, **(values | surroundings)))

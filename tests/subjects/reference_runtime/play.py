@@ -11,7 +11,7 @@ from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.reference_runtime.bound import reference_runtime
+from faultclock.subjects.reference_runtime.runtime import reference_runtime
 
 TURN = {"id": "a", "do": "turn", "prompt": "Please do it."}
 PAY = {"name": "pay", "gated": True, "value": {"paid": True}}

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from faultclock.subjects.bind_runtime import runtime
-from faultclock.subjects.reference_runtime.approvals import Approvals
-from faultclock.subjects.reference_runtime.bound import DECLARES
-from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.reference_agents.calls import Call
+from faultclock.subjects.reference_runtime.person import Approvals
+from faultclock.subjects.reference_runtime.runtime import DECLARES, ReferenceRuntime
 from tests.subjects.reference_runtime.play import LOOK, PAY, TURN, calling, play, saying
 
 
@@ -236,7 +235,7 @@ def test_a_call_that_cannot_be_audited_is_not_executed() -> None:
     """The audit trail comes before the act: without it there is none, and no memory of it."""
 
     class Unwritable(Approvals):
-        def audit(self, call: ProposedCall, decision: str, source: str | None) -> None:
+        def audit(self, call: Call, decision: str, source: str | None) -> None:
             raise RuntimeError("the audit trail is full")
 
     class Unaudited(ReferenceRuntime):

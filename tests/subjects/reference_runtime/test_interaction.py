@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faultclock.subjects.ports import InteractionAnswer, TypedError
-from faultclock.subjects.reference_runtime.interaction import Interactions
+from faultclock.subjects.reference_runtime.person import Interactions
 from tests.subjects.reference_runtime.fakes import FakeHost, FakeInteractor, made_session
 from tests.subjects.reference_runtime.play import play
 from tests.subjects.reference_runtime.test_approvals import person

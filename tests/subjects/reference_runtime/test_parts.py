@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.subjects.ports import Reply, ToolCall, TypedError
-from faultclock.subjects.reference_runtime.history import Replay, assistant, sealed, tool_message
-from faultclock.subjects.reference_runtime.retries import wait_s
+from faultclock.subjects.reference_agents.calls import misfit, read_call
+from faultclock.subjects.reference_agents.waits import wait_s
+from faultclock.subjects.reference_agents.wire import assistant_message
+from faultclock.subjects.reference_runtime.provider import whole_calls
+from faultclock.subjects.reference_runtime.resume import Replay, sealed, tool_message
 from faultclock.subjects.reference_runtime.telling import Telling, pair_of, typed, without_internals
-from faultclock.subjects.reference_runtime.tool_call import misfit, read_arguments, whole_calls
 from tests.subjects.reference_runtime.fakes import FakeHost
 
 
@@ -27,7 +29,7 @@ def test_a_wait_is_never_longer_than_its_cap_and_jitter(
     backoff: str, base_s: float, failures: int, cap_s: float, percent: int
 ) -> None:
     """Whatever the schedule, however many failures."""
-    wait = wait_s(backoff, base_s, failures, cap_s=cap_s, jitter_percent=percent)
+    wait = wait_s(backoff, base_s, failures, cap_s=cap_s, jitter=percent / 100)
     assert 0 <= wait <= cap_s * (1 + percent / 100) + 1e-9
 
 
@@ -69,7 +71,7 @@ def test_a_wrapper_keeps_class_and_code() -> None:
 def test_sealing_leaves_no_call_without_an_answer() -> None:
     """Answers follow their message, in the order of the calls."""
     calls = (ToolCall("a", "{}", "1"), ToolCall("b", "{}", "2"), ToolCall("c", "{}", "3"))
-    messages = [assistant(Reply("", calls)), tool_message("2", {"value": 1})]
+    messages = [assistant_message(Reply("", calls)), tool_message("2", {"value": 1})]
     whole, orphans = sealed(messages, {"3": {"value": 2}}, {"1"})
     assert [item.get("tool_call_id") for item in whole] == [None, "1", "2", "3"]
     assert [(orphan.tool_call, orphan.started) for orphan in orphans] == [("1", True)]
@@ -79,7 +81,10 @@ def test_sealing_leaves_no_call_without_an_answer() -> None:
 
 ENTRIES: list[dict[str, Any]] = [
     {"kind": "turn_started", "turn": "t1", "text": "Go."},
-    {"kind": "tools_proposed", "message": assistant(Reply("", (ToolCall("a", "{}", "1"),)))},
+    {
+        "kind": "tools_proposed",
+        "message": assistant_message(Reply("", (ToolCall("a", "{}", "1"),))),
+    },
     {"kind": "tool_started", "tool": "a", "tool_call": "1"},
     {"kind": "tool_ended", "tool_call": "1", "content": {"value": 1}},
 ]
@@ -131,9 +136,9 @@ def test_calls_that_are_not_whole_are_refused(reply: Reply) -> None:
 
 def test_arguments_are_an_object_or_a_misfit() -> None:
     """No arguments at all are none."""
-    assert read_arguments("") == ({}, None)
-    assert read_arguments('{"a": 1}') == ({"a": 1}, None)
-    assert read_arguments("[]")[1] is not None
+    read = {text: read_call("1", "look", text, ()) for text in ("", '{"a": 1}', "[]", "{")}
+    assert [call.arguments for call in read.values()] == [{}, {"a": 1}, {}, {}]
+    assert [call.misfit is None for call in read.values()] == [True, True, False, False]
 
 
 def test_a_misfit_is_told_with_its_place() -> None:

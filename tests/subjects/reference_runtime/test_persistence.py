@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultclock.subjects.ports import TypedError
-from faultclock.subjects.reference_runtime.persistence import Persistence
+from faultclock.subjects.reference_runtime.session import Persistence
 from tests.subjects.reference_runtime.fakes import FakeHost, FakeStore, made_session
 from tests.subjects.reference_runtime.play import TURN, calling, play, saying
 
@@ -72,7 +72,7 @@ def test_the_manifest_is_slim() -> None:
     async def save() -> dict[str, Any]:
         session = made_session(FakeHost())
         await Persistence(session).snapshot([{"role": "user", "content": "Hi"}])
-        return dict(await session.surroundings.store.read("s1"))
+        return dict(await session.world.store.read("s1"))
 
     manifest = asyncio.run(save())
     assert sorted(manifest) == [

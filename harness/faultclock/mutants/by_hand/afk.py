@@ -5,7 +5,7 @@ from __future__ import annotations
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionRequest
 from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.core import Ended
+from faultclock.subjects.reference_agents.turn import Ended
 
 wrong = ByHand("afk")
 

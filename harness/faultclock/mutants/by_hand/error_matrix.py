@@ -10,9 +10,8 @@ from dataclasses import replace
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, RunResult
 from faultclock.subjects.reference_agents.matrix import MatrixAgent
-from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
-from faultclock.subjects.reference_agents.matrix_reading import ProgramRun
-from faultclock.subjects.reference_agents.matrix_words import Failure
+from faultclock.subjects.reference_agents.matrix_conversation import Failure
+from faultclock.subjects.reference_agents.matrix_programs import ProgramRun, ProgramRunner
 
 wrong = ByHand("error-matrix")
 

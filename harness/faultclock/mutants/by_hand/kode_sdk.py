@@ -8,13 +8,16 @@ from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionAnswer, Reply
-from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once, proposed
-from faultclock.subjects.reference_agents.core import Turn
-from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_events import (
-    CallRecord,
+from faultclock.subjects.reference_agents.calls import (
+    Call,
+    Outcome,
+    approval_request,
+    execute_once,
+    proposed,
 )
-from faultclock.subjects.reference_agents.person import approval_request
+from faultclock.subjects.reference_agents.kode import KodeAgent
+from faultclock.subjects.reference_agents.kode_telling import CallRecord
+from faultclock.subjects.reference_agents.turn import Turn
 
 wrong = ByHand("kode-sdk")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import ProviderTarget, Reply
 from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.core import Message
+from faultclock.subjects.reference_agents.turn import Message
 
 wrong = ByHand("afk")
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.reference_runtime.approvals import Approvals, Verdict
-from faultclock.subjects.reference_runtime.history import Replay
-from faultclock.subjects.reference_runtime.loop import MessageLoop
+from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.reference_agents.calls import Call
+from faultclock.subjects.reference_agents.turn import Message
+from faultclock.subjects.reference_runtime.person import Approvals, Verdict
 from faultclock.subjects.reference_runtime.provider import ProviderCall
+from faultclock.subjects.reference_runtime.resume import Replay
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Message, Session, Turn
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.reference_runtime.session import StudTurn
 from faultclock.subjects.stud import AttemptError
 
 wrong = ByHand("stud-cli")
@@ -37,7 +38,7 @@ class _ApprovalOutlivesItsQuestion(Approvals):
         super().__init__(*parts)
         self.noted: set[tuple[str, str]] = set()
 
-    async def ask_user(self, call: ProposedCall) -> Verdict:
+    async def ask_user(self, call: Call) -> Verdict:
         key = self.key(call)
         if key in self.noted:
             return Verdict(approved=True, source="cache")
@@ -55,44 +56,26 @@ class _ApprovalOutlivesItsQuestion(Approvals):
 # A result that is lost in a backoff.
 
 
-class _KnowsWhatIsAway(Session):
-    """Knows which results were taken back from a request that has to be made again."""
-
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self.away: list[Message] = []
-
-
 class _TakesBack(ProviderCall):
     """Takes back what the provider did not take, for as long as it waits."""
 
-    turn: Turn
+    turn: StudTurn
+    away: list[Message]
 
     async def wait_after(self, failure: AttemptError) -> None:
-        session, turn = self.session, self.turn
-        assert isinstance(session, _KnowsWhatIsAway)
+        turn, away = self.turn, self.away
         while turn.messages and turn.messages[-1]["role"] == "tool":
-            session.away.insert(0, turn.messages.pop())
+            away.insert(0, turn.messages.pop())
         try:
             await super().wait_after(failure)
         except Exception:
-            self.put_back(session, turn)
+            self.put_back()
             raise
-        self.put_back(session, turn)
+        self.put_back()
 
-    def put_back(self, session: _KnowsWhatIsAway, turn: Turn) -> None:
-        turn.messages += session.away
-        session.away = []
-
-
-class _TakesBackInItsLoop(MessageLoop):
-    provider_type = _TakesBack
-
-    def compose(self) -> ProviderCall:
-        call = super().compose()
-        assert isinstance(call, _TakesBack)
-        call.turn = self.turn
-        return call
+    def put_back(self) -> None:
+        self.turn.messages += self.away
+        self.away.clear()
 
 
 @wrong.race(
@@ -107,18 +90,23 @@ class _CancelInABackoffLosesResults(ReferenceRuntime):
     They are not put back then, and whoever seals the turn leaves out what is known to be done.
     """
 
-    session_type = _KnowsWhatIsAway
-    loop_type = _TakesBackInItsLoop
+    provider_type = _TakesBack
 
-    def settle(self, turn: Turn, *, keep: bool = True) -> None:
-        super().settle(turn, keep=keep)
-        session = self.session
-        assert isinstance(session, _KnowsWhatIsAway)
-        done = {message["tool_call_id"] for message in session.away}
-        session.messages = [
-            message for message in session.messages if message.get("tool_call_id") not in done
-        ]
-        session.away = []
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self.away: list[Message] = []
+
+    def compose(self, turn: StudTurn, messages: Sequence[Message]) -> ProviderCall:
+        call = super().compose(turn, messages)
+        assert isinstance(call, _TakesBack)
+        call.turn, call.away = turn, self.away
+        return call
+
+    def seal(self, turn: StudTurn) -> None:
+        super().seal(turn)
+        done = {message["tool_call_id"] for message in self.away}
+        self.history = [item for item in self.history if item.get("tool_call_id") not in done]
+        self.away.clear()
 
 
 # A resume that acts again.
@@ -137,15 +125,15 @@ class _ResumeFinishesTheBatch(ReferenceRuntime):
     """
 
     async def open(self) -> None:
-        left = await self._left() if self.surroundings.resume else []
+        left = await self._left() if self.world.resume else []
         await super().open()
-        tools = {tool.contract.name: tool for tool in self.surroundings.tools}
+        tools = {tool.contract.name: tool for tool in self.world.tools}
         for entry in left:
             name, id_ = str(entry["tool"]), str(entry["tool_call"])
-            self.session.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
-            self.session.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
             await tools[name].execute(entry["arguments"], call_id=id_)
-            self.session.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
 
     async def _left(self) -> list[Mapping[str, Any]]:
         turns = Replay.turns(await self.persistence.read_journal())

@@ -8,7 +8,7 @@ from typing import Any
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import RunResult
 from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-from faultclock.subjects.reference_agents.relavium_run import Run
+from faultclock.subjects.reference_agents.relavium_telling import Run
 
 wrong = ByHand("relavium")
 

@@ -13,15 +13,15 @@ from faultclock.subjects.ports import (
     StateMachine,
     TypedError,
 )
-from faultclock.subjects.reference_runtime.approvals import Verdict
+from faultclock.subjects.reference_agents.calls import Call
+from faultclock.subjects.reference_agents.turn import Ended
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.loop import LoopEnd, MessageLoop
+from faultclock.subjects.reference_runtime.person import Verdict
 from faultclock.subjects.reference_runtime.resume import Resume
 from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Session, Turn
-from faultclock.subjects.reference_runtime.stages import Workflow
-from faultclock.subjects.reference_runtime.tool_call import ProposedCall
+from faultclock.subjects.reference_runtime.session import Session, StudTurn
+from faultclock.subjects.reference_runtime.stages import LoopEnd, Workflow
 
 wrong = ByHand("stud-cli")
 
@@ -33,11 +33,11 @@ wrong = ByHand("stud-cli")
     shown_by="approvals/approval-does-not-start-the-timer",
     origin="1ay1/agentty#40",
 )
-class _TimerStartsEarly(MessageLoop):
+class _TimerStartsEarly(ReferenceRuntime):
     """1ay1/agentty#40: approved after six minutes, the tool failed at once as "too long"."""
 
-    def propose(self, call_id: str, name: str, arguments: str) -> ProposedCall:
-        call = super().propose(call_id, name, arguments)
+    def propose(self, turn: StudTurn, call_id: str, name: str, arguments: str) -> Call:
+        call = super().propose(turn, call_id, name, arguments)
         if call.tool is None:
             return call
         return replace(call, tool=_Impatient(call.tool))
@@ -64,14 +64,14 @@ class _Impatient:
     fails="tools.concurrent",
     shown_by="approvals/three-at-once-in-order",
 )
-class _OneByOne(MessageLoop):
+class _OneByOne(ReferenceRuntime):
     """Three calls that were approved together take as long as their sum."""
 
     async def settle_all(
-        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+        self, turn: StudTurn, calls: Sequence[Call], verdicts: Sequence[Verdict | dict[str, Any]]
     ) -> None:
         for call, verdict in zip(calls, verdicts, strict=True):
-            await self.settle(call, verdict)
+            await self.settle(turn, call, verdict)
 
 
 @wrong(
@@ -89,13 +89,13 @@ class _OneByOne(MessageLoop):
     shown_by="tools/one-of-three-fails",
     origin="openai/openai-agents-python#2584",
 )
-class _OneFailureFailsAll(MessageLoop):
+class _OneFailureFailsAll(ReferenceRuntime):
     """openai/openai-agents-python#2584: one failing parallel call threw its siblings away."""
 
-    def in_order(self, calls: Sequence[ProposedCall]) -> Sequence[ProposedCall]:
-        failed = [call for call in calls if "error" in self.turn.results[call.id]]
+    def in_order(self, turn: StudTurn, calls: Sequence[Call]) -> Sequence[Call]:
+        failed = [call for call in calls if "error" in turn.results[call.id]]
         for call in calls if failed else ():
-            self.turn.results[call.id] = self.turn.results[failed[0].id]
+            turn.results[call.id] = turn.results[failed[0].id]
         return calls
 
 
@@ -106,18 +106,18 @@ class _OneFailureFailsAll(MessageLoop):
     shown_by="cancellation/the-turn-with-its-tools",
     origin="HKUDS/nanobot#4814",
 )
-class _GoesOnAfterACancelledTool(MessageLoop):
+class _GoesOnAfterACancelledTool(ReferenceRuntime):
     """A cancel that leaked out of a tool was swallowed, and the loop went on."""
 
     async def settle_all(
-        self, calls: Sequence[ProposedCall], verdicts: Sequence[Verdict | dict[str, Any]]
+        self, turn: StudTurn, calls: Sequence[Call], verdicts: Sequence[Verdict | dict[str, Any]]
     ) -> None:
         try:
-            await super().settle_all(calls, verdicts)
+            await super().settle_all(turn, calls, verdicts)
         except asyncio.CancelledError:
             for call in calls:
-                content = self.session.telling.shape("Cancellation", "ToolCancelled", "Cancelled.")
-                self.turn.results.setdefault(call.id, content)
+                content = self.telling.shape("Cancellation", "ToolCancelled", "Cancelled.")
+                turn.results.setdefault(call.id, content)
 
 
 @wrong(
@@ -127,28 +127,28 @@ class _GoesOnAfterACancelledTool(MessageLoop):
     shown_by="cancellation/between-two-tools",
     origin="microsoft/agent-framework-go#1076",
 )
-class _NextToolStartsCancelled(MessageLoop):
+class _NextToolStartsCancelled(ReferenceRuntime):
     """The second tool was started with a context that was cancelled already."""
 
-    async def consider(self, call: ProposedCall) -> Verdict | dict[str, Any]:
+    async def consider(self, turn: StudTurn, call: Call) -> Verdict | dict[str, Any]:
         try:
-            return await super().consider(call)
+            return await super().consider(turn, call)
         except TypedError as error:
             if not is_cancellation(error):
                 raise
             self.first = error
             return Verdict(approved=not call.contract.gated)
 
-    async def settle(self, call: ProposedCall, verdict: Verdict | dict[str, Any]) -> None:
+    async def settle(self, turn: StudTurn, call: Call, verdict: Verdict | dict[str, Any]) -> None:
         if call.scope.error is None:
-            await super().settle(call, verdict)
+            await super().settle(turn, call, verdict)
             return
         if isinstance(verdict, Verdict) and verdict.approved and call.tool is not None:
-            self.tools.event("ToolInvocationStarted", call, 1)
+            self.tool_event("ToolInvocationStarted", call, 1)
             work = call.tool.execute(call.arguments, call_id=call.id)
             self.left = asyncio.ensure_future(work)
             await asyncio.sleep(0)
-            self.tools.event("ToolInvocationCancelled", call, 1)
+            self.tool_event("ToolInvocationCancelled", call, 1)
         raise self.first
 
 
@@ -162,15 +162,13 @@ class _NextToolStartsCancelled(MessageLoop):
 class _EndsGoodTurnsOnly(ReferenceRuntime):
     """ag-ui-protocol/ag-ui#2416: a failed run had no terminal event."""
 
-    async def run_turn(self, text: str) -> str:
-        async with self.queue:
-            self.check_open()
-            turn = self.make_turn()
-            self.session.host.event("SessionTurnStart", turn=turn.id)
-            answer = await self.guarded(turn, self.whole_turn(turn, text))
-            turn.scope.close()
-            self.session.host.event("SessionTurnEnd", turn=turn.id)
-            return answer
+    async def turn_over(self, turn: StudTurn, end: Ended) -> None:
+        self.good = end.state == "completed"
+        await super().turn_over(turn, end)
+
+    def end_turn(self, turn: StudTurn) -> None:
+        if self.good:
+            super().end_turn(turn)
 
 
 @wrong(
@@ -180,13 +178,13 @@ class _EndsGoodTurnsOnly(ReferenceRuntime):
     shown_by="approvals/two-approvals-in-a-row",
     origin="openai/openai-agents-js#1435",
 )
-class _SecondApprovalSendsAllAgain(MessageLoop):
+class _SecondApprovalSendsAllAgain(ReferenceRuntime):
     """After a second approval the first output went out once more, and the answer was a 400."""
 
-    async def call_tools(self, reply: Any) -> None:
-        before = [item for item in self.turn.messages if item.get("role") == "tool"]
-        await super().call_tools(reply)
-        self.turn.messages += before
+    async def call_tools(self, turn: StudTurn, reply: Any) -> None:
+        before = [item for item in turn.messages if item.get("role") == "tool"]
+        await super().call_tools(turn, reply)
+        turn.messages += before
 
 
 @wrong(
@@ -201,8 +199,8 @@ class _ResumesWhatHasState(Extensions):
 
     async def open(self) -> None:
         session = self.session
-        store = session.surroundings.store
-        for extension in session.surroundings.extensions if session.surroundings.resume else ():
+        store = session.world.store
+        for extension in session.world.extensions if session.world.resume else ():
             if await store.read_slot(session.id, extension.id) is None:
                 self.left_out.add(extension.id)
         await super().open()
@@ -226,14 +224,14 @@ class _ResumesWhatHasState(Extensions):
 class _SavesTheQuestionOnly(ReferenceRuntime):
     """The last answer is always the one that a crash takes."""
 
-    async def think(self, turn: Turn) -> LoopEnd:
-        before = self.session.messages
+    async def think(self, turn: StudTurn) -> LoopEnd:
+        before = self.history
         await self.save(turn)
-        self.session.messages = before
+        self.history = before
         return await super().think(turn)
 
-    async def render(self, turn: Turn, end: LoopEnd) -> str:
-        self.session.messages = [*self.session.messages, *turn.messages]
+    async def render(self, turn: StudTurn, end: LoopEnd) -> str:
+        self.history = [*self.history, *turn.messages]
         return end.text
 
 
@@ -292,7 +290,7 @@ class _CancelIsAWish(Scope):
 class _AsksAfterCancel(ReferenceRuntime):
     """Whoever pressed Escape wants no further question."""
 
-    async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
+    async def in_time(self, turn: StudTurn, work: Coroutine[Any, Any, str]) -> str:
         try:
             return await super().in_time(turn, work)
         except TypedError as error:
@@ -331,15 +329,15 @@ class _RunsAgain(ReferenceRuntime):
     """Executes what the journal has begun and not ended."""
 
     async def open(self) -> None:
-        again = await self.cut_off() if self.surroundings.resume else []
+        again = await self.cut_off() if self.world.resume else []
         await super().open()
-        tools = {tool.contract.name: tool for tool in self.surroundings.tools}
+        tools = {tool.contract.name: tool for tool in self.world.tools}
         for entry in again:
             name, id_ = entry["tool"], self.call_id(entry["tool_call"])
-            self.session.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
-            self.session.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationProposed", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationStarted", tool=name, tool_call=id_)
             await tools[name].execute(entry["arguments"], call_id=id_)
-            self.session.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
+            self.host.event("ToolInvocationSucceeded", tool=name, tool_call=id_)
 
     async def cut_off(self) -> list[Mapping[str, Any]]:
         entries = await self.persistence.read_journal()
@@ -373,7 +371,7 @@ class _RepeatsTheEffect(_RunsAgain):
     """langchain-ai/langgraph#6792: what was done is done again, as a call of its own."""
 
     def call_id(self, tool_call: str) -> str:
-        return self.session.new_id("call")
+        return self.new_id("call")
 
 
 @wrong(

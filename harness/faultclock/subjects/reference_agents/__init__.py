@@ -1,14 +1,11 @@
-"""Reference runtimes of the models beside stud-cli, which has `reference_runtime`.
+"""The core that the reference runtimes share, and the references of the models beside stud-cli.
 
-wire      one request to a provider
-calls     one tool call that the model proposes, and what became of it
-person    asking the person
-turn      what a turn has used up, a failed attempt, and how a turn ends
-moments   the steps in which a model says what happens
-services  hooks, telemetry, and the record of failures
-core      a turn: the conversation with the model, with a step for every decision
-bound     how a runtime of a model is bound as its reference
+turn      a turn: what it has used up, how it goes, how it ends, and what is said on the way
+core      a chain of providers, limits and tools, with a step for every decision
+calls     one tool call that the model proposes, what became of it, and asking the person
+wire      the shapes of a provider's API: a request, an answer, the result of a tool
+waits     how long something waits before it is done again
 
-Each model has a module of its own that fills in those steps. What the models agree on is in
-`core`; how often something is done again, and after what wait, is each model's own arithmetic.
+A model has a module of its own that fills in those steps (`afk`, `kode`, `matrix`, `relavium`), and
+one or more that hold its words and events beside it. stud-cli's is the room `reference_runtime`.
 """

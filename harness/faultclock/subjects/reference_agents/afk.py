@@ -1,8 +1,6 @@
-"""The reference runtime of the AFK model: its failure matrix, and the events of its runs.
+"""The reference runtime of the AFK model: its failure matrix, and its circuit breaker.
 
-Every decision is a method of its own. What fails is in `afk_kinds`, the circuit breaker in
-`afk_breaker`, what a run says of itself in `afk_telling`. How often something is done again, and
-after what wait, is this module's own arithmetic.
+Every decision is a step of its own. What a run says of itself is in `afk_telling`.
 """
 
 from __future__ import annotations
@@ -10,26 +8,25 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.subjects.ports import ProviderTarget, Reply, Surroundings
-from faultclock.subjects.reference_agents.afk_breaker import Breaker
-from faultclock.subjects.reference_agents.afk_kinds import (
+from faultclock.subjects.reference_agents.afk_telling import (
     AUTH,
     CIRCUIT_OPEN,
     INVALID_REQUEST,
     JOIN_VIOLATION,
     LIMITS,
     QUEUE_PUSH,
+    AfkTelling,
+    Batch,
     of_attempt,
     of_call,
     words_for,
 )
-from faultclock.subjects.reference_agents.afk_telling import AfkTelling
-from faultclock.subjects.reference_agents.bound import reference
 from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import (
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
@@ -38,25 +35,74 @@ from faultclock.subjects.reference_agents.core import (
     RunState,
     Turn,
 )
-from faultclock.subjects.reference_agents.wire import AttemptFailed
+from faultclock.subjects.reference_agents.waits import wait_s
+from faultclock.subjects.stud import AttemptError
 
 
-@dataclass(slots=True)
-class Batch:
-    """The tool calls of one answer.
+class Breaker:
+    """The circuit breaker of one provider, for one life of the process.
+
+        closed -> open        five counted failures in a row
+        open -> half-open     after thirty seconds; one probe is let through
+        half-open -> closed   the probe was good
+        half-open -> open     the probe failed with what counts
+
+    What does not count, and a cancel, leaves it as it was: a probe that ends so makes room for
+    the next one. Times are in seconds of any clock that only goes forward.
 
     Attributes:
-        agents: ids of the calls that go to subagents, to whether the join needs them.
-        good: ids of calls that succeeded; `bad`: of those that did not.
-        told: ids of calls whose tool_completed was emitted.
-        won: set when a subagent has succeeded.
+        threshold: failures in a row that open it.
+        cooldown_s: how long it refuses everything.
+        probes_max: requests at a time that a half-open one lets through.
     """
 
-    agents: dict[str, bool] = field(default_factory=dict)
-    good: set[str] = field(default_factory=set)
-    bad: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
-    won: asyncio.Event = field(default_factory=asyncio.Event)
+    threshold = 5
+    cooldown_s = 30.0
+    probes_max = 1
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.opened_s: float | None = None
+        self.probes = 0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether everything is let through."""
+        return self.opened_s is None
+
+    def admits(self, now_s: float) -> bool:
+        """Return whether a request may be sent; if so, it has to be told how that ended."""
+        if self.opened_s is None:
+            return True
+        if now_s - self.opened_s < self.cooldown_s or self.probes >= self.probes_max:
+            return False
+        self.probes += 1
+        return True
+
+    def good(self) -> None:
+        """A request that was let through was answered."""
+        self.failures = 0
+        self.opened_s = None
+        self.probes = 0
+
+    def failed(self, now_s: float, *, counts: bool) -> None:
+        """A request that was let through failed."""
+        if self.opened_s is not None:
+            # Of the probe, or of one that was on its way when it opened.
+            if self.probes == 0:
+                return
+            self.probes -= 1
+            if counts:
+                self.opened_s = now_s
+            return
+        if counts:
+            self.failures += 1
+            if self.failures >= self.threshold:
+                self.opened_s = now_s
+
+    def let_go(self) -> None:
+        """A request that was let through was cancelled."""
+        self.probes = max(0, self.probes - 1)
 
 
 class AfkAgent(AfkTelling):
@@ -75,7 +121,6 @@ class AfkAgent(AfkTelling):
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self.breakers: dict[str, Breaker] = {}
-        self.batch = Batch()
 
     # ------------------------------------------------------------------ the LLM
 
@@ -93,7 +138,7 @@ class AfkAgent(AfkTelling):
         breaker = self.breaker(target)
         try:
             reply = await super().ask_target(target, messages)
-        except AttemptFailed as failed:
+        except AttemptError as failed:
             breaker.failed(self.now_s(), counts=self.counts(self.classify(failed)))
             raise
         except asyncio.CancelledError:
@@ -111,11 +156,6 @@ class AfkAgent(AfkTelling):
         return pair is not None and pair[0] == "Retryable"
 
     def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
-        """Return whether the breaker lets a request through; else the next model is asked.
-
-        Raises:
-            Ended: it does not, and there is no next one.
-        """
         if self.breaker(target).admits(self.now_s()):
             return True
         self.audit(CIRCUIT_OPEN, target.id or "provider")
@@ -123,31 +163,31 @@ class AfkAgent(AfkTelling):
             raise self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
         return False
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
-        """Return category and name of a failed attempt."""
-        return of_attempt(failed.seen)
+    def classify(self, failed: AttemptError) -> Pair | None:
+        return of_attempt(failed)
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Retry what is transient, then fall back; stop at everything else."""
         retryable = attempt.pair is not None and attempt.pair[0] == "Retryable"
         if retryable and attempt.number < self.attempts_max:
-            wait_s = self.wait_s(attempt.number)
+            delay_s = self.wait_s(attempt.number)
             # Who is refused next has nothing to wait for.
-            return Next(act="again", wait_s=wait_s if self.breaker(attempt.target).is_closed else 0)
+            return Next(
+                act="again", wait_s=delay_s if self.breaker(attempt.target).is_closed else 0
+            )
         if self.falls_back(attempt.pair, attempt.error) and not attempt.is_last:
             return Next(act="advance")
         return Next(act="end", state=self.llm_state())
 
     def unanswered(self, turn: Turn, attempt: FailedAttempt, step: Next) -> Ended:
-        """Return the end of a run whose last attempt has failed, as its policy has it."""
         return self.llm_gone(turn, step.state, attempt.pair)
 
     def wait_s(self, attempt: int) -> float:
         """Return the wait after an attempt that failed, in seconds."""
-        nominal_s: float = self.base_s * 2 ** (attempt - 1)
+        nominal_s = wait_s("exponential", self.base_s, attempt)
         return nominal_s + random.uniform(0, self.jitter_s)
 
-    def falls_back(self, pair: Pair | None, failed: AttemptFailed) -> bool:
+    def falls_back(self, pair: Pair | None, failed: AttemptError) -> bool:
         """Return whether another model may be asked after this failure."""
         if failed.after_content or pair in (AUTH, INVALID_REQUEST):
             return False
@@ -164,8 +204,7 @@ class AfkAgent(AfkTelling):
             self.tolerated(turn, pair)
         return Ended(state, pair, words, text=words if state == "degraded" else "")
 
-    def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a run whose chain is at its end."""
+    def no_provider_left(self, turn: Turn) -> Ended:
         return self.llm_gone(turn, self.llm_state(), CIRCUIT_OPEN)
 
     # ------------------------------------------------------------------ tools and subagents
@@ -223,7 +262,6 @@ class AfkAgent(AfkTelling):
             await asyncio.gather(task, won, return_exceptions=True)
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return category and name of a call that is not good."""
         return of_call(call, outcome)
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
@@ -267,11 +305,9 @@ class AfkAgent(AfkTelling):
         return Ended(state, pair, words_for(pair))
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a run that was cancelled: no error."""
         return Ended("cancelled", None, "The run was cancelled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a run in which something happened that nobody thought of."""
         self.audit(None, "run", what=type(error).__name__)
         return Ended("failed", None, words_for(None))
 
@@ -306,7 +342,7 @@ class AfkAgent(AfkTelling):
 
     def queue_wait_s(self, attempt: int) -> float:
         """Return the wait after a push that failed, in seconds."""
-        nominal_s: float = min(self.queue_base_s * 2 ** (attempt - 1), self.queue_cap_s)
+        nominal_s = wait_s("exponential", self.queue_base_s, attempt, cap_s=self.queue_cap_s)
         return nominal_s + random.uniform(0, self.queue_jitter_s)
 
     def undelivered(self, turn: Turn, end: Ended) -> None:

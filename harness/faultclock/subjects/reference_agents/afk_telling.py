@@ -1,23 +1,86 @@
-"""What a run of AFK says of itself: its events, its audit trail, and what anybody is told.
+"""What a run of AFK says of itself: the names of its failures, its events, and its audit trail.
 
-The names of the events are AFK's own. Nothing from the inside of a failure leaves here: neither
-the text of an exception nor what a provider wrote.
+The names of failures are the rows of the page "Failure Policy Matrix". What it has no row for is
+None: nobody may make up a category. Nothing from the inside of a failure leaves here: neither the
+text of an exception nor what a provider wrote.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
-from faultclock.subjects.ports import ProviderTarget, Reply
-from faultclock.subjects.reference_agents.afk_kinds import MEMORY, TELEMETRY, words_for
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Pair, Turn
-from faultclock.subjects.reference_agents.person import Decision
+from faultclock.subjects.ports import ProviderTarget, Reply, Surroundings
+from faultclock.subjects.provider_words import Meaning, said
+from faultclock.subjects.reference_agents.calls import Call, Decision, Outcome
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.stud import AttemptError
 
-if TYPE_CHECKING:
-    from faultclock.subjects.reference_agents.afk import Batch
+RATE_LIMIT: Final = ("Retryable", "RateLimit")
+SERVER_ERROR: Final = ("Retryable", "ServerError")
+TIMEOUT: Final = ("Retryable", "Timeout")
+QUEUE_PUSH: Final = ("Retryable", "QueuePush")
+AUTH: Final = ("Terminal", "Auth")
+INVALID_REQUEST: Final = ("Terminal", "InvalidRequest")
+CIRCUIT_OPEN: Final = ("Terminal", "CircuitOpen")
+JOIN_VIOLATION: Final = ("Terminal", "JoinViolation")
+VALIDATION: Final = ("NonFatal", "Validation")
+DENIAL: Final = ("NonFatal", "PolicyDenial")
+MEMORY: Final = ("NonFatal", "MemoryUnavailable")
+TELEMETRY: Final = ("NonFatal", "TelemetryExport")
+HANDLER: Final = ("Configurable", "HandlerException")
+TOOL_TIMEOUT: Final = ("Configurable", "ToolTimeout")
+SUBAGENT_FAILED: Final = ("Configurable", "SubagentFailed")
+SUBAGENT_TIMEOUT: Final = ("Configurable", "SubagentTimeout")
 
+#: Limit to what a run ends with that has reached it; the page knows no limit on tokens.
+LIMITS: Final[dict[str, Pair]] = {
+    "steps": ("Budget", "max_steps"),
+    "tool_calls": ("Budget", "max_tool_calls"),
+    "cost": ("Budget", "max_total_cost_usd"),
+    "wall_time": ("Budget", "max_wall_time_s"),
+}
+
+#: What is said of each, without anything from the inside.
+WORDS: Final[dict[Pair, str]] = {
+    RATE_LIMIT: "Rate limit exceeded",
+    SERVER_ERROR: "Internal server error",
+    TIMEOUT: "Request timed out",
+    QUEUE_PUSH: "The result could not be queued",
+    AUTH: "Invalid API key",
+    INVALID_REQUEST: "The provider refused the request",
+    CIRCUIT_OPEN: "Circuit breaker open for provider",
+    JOIN_VIOLATION: "Required subagent failed",
+    VALIDATION: "Invalid arguments",
+    DENIAL: "Action denied by policy",
+    MEMORY: "Could not persist checkpoint",
+    TELEMETRY: "Telemetry could not be exported",
+    HANDLER: "Tool raised an error",
+    TOOL_TIMEOUT: "Tool exceeded its timeout",
+    SUBAGENT_FAILED: "Subagent completed with state=failed",
+    SUBAGENT_TIMEOUT: "Subagent exceeded wall time",
+    LIMITS["steps"]: "Step count exceeded",
+    LIMITS["tool_calls"]: "Tool call count exceeded",
+    LIMITS["cost"]: "Estimated cost exceeded",
+    LIMITS["wall_time"]: "Wall time exceeded",
+}
+
+_BY_STATUS: Final[dict[int, Pair]] = {
+    **dict.fromkeys((401, 403), AUTH),
+    **dict.fromkeys((500, 502, 503), SERVER_ERROR),
+    400: INVALID_REQUEST,
+    408: TIMEOUT,
+    429: RATE_LIMIT,
+}
+#: What an error object in a 200 stands for; the matrix has no row for an overload.
+_ANSWERS: Final[dict[Meaning, Pair]] = {
+    "limit": RATE_LIMIT,
+    "server": SERVER_ERROR,
+    "key": AUTH,
+    "request": INVALID_REQUEST,
+}
 _TERMINAL = {
     "completed": "run_completed",
     "degraded": "run_completed",
@@ -27,10 +90,66 @@ _TERMINAL = {
 }
 
 
+def of_attempt(seen: AttemptError) -> Pair | None:
+    """Return what an attempt at a provider failed with, None where the matrix has no row."""
+    if seen.kind == "deadline":
+        return TIMEOUT
+    if seen.kind == "http_error":
+        # "Model does not exist" is the example of an invalid request, and comes with a 404.
+        missing = seen.status == 404 and seen.provider_code == "model_not_found"
+        return INVALID_REQUEST if missing else _BY_STATUS.get(seen.status or 0)
+    if seen.kind not in ("error_body", "stream_error"):
+        return None
+    return said(seen.provider_code, seen.provider_type, _ANSWERS, _BY_STATUS.get)
+
+
+def of_call(call: Call, outcome: Outcome) -> Pair | None:
+    """Return what a tool call failed with, None where the matrix has no row."""
+    if outcome.kind == "input_invalid":
+        return VALIDATION
+    if outcome.kind == "denied_by_policy":
+        return DENIAL
+    if call.tool is not None and call.tool.contract.agent:
+        return {
+            "exception": SUBAGENT_FAILED,
+            "failed": SUBAGENT_FAILED,
+            "unavailable": SUBAGENT_FAILED,
+            "output_malformed": SUBAGENT_FAILED,
+            "timeout": SUBAGENT_TIMEOUT,
+            "denied_by_user": DENIAL,
+        }.get(outcome.kind)
+    return {"exception": HANDLER, "failed": HANDLER, "timeout": TOOL_TIMEOUT}.get(outcome.kind)
+
+
+def words_for(pair: Pair | None) -> str:
+    """Return what may be said of a failure to anybody."""
+    return "The run could not go on" if pair is None else WORDS[pair]
+
+
+@dataclass(slots=True)
+class Batch:
+    """The tool calls of one answer.
+
+    Attributes:
+        agents: ids of the calls that go to subagents, to whether the join needs them.
+        good: ids of calls that succeeded; `bad`: of those that did not.
+        told: ids of calls whose tool_completed was emitted.
+        won: set when a subagent has succeeded.
+    """
+
+    agents: dict[str, bool] = field(default_factory=dict)
+    good: set[str] = field(default_factory=set)
+    bad: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    won: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class AfkTelling(Agent):
     """The moments of a run, and who hears of them."""
 
-    batch: Batch
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self.batch = Batch()
 
     def now_s(self) -> float:
         """Return the time of the loop's clock, in seconds."""
@@ -59,7 +178,6 @@ class AfkTelling(Agent):
     # ------------------------------------------------------------------ the run and its steps
 
     def turn_started(self, turn: Turn) -> None:
-        """A run begins."""
         self.emit("run_started", agent_name="agent", resumed=False, run=turn.number)
 
     def step_started(self, turn: Turn) -> None:
@@ -80,8 +198,7 @@ class AfkTelling(Agent):
         )
 
     def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
-        """An attempt at a provider has failed."""
-        target, seen = attempt.target.id or "provider", attempt.error.seen
+        target, seen = attempt.target.id or "provider", attempt.error
         self.audit(attempt.pair, target, attempt.number, signal=seen.kind, next=step.act)
 
     def run_over(self, end: Ended) -> None:
@@ -106,12 +223,10 @@ class AfkTelling(Agent):
         )
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """The LLM has asked for a tool, or for a subagent."""
         if call.tool is not None and call.tool.contract.agent:
             self.batch.agents[call.id] = call.tool.contract.required
 
     def policy_decided(self, call: Call, decision: Literal["allow", "deny"]) -> None:
-        """The policy engine has said what it thinks of a call."""
         kind = "subagent" if call.id in self.batch.agents else "tool"
         self.emit(
             "policy_decision",
@@ -122,15 +237,12 @@ class AfkTelling(Agent):
         )
 
     def approval_asked(self, call: Call) -> None:
-        """The run waits for a person."""
         self.emit("run_paused", tool_name=call.name, tool_call_id=call.id)
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
-        """The run goes on."""
         self.emit("run_resumed", tool_name=call.name, tool_call_id=call.id, decision=decision)
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed."""
         pair = self.classify_tool(call, outcome)
         self.audit(pair, call.id, 1, tool=call.name, outcome=outcome.kind)
         if pair is not None and pair[0] == "NonFatal":
@@ -139,19 +251,12 @@ class AfkTelling(Agent):
         self.tell_model(call, outcome)
 
     def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
-        """A tool is about to be executed, or a subagent to be dispatched."""
         if call.id in self.batch.agents:
             self.emit("subagent_started", subagent_name=call.name, correlation_id=call.id)
 
     def call_ended(
-        self,
-        turn: Turn,
-        call: Call,
-        attempt: int,
-        outcome: Outcome,
-        step: Next | None,
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
-        """A tool or a subagent has come to its end."""
         if outcome.ok:
             if call.id in self.batch.agents:
                 self.batch.won.set()

@@ -1,7 +1,7 @@
-"""One tool call that the model proposes: read it, check it, execute it once, and say what it was.
+"""Tool calls that the model proposes, and asking the person about them.
 
-A call never raises here. Whatever happens becomes an Outcome; what an outcome means is for each
-model to say. `together` is how the calls of one answer run beside each other.
+A call is read, checked and executed once, and never raises here: whatever happens becomes an
+Outcome. What an outcome means is for each model to say.
 """
 
 from __future__ import annotations
@@ -12,9 +12,22 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.subjects.ports import CancelSignal, Reply, Tool, ToolProblem, ToolResult
-from faultclock.subjects.reference_runtime.tool_call import misfit
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
 
+from faultclock.subjects.ports import (
+    CancelSignal,
+    InteractionAnswer,
+    InteractionRequest,
+    Reply,
+    Surroundings,
+    Tool,
+    ToolContract,
+    ToolProblem,
+    ToolResult,
+)
+
+Decision = Literal["approved", "denied", "timeout", "dismissed"]
 Kind = Literal[
     "ok",
     "partial",
@@ -39,6 +52,7 @@ class Call:
     Attributes:
         tool: None where there is no tool of that name.
         misfit: why the arguments cannot be used; None if they can.
+        scope: what a cancel of this call alone goes to, where there is such a cancel.
     """
 
     id: str
@@ -46,6 +60,13 @@ class Call:
     tool: Tool | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     misfit: str | None = None
+    scope: Any = None
+
+    @property
+    def contract(self) -> ToolContract:
+        """What its tool declares; asked only of a call that has one."""
+        assert self.tool is not None, "a call without a tool is not executed"
+        return self.tool.contract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,23 +96,19 @@ class Outcome:
 
 def proposed(reply: Reply, tools: tuple[Tool, ...]) -> tuple[Call, ...]:
     """Return the calls of an answer, in its order, each read and checked."""
-    by_name = {tool.contract.name: tool for tool in tools}
-    calls = []
-    for number, item in enumerate(reply.tool_calls, start=1):
-        tool = by_name.get(item.name)
-        arguments, why = _arguments(item.arguments)
-        if why is None and tool is not None:
-            why = misfit(arguments, tool.contract.input_schema)
-        calls.append(
-            Call(
-                id=item.id or f"call-{number}",
-                name=item.name,
-                tool=tool,
-                arguments=arguments,
-                misfit=why,
-            )
-        )
-    return tuple(calls)
+    return tuple(
+        read_call(item.id or f"call-{number}", item.name, item.arguments, tools)
+        for number, item in enumerate(reply.tool_calls, start=1)
+    )
+
+
+def read_call(id_: str, name: str, text: str, tools: tuple[Tool, ...]) -> Call:
+    """Return a call, read and checked."""
+    tool = next((tool for tool in tools if tool.contract.name == name), None)
+    arguments, why = _arguments(text)
+    if why is None and tool is not None:
+        why = misfit(arguments, tool.contract.input_schema)
+    return Call(id=id_, name=name, tool=tool, arguments=arguments, misfit=why)
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
@@ -102,6 +119,15 @@ def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
     return (value, None) if isinstance(value, dict) else ({}, "the arguments are no JSON object")
 
 
+def misfit(value: Any, schema: Mapping[str, Any]) -> str | None:
+    """Return in words why `value` does not fit a JSON Schema, None if it does."""
+    if not schema:
+        return None
+    errors = Draft202012Validator(dict(schema)).iter_errors(value)
+    first: ValidationError | None = min(errors, key=lambda error: error.json_path, default=None)
+    return None if first is None else f"{first.json_path}: {first.message}"
+
+
 async def execute_once(call: Call, *, timeout_s: float | None = None) -> Outcome:
     """Execute the tool once, for no longer than its contract allows.
 
@@ -109,8 +135,7 @@ async def execute_once(call: Call, *, timeout_s: float | None = None) -> Outcome
         asyncio.CancelledError: the turn was cancelled; the tool was told to stop.
     """
     assert call.tool is not None, "a call without a tool is not executed"
-    contract = call.tool.contract
-    limit_s = contract.timeout_s if timeout_s is None else timeout_s
+    limit_s = call.contract.timeout_s if timeout_s is None else timeout_s
     signal = CancelSignal()
     try:
         async with asyncio.timeout(limit_s):
@@ -137,8 +162,7 @@ def _read(call: Call, result: Any) -> Outcome:
         elif problem.code == "CapabilityAbsent":
             kind = "unavailable"
         return Outcome(kind=kind, message=problem.message, code=problem.code)
-    assert call.tool is not None
-    why = misfit(result.value, call.tool.contract.output_schema)
+    why = misfit(result.value, call.contract.output_schema)
     if why is not None:
         return Outcome(kind="output_malformed", value=result.value, message=why)
     if result.errors:
@@ -156,3 +180,75 @@ async def together(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+# The person.
+
+
+async def first_answer(
+    surroundings: Surroundings, request: InteractionRequest
+) -> InteractionAnswer | None:
+    """Show a request to everyone who can show it, and return the first answer, or `timeout`.
+
+    What is still on a screen afterwards is taken off it; an answer that comes later changes
+    nothing.
+
+    Returns:
+        None where nobody could show it.
+    """
+    first: asyncio.Future[InteractionAnswer] = asyncio.get_running_loop().create_future()
+
+    def answer(given: InteractionAnswer) -> None:
+        if not first.done():
+            first.set_result(given)
+
+    shown = []
+    for interactor in () if surroundings.headless else surroundings.interactors:
+        if request.kind in interactor.kinds:
+            try:
+                interactor.show(request, answer)
+            except Exception:  # noqa: BLE001, S112 - a broken screen is one that does not answer
+                continue
+            shown.append(interactor)
+    if not shown:
+        return None
+    try:
+        async with asyncio.timeout(request.deadline_s):
+            return await first
+    except TimeoutError:
+        return InteractionAnswer(status="timeout")
+    finally:
+        for interactor in shown:
+            interactor.dismiss(request.id)
+
+
+def approval_request(call: Call, *, deadline_s: float) -> InteractionRequest:
+    """Return the question whether a tool may be executed; it stays open for `deadline_s`."""
+    return InteractionRequest(
+        id=f"approve-{call.id}",
+        kind="Approve",
+        prompt=f"Allow {call.name}?",
+        deadline_s=deadline_s,
+        tool=call.name,
+        tool_call=call.id,
+        arguments=call.arguments,
+    )
+
+
+async def approval_of(surroundings: Surroundings, call: Call, *, deadline_s: float) -> Decision:
+    """Return what the person decides about a call. Where nobody can be asked, nobody approves.
+
+    Args:
+        deadline_s: how long the question stays open, unless the scenario's own deadline says
+            otherwise.
+    """
+    deadline_s = surroundings.deadlines_s.get("Approve", deadline_s)
+    given = await first_answer(surroundings, approval_request(call, deadline_s=deadline_s))
+    if given is None:
+        return "denied"
+    decisions: dict[str, Decision] = {
+        "accepted": "approved",
+        "rejected": "denied",
+        "timeout": "timeout",
+    }
+    return decisions.get(given.status, "dismissed")

@@ -1,7 +1,7 @@
-"""A turn of an agent: the conversation with the model, with a step for every decision.
+"""What the agents with a chain of providers agree on, with a step for every decision.
 
-`Agent` is the part that the models agree on: ask the model, execute what it asks for, tell it the
-results, until it has its last word. A model is a subclass that fills in the steps:
+A model is a subclass that fills in the steps, and a step that is filled in does what its sentence
+in `turn` or here says:
 
     classify           what a failed attempt at a provider is
     after_failure      what to do about it: wait and ask again, ask the next provider, or end
@@ -16,76 +16,86 @@ Nothing here knows a schedule, a wait or an event name.
 from __future__ import annotations
 
 import asyncio
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from faultclock.model.trace.trace import Declares
+from faultclock.subjects.bind_runtime import runtime
+from faultclock.subjects.binding import Binding
+from faultclock.subjects.connection import ask_once
 from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, RunResult, Surroundings
 from faultclock.subjects.reference_agents.calls import (
     Call,
     Kind,
     Outcome,
+    approval_of,
     execute_once,
     proposed,
     together,
 )
-from faultclock.subjects.reference_agents.person import approval_of
-from faultclock.subjects.reference_agents.services import Services
 from faultclock.subjects.reference_agents.turn import (
     Ended,
     FailedAttempt,
     Message,
+    Moments,
     Next,
     Pair,
-    RunState,
     Turn,
+    Turns,
 )
 from faultclock.subjects.reference_agents.wire import (
-    AttemptFailed,
-    ask_once,
-    assistant_message,
+    CountedExchange,
     request_to,
     tool_message,
 )
+from faultclock.subjects.stud import AttemptError
 
-__all__ = ["Agent", "Ended", "FailedAttempt", "Message", "Next", "Pair", "RunState", "Turn"]
+#: What an agent declares beside what it does: everything that the models want to hear of.
+DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
 
 
-class Agent(Services, ABC):
-    """A runtime for one life of the process. Turns run one after the other.
+def reference(model: str, name: str) -> Callable[[Callable[..., Any]], Binding]:
+    """Bind the reference runtime of a model.
+
+    Args:
+        model: id of the error model.
+        name: what the model is called in a sentence.
+    """
+    return runtime(
+        id=f"reference-{model}",
+        title=f"Correct agent runtime of the {name} model, async",
+        declares=DECLARES,
+        inline=True,
+    )
+
+
+class Agent(Moments, Turns[Turn, RunResult]):
+    """A runtime with a chain of providers, whose turns end in states.
 
     Attributes:
         approval_s: how long an approval stays open where nothing else is said, in seconds.
     """
 
     approval_s = 120.0
-    stream = True
 
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
-        self.history: list[Message] = []
         self.turns = 0
-        self.turn: Turn | None = None
         self.running: asyncio.Task[RunResult] | None = None
-        self._queue = asyncio.Lock()
 
-    # ------------------------------------------------------------------ what is asked
+    # ------------------------------------------------------------------ a turn
 
-    async def start(self) -> None:
-        """Open the session."""
+    def new_turn(self, text: str) -> Turn:
+        self.turns += 1
+        return Turn(number=self.turns, text=text)
 
-    async def run_turn(self, text: str) -> RunResult:
-        """Answer one message of the user; whatever happens, the turn ends in a state."""
-        async with self._queue:
-            self.turns += 1
-            turn = Turn(number=self.turns, text=text, started_s=time.monotonic(), messages=[])
-            self.turn = turn
-            self.running = asyncio.ensure_future(self.whole_turn(turn))
-            try:
-                return await self.running
-            finally:
-                self.turn = self.running = None
+    async def run_cancellable(self, turn: Turn) -> RunResult:
+        self.running = asyncio.ensure_future(self.whole_turn(turn))
+        try:
+            return await self.running
+        finally:
+            self.running = None
 
     def cancel(self, scope: CancelScope, target: str | None) -> None:
         """Cancel the turn that runs; to cancel twice is to cancel once."""
@@ -95,32 +105,7 @@ class Agent(Services, ABC):
         elif self.running is not None:
             self.running.cancel()
 
-    async def close(self) -> None:
-        """Let everything go."""
-
-    # ------------------------------------------------------------------ a turn
-
-    async def whole_turn(self, turn: Turn) -> RunResult:
-        """Do the work of a turn and bring it to its one end."""
-        try:
-            turn.begun = True
-            self.turn_started(turn)
-            if turn.cancelled:
-                raise asyncio.CancelledError
-            text = await self.in_time(turn, self.work(turn))
-            end = Ended("degraded" if turn.degraded else "completed", None, "", text=text)
-        except Ended as ended:
-            end = ended
-        except asyncio.CancelledError:
-            end = self.cancelled(turn)
-        except Exception as error:  # noqa: BLE001 - a turn never ends without an end
-            end = self.unexpected(turn, error)
-        self.remember(turn, end)
-        await self.turn_over(turn, end)
-        return self.result(turn, end)
-
     async def in_time(self, turn: Turn, work: Coroutine[Any, Any, str]) -> str:
-        """Await `work`, for no longer than the turn's wall time."""
         limit_s = self.world.limits.wall_time_s
         if limit_s is None:
             return await work
@@ -132,54 +117,23 @@ class Agent(Services, ABC):
                 raise
         raise self.at_limit(turn, "wall_time")
 
-    async def work(self, turn: Turn) -> str:
-        """Return the text that the turn comes to: a conversation, or the nodes of a workflow."""
-        return await self.converse(turn, turn.text)
-
-    async def converse(self, turn: Turn, prompt: str) -> str:
-        """Ask the model until it has its last word."""
-        turn.messages.append({"role": "user", "content": prompt})
-        while True:
-            self.check_steps(turn)
-            reply = await self.answer(turn, [*self.history, *turn.messages])
-            turn.steps += 1
-            turn.tokens += reply.tokens
-            self.answered(turn, reply)
-            turn.messages.append(assistant_message(reply))
-            if not reply.tool_calls:
-                self.check_spent(turn)
-                return reply.text
-            await self.use_tools(turn, reply)
-            self.check_spent(turn)
-
     def remember(self, turn: Turn, end: Ended) -> None:
-        """Keep the conversation for the next turn, if it can be gone on with."""
         if end.state in ("completed", "degraded"):
             self.history += turn.messages
 
     def result(self, turn: Turn, end: Ended) -> RunResult:
-        """Return the turn's end as the port has it."""
         error_class, code = end.pair or (None, None)
         return RunResult(text=end.text, state=end.state, error_class=error_class, code=code)
 
     # ------------------------------------------------------------------ limits
 
     def check_steps(self, turn: Turn) -> None:
-        """Check that the model may be asked once more.
-
-        Raises:
-            Ended: it may not.
-        """
         limit = self.world.limits.steps_max
         if limit is not None and turn.steps >= limit:
             raise self.at_limit(turn, "steps")
 
     def check_spent(self, turn: Turn) -> None:
-        """Check what the turn has cost; what is exactly used up is not exceeded.
-
-        Raises:
-            Ended: it has cost too much.
-        """
+        # What is exactly used up is not exceeded.
         limits = self.world.limits
         if limits.tokens_max is not None and turn.tokens > limits.tokens_max:
             raise self.at_limit(turn, "tokens")
@@ -208,11 +162,6 @@ class Agent(Services, ABC):
         return (first, *self.world.fallbacks)
 
     async def answer(self, turn: Turn, messages: Sequence[Message]) -> Reply:
-        """Return the model's answer, from the first provider of the chain that has one.
-
-        Raises:
-            Ended: there is none.
-        """
         await self.run_hooks("pre_model", {"messages": len(messages)})
         reply = await self.ask_chain(turn, messages)
         await self.run_hooks("post_model", {"tool_calls": len(reply.tool_calls)})
@@ -229,7 +178,7 @@ class Agent(Services, ABC):
                 self.asking(turn, target, number)
                 try:
                     return await self.ask_target(target, messages)
-                except AttemptFailed as error:
+                except AttemptError as error:
                     attempt = FailedAttempt(
                         target=target,
                         number=number,
@@ -244,13 +193,12 @@ class Agent(Services, ABC):
                     if step.act == "advance":
                         break
                     await asyncio.sleep(step.wait_s)
-        raise self.nobody_left(turn)
+        raise self.no_provider_left(turn)
 
     async def ask_target(self, target: ProviderTarget, messages: Sequence[Message]) -> Reply:
         """Ask one provider once."""
-        return await ask_once(
-            request_to(self.world, target, messages, self.world.tools, stream=self.stream)
-        )
+        request = request_to(self.world, target, messages, self.world.tools)
+        return await ask_once(CountedExchange(request), request.timeout_s)
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the providers that may be asked now."""
@@ -265,7 +213,7 @@ class Agent(Services, ABC):
         return True
 
     @abstractmethod
-    def classify(self, failed: AttemptFailed) -> Pair | None:
+    def classify(self, failed: AttemptError) -> Pair | None:
         """Return class and code of a failed attempt, None where the model has none."""
 
     @abstractmethod
@@ -281,13 +229,12 @@ class Agent(Services, ABC):
         return pair
 
     @abstractmethod
-    def nobody_left(self, turn: Turn) -> Ended:
+    def no_provider_left(self, turn: Turn) -> Ended:
         """Return the end of a turn for which no provider is left to be asked."""
 
     # ------------------------------------------------------------------ tools
 
     async def use_tools(self, turn: Turn, reply: Reply) -> None:
-        """Carry out the tool calls of an answer at the same time, and tell the model in order."""
         calls = proposed(reply, self.world.tools)
         cleared = [await self.cleared(turn, call) for call in calls]
         results = await together(
@@ -386,19 +333,6 @@ class Agent(Services, ABC):
     @abstractmethod
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         """Return what the model is told of a call."""
-
-    # ------------------------------------------------------------------ ends
-
-    @abstractmethod
-    def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a turn that was cancelled."""
-
-    @abstractmethod
-    def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
-
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Tell everyone how the turn ended."""
 
 
 async def _now(outcome: Outcome) -> Outcome:

@@ -6,22 +6,30 @@
     an interrupt     -> what runs is aborted, what is open is sealed; READY again
 
 Nothing is ever tried again here: that is the model's decision, or the application's. What is said
-on the way is in `kode_telling`, what outlives the process in `kode_memory`.
+on the way is in `kode_telling`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, Surroundings
-from faultclock.subjects.reference_agents.bound import reference
+from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, Surroundings, TypedError
 from faultclock.subjects.reference_agents.calls import Call, Outcome, execute_once
-from faultclock.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
-from faultclock.subjects.reference_agents.kode_events import CallRecord, cleaned
-from faultclock.subjects.reference_agents.kode_memory import Memory
-from faultclock.subjects.reference_agents.kode_telling import KodeTelling
-from faultclock.subjects.reference_agents.wire import AttemptFailed, tool_message
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.kode_telling import CallRecord, KodeTelling, cleaned
+from faultclock.subjects.reference_agents.turn import (
+    Ended,
+    FailedAttempt,
+    Message,
+    Next,
+    Pair,
+    Turn,
+)
+from faultclock.subjects.reference_agents.wire import tool_message
+from faultclock.subjects.stud import AttemptError
 
 _FAILURE: Pair = ("model", "failure")
 _STORAGE: Pair = ("system", "storage")
@@ -29,6 +37,76 @@ _INTERRUPTED: Pair = ("system", "interrupted")
 _UNEXPECTED: Pair = ("tool", "exception")
 #: How a turn's end is called in `done`.
 _REASONS = {"completed": "completed", "degraded": "completed", "failed": "failed"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Left:
+    """What an earlier process has left.
+
+    Attributes:
+        epoch: number of the process that reads it, 1-based.
+        open_calls: id and name of calls that have no result.
+        was_cut: whether a turn was cut off.
+    """
+
+    epoch: int
+    messages: list[Message] = field(default_factory=list)
+    open_calls: list[tuple[str, str]] = field(default_factory=list)
+    was_cut: bool = False
+
+
+class Memory:
+    """Reads and writes the session store: the conversation, and what was open.
+
+    The manifest has the conversation up to the last turn. The journal has what came since: the
+    message of the user, the answers that asked for tools, and which calls began and ended. How
+    often a process has begun is kept too, so that no two of them use the same bookmarks.
+    """
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self.store = surroundings.store
+        self.session = surroundings.session_id
+        self.epoch = 1
+
+    async def save(self, messages: list[Message]) -> None:
+        """Replace what is stored by the whole conversation."""
+        await self.store.write(self.session, {"epoch": self.epoch, "messages": messages})
+
+    async def note(self, entry: Mapping[str, Any]) -> None:
+        """Add an entry to the journal."""
+        await self.store.append(self.session, dict(entry))
+
+    async def restore(self) -> Left:
+        """Return what an earlier process has left.
+
+        Raises:
+            TypedError: there is no such session.
+        """
+        manifest = await self.store.read(self.session)
+        if manifest is None:
+            raise TypedError("resume", "SESSION_NOT_FOUND", f"there is no session {self.session}")
+        journal = await self.store.read_journal(self.session)
+        self.epoch = int(manifest.get("epoch", 0)) + 1
+        left = Left(epoch=self.epoch, messages=list(manifest.get("messages") or ()))
+        for entry in journal or ():
+            self._replay(entry, left)
+        left.was_cut = bool(journal)
+        return left
+
+    def _replay(self, entry: Mapping[str, Any], left: Left) -> None:
+        if "user" in entry:
+            left.messages.append({"role": "user", "content": entry["user"]})
+        elif "assistant" in entry:
+            message = dict(entry["assistant"])
+            left.messages.append(message)
+            left.open_calls = [
+                (str(item["id"]), str(item["function"]["name"]))
+                for item in message.get("tool_calls") or ()
+            ]
+        elif "ended" in entry:
+            id_ = str(entry["ended"])
+            left.open_calls = [item for item in left.open_calls if item[0] != id_]
+            left.messages.append(tool_message(id_, entry.get("content") or {}))
 
 
 class KodeAgent(KodeTelling):
@@ -89,7 +167,6 @@ class KodeAgent(KodeTelling):
         return await super().work(turn)
 
     def turn_started(self, turn: Turn) -> None:
-        """WORKING."""
         self.state("WORKING")
 
     def remember(self, turn: Turn, end: Ended) -> None:
@@ -98,7 +175,6 @@ class KodeAgent(KodeTelling):
         self.history += turn.messages
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Save, then say that it is done."""
         await self.save()
         self.done(turn, end)
         self.state("READY")
@@ -140,16 +216,14 @@ class KodeAgent(KodeTelling):
         self.breakpoint("PRE_MODEL")
         return await super().answer(turn, messages)
 
-    def classify(self, failed: AttemptFailed) -> Pair:
-        """Return the one thing that a failure of the model is."""
+    def classify(self, failed: AttemptError) -> Pair:
         return _FAILURE
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """End the turn: nobody asks the model again but the application."""
         return Next(act="end")
 
-    def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a turn whose model cannot be asked."""
+    def no_provider_left(self, turn: Turn) -> Ended:
         return Ended("failed", _FAILURE, "there is no model to ask")
 
     # ------------------------------------------------------------------ tools
@@ -207,11 +281,9 @@ class KodeAgent(KodeTelling):
             del self.executing[call.id]
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return the error type of a call, None where it is no error."""
         return ("tool", self.error_type(outcome)) if self.is_error(outcome) else None
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
-        """Tell the model, always."""
         return Next(act="tell")
 
     # ------------------------------------------------------------------ what was cut off
@@ -236,11 +308,9 @@ class KodeAgent(KodeTelling):
         return Ended("interrupted", None, message)
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a turn that was interrupted."""
         return Ended("interrupted", _INTERRUPTED, "the turn was interrupted")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
         message = cleaned(str(error) or type(error).__name__)
         self.put_on_record(_UNEXPECTED, {"target": "run", "message": message})
         self.timeline.error("error", "system", message)

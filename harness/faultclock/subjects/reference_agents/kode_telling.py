@@ -2,28 +2,52 @@
 
     a tool error -> its type, the flag, recommendations -> tool:error -> error -> the model
 
-The shapes of it are in `kode_events`. What is done about an error is decided in `kode`.
+Every event has its channel (progress, control, monitor), its type and its place in the timeline.
+What is done about an error is decided in `kode`.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from faultclock.subjects.ports import Hook, ProviderTarget, Reply, Surroundings
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Agent, FailedAttempt, Next, Turn
-from faultclock.subjects.reference_agents.kode_events import (
-    CallRecord,
-    CallState,
-    ErrorType,
-    Timeline,
-    advice,
-    cleaned,
-    denied_content,
-)
-from faultclock.subjects.reference_agents.person import Decision
+from faultclock.model.secrets import without_secrets
+from faultclock.subjects.ports import Hook, Host, ProviderTarget, Reply, Surroundings
+from faultclock.subjects.reference_agents.calls import Call, Decision, Outcome
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.turn import FailedAttempt, Next, Turn
 
+ErrorType = Literal["validation", "runtime", "logical", "aborted", "exception"]
+CallState = Literal[
+    "PENDING",
+    "APPROVAL_REQUIRED",
+    "APPROVED",
+    "EXECUTING",
+    "COMPLETED",
+    "FAILED",
+    "DENIED",
+    "SEALED",
+]
+
+#: How many places in the timeline belong to one process; the next one begins behind them.
+_EPOCH = 1_000_000
+_MESSAGE_MAX = 500
+
+_BY_TYPE: dict[ErrorType, tuple[str, ...]] = {
+    "validation": (
+        "Check tool parameters against schema",
+        "Ensure all required parameters are provided",
+        "Verify parameter types are correct",
+    ),
+    "runtime": ("Verify that what the tool needs is there and reachable", "Try again, or simpler"),
+    "logical": ("Read the message and adjust the input", "Try an alternative approach"),
+    "aborted": ("Do not simply repeat the call", "Split the work into smaller steps"),
+    "exception": ("Use one of the tools that are offered", "Report the failure to the user"),
+}
+_FILE_WORDS = ("file", "fs", "read", "write", "edit")
+_FILE_ADVICE = ("Verify the file path is correct", "Use fs_glob to search for files")
 _DENIED = ("denied_by_policy", "denied_by_user", "approval_timed_out")
 #: What a call is that was not good, where it is an error at all.
 _TYPES: dict[str, ErrorType] = {
@@ -36,6 +60,120 @@ _TYPES: dict[str, ErrorType] = {
     "unknown": "exception",
 }
 _FLAGS: dict[ErrorType, str] = {"validation": "_validationError", "runtime": "_thrownError"}
+
+
+class Timeline:
+    """Emits events, each with the next bookmark.
+
+    Args:
+        epoch: 1-based number of the process, so that no bookmark is ever used twice.
+    """
+
+    def __init__(self, host: Host, epoch: int = 1) -> None:
+        self.host = host
+        self.seq = epoch * _EPOCH
+
+    def progress(self, type_: str, **fields: Any) -> None:
+        """Emit what the user sees."""
+        self.emit("progress", type_, fields)
+
+    def control(self, type_: str, **fields: Any) -> None:
+        """Emit what somebody has to decide, or has decided."""
+        self.emit("control", type_, fields)
+
+    def monitor(self, type_: str, **fields: Any) -> None:
+        """Emit what operators see."""
+        self.emit("monitor", type_, fields)
+
+    def error(
+        self,
+        severity: Literal["warn", "error"],
+        phase: Literal["model", "tool", "sandbox", "system"],
+        message: str,
+        **detail: Any,
+    ) -> None:
+        """Emit the monitor's `error`."""
+        self.monitor("error", severity=severity, phase=phase, message=message, detail=detail)
+
+    def emit(self, channel: str, type_: str, fields: Mapping[str, Any]) -> None:
+        """Emit an event with the next bookmark."""
+        bookmark = {"seq": self.next_seq(), "timestamp": time.time_ns() // 1_000_000}
+        self.put(type_, {"channel": channel, "type": type_, "bookmark": bookmark, **fields})
+
+    def put(self, type_: str, fields: Mapping[str, Any]) -> None:
+        """Hand an event to whoever listens."""
+        self.host.event(type_, **fields)
+
+    def next_seq(self) -> int:
+        """Return the next place in the timeline."""
+        self.seq += 1
+        return self.seq
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """A tool call as it is kept, from its start to its end.
+
+    Attributes:
+        content: what the model is told of it; None until that is known.
+        over: whether its end was emitted.
+    """
+
+    id: str
+    name: str
+    state: CallState = "PENDING"
+    error: str | None = None
+    content: dict[str, Any] | None = None
+    over: bool = False
+    trail: list[str] = field(default_factory=list)
+
+    def become(self, state: CallState) -> None:
+        """Go on to a state."""
+        self.state = state
+        self.trail.append(state)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the ToolCallSnapshot of this moment."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "state": self.state,
+            "error": self.error,
+            "isError": self.error is not None,
+            "auditTrail": list(self.trail),
+        }
+
+
+def advice(error_type: ErrorType, tool: str, tools: tuple[str, ...]) -> list[str]:
+    """Return recommendations for the model, by the type of the error and the name of the tool."""
+    found = [*_BY_TYPE[error_type], f"Look at what {tool} expects and offers"]
+    if error_type in ("runtime", "logical") and any(word in tool for word in _FILE_WORDS):
+        found = [*_FILE_ADVICE, *found]
+    if error_type == "exception" and tools:
+        found.insert(0, f"Tools that exist: {', '.join(tools)}")
+    return found
+
+
+def cleaned(message: str) -> str:
+    """Return a message for model and user: one line, no stack, no secret. Paths stay in it.
+
+    Example:
+        >>> cleaned("no such file: /srv/agent/notes.txt")
+        'no such file: /srv/agent/notes.txt'
+    """
+    text = message.partition("Traceback (most recent call last)")[0]
+    text = " ".join(without_secrets(text).replace("<secret>", "…").split())
+    return text[:_MESSAGE_MAX] or "the tool failed without a message"
+
+
+def denied_content(tool: str, by_policy: bool) -> dict[str, Any]:
+    """Return what the model is told of a call that was denied."""
+    who = "the policy" if by_policy else "the user"
+    return {
+        "ok": False,
+        "error": f"{tool} was denied by {who}",
+        "recommendations": ["Do without this call", "Ask the user what to do instead"],
+    }
 
 
 class KodeTelling(Agent):
@@ -65,11 +203,9 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ the model
 
     def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
-        """STREAMING_MODEL."""
         self.breakpoint("STREAMING_MODEL")
 
     def answered(self, turn: Turn, reply: Reply) -> None:
-        """Emit the text of an answer."""
         if reply.text:
             self.timeline.progress("text_chunk_start", step=turn.steps)
             self.timeline.progress("text_chunk", step=turn.steps, delta=reply.text)
@@ -87,7 +223,6 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ tools
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """Emit tool:start."""
         record = self.records[call.id] = CallRecord(id=call.id, name=call.name)
         record.trail.append(record.state)
         self.timeline.progress("tool:start", call=record.snapshot())
@@ -130,7 +265,6 @@ class KodeTelling(Agent):
         self.host.audit_event("ToolCallRecord", call=record.snapshot())
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        """Return what the model is told of a call."""
         return self.records[call.id].content or {}
 
     def seal(self, record: CallRecord) -> None:
@@ -218,7 +352,6 @@ class KodeTelling(Agent):
     # ------------------------------------------------------------------ permissions and hooks
 
     def approval_asked(self, call: Call) -> None:
-        """PAUSED, until the person has decided."""
         record = self.records[call.id]
         record.become("APPROVAL_REQUIRED")
         self.breakpoint("AWAITING_APPROVAL")
@@ -226,7 +359,6 @@ class KodeTelling(Agent):
         self.state("PAUSED")
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
-        """Say what was decided, and go on."""
         allowed = decision == "approved"
         self.timeline.control(
             "permission_decided",
@@ -239,7 +371,6 @@ class KodeTelling(Agent):
         self.state("WORKING")
 
     def hook_failed(self, hook: Hook, error: Exception) -> None:
-        """Log error and continue."""
         message = cleaned(str(error) or f"the hook {hook.id} did not come back")
         self.put_on_record(("system", "hook"), {"target": hook.id, "message": message})
         self.timeline.error("warn", "system", message, hook=hook.id, slot=hook.slot)

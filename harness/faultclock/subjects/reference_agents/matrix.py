@@ -9,7 +9,7 @@ kept in files, with its own class and code: a broken provider is never called a 
 
 A discussion is plain text. What fails in it is one message, and the thread goes on. Without a
 workflow a turn is a plain conversation over HTTP, with the same classes. The words are in
-`matrix_words`, the reading of programs in `matrix_reading`, their running in `matrix_programs`.
+`matrix_words`, the programs in `matrix_programs`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultclock.subjects.ports import Node, Surroundings, Workflow
-from faultclock.subjects.reference_agents.bound import reference
-from faultclock.subjects.reference_agents.calls import Call, execute_once
-from faultclock.subjects.reference_agents.core import Ended, Pair, Turn
-from faultclock.subjects.reference_agents.matrix_conversation import MatrixConversation
-from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
-from faultclock.subjects.reference_agents.matrix_reading import (
+from faultclock.subjects.reference_agents.calls import misfit
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.matrix_conversation import (
     REVIEW_SCHEMA,
     TEST_FAILED,
     TESTER_SCHEMA,
     TIMEOUT,
+    Failure,
+    MatrixConversation,
+    notice_of,
+)
+from faultclock.subjects.reference_agents.matrix_programs import (
     ProgramRun,
+    ProgramRunner,
     Trouble,
     answer_of,
     trouble_of,
 )
-from faultclock.subjects.reference_agents.matrix_words import Failure, notice_of
-from faultclock.subjects.reference_runtime.tool_call import misfit
+from faultclock.subjects.reference_agents.turn import Ended, Pair, Turn
 
 _SCHEMA = {"reviewer": REVIEW_SCHEMA, "tester": TESTER_SCHEMA}
 _STATES = {"coder": "build", "reviewer": "review", "tester": "test"}
@@ -122,7 +124,7 @@ class MatrixAgent(MatrixConversation):
             return await self.command_stage(node)
         if node.do == "agent":
             return await self.agent_stage(turn, node)
-        return await self.host_stage(node)
+        raise Ended("failed", None, f"the document has no stage that is a {node.do}")
 
     # Programs.
 
@@ -190,11 +192,11 @@ class MatrixAgent(MatrixConversation):
         self.audit_run(node, pair, 1, run)
         raise StageFailed(self.failure(node, pair, run))
 
-    # Models over HTTP, and what the host does itself.
+    # Models over HTTP.
 
     async def agent_stage(self, turn: Turn, node: Node) -> str:
         """Let a model do a stage, in a conversation of its own."""
-        own = Turn(number=turn.number, text=node.prompt, started_s=turn.started_s, messages=[])
+        own = Turn(number=turn.number, text=node.prompt)
         pair, discussion = _SCHEMA.get(node.role), node.role == "discussion"
         for attempt, prompt in enumerate((node.prompt, _REGENERATE), start=1):
             try:
@@ -215,26 +217,6 @@ class MatrixAgent(MatrixConversation):
                 return text
             self.put_on_record(pair, {"target": node.id, "stage": node.id}, attempt)
         raise StageFailed(Failure(pair=pair, stage=node.id, raw=text, retries=1))
-
-    async def host_stage(self, node: Node) -> str:
-        """Do what needs no provider; of its failures the document says nothing."""
-        workflow = self.world.workflow
-        assert workflow is not None, "a stage belongs to a workflow"
-        try:
-            if node.do == "expression":
-                return str(await workflow.evaluate(node.id))
-            if node.do == "handler":
-                return str(await workflow.handle(node.id))
-        except Exception as error:
-            self.put_on_record(None, {"target": node.id, "message": type(error).__name__}, 1)
-            raise StageFailed(Failure(pair=None, stage=node.id)) from error
-        tool = next(item for item in self.world.tools if item.contract.name == node.tool)
-        call = Call(id=node.id, name=str(node.tool), tool=tool, arguments=node.arguments)
-        outcome = await execute_once(call)
-        if not outcome.ok:
-            self.put_on_record(None, {"target": node.id, "message": outcome.kind}, 1)
-            raise StageFailed(Failure(pair=None, stage=node.id, said=outcome.kind))
-        return json.dumps(outcome.value)
 
     # ------------------------------------------------------------------ what is noted and kept
 

@@ -19,28 +19,32 @@ import json
 import time
 import traceback
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from faultclock.subjects.ports import (
+    InteractionAnswer,
+    InteractionKind,
+    InteractionRequest,
     Node,
     ProviderTarget,
     SandboxError,
     TypedError,
 )
-from faultclock.subjects.reference_agents.bound import reference
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Ended, FailedAttempt, Next, Pair, Turn
-from faultclock.subjects.reference_agents.relavium_errors import (
+from faultclock.subjects.reference_agents.calls import Call, Outcome, first_answer
+from faultclock.subjects.reference_agents.core import reference
+from faultclock.subjects.reference_agents.relavium_telling import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
+    RelaviumTelling,
     RunError,
-    entry_wait_s,
     kind_of,
-    node_wait_s,
 )
-from faultclock.subjects.reference_agents.relavium_gates import RelaviumGates
-from faultclock.subjects.reference_agents.wire import AttemptFailed
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.subjects.reference_agents.waits import wait_s
+from faultclock.subjects.stud import AttemptError
 
+#: No wait is longer.
+_DAY_S = 86_400.0
 _CODE_OF_OUTCOME = {
     "denied_by_policy": "tool_denied",
     "denied_by_user": "tool_denied",
@@ -61,14 +65,16 @@ _CODE_OF_LIMIT = {
 }
 
 
-class RelaviumAgent(RelaviumGates):
+class RelaviumAgent(RelaviumTelling):
     """A runtime that follows the document to the letter; each step can be overridden.
 
     Attributes:
         park_s: how long a rate limit parks a provider.
+        gate_s: how long a gate stays open where nothing else is said.
     """
 
     park_s = 30.0
+    gate_s = 120.0
 
     # ------------------------------------------------------------------ the process
 
@@ -101,7 +107,6 @@ class RelaviumAgent(RelaviumGates):
     # ------------------------------------------------------------------ a run
 
     def turn_started(self, turn: Turn) -> None:
-        """A run begins with its first event."""
         self.run = self.new_run(turn.number)
         self.run.emit("run:started")
 
@@ -161,19 +166,23 @@ class RelaviumAgent(RelaviumGates):
 
     async def before_retry(self, node: Node, attempt: int, error: RunError) -> None:
         """Announce the retry and wait; a cancel ends the wait."""
-        wait_s = self.node_wait_s(node, attempt)
+        delay_s = self.node_wait_s(node, attempt)
         self.node_event(
             "node:retrying",
             node,
             attemptNumber=attempt,
             error=self.shown(error),
-            delayMs=round(wait_s * 1000),
+            delayMs=round(delay_s * 1000),
         )
-        await asyncio.sleep(wait_s)
+        await asyncio.sleep(delay_s)
 
     def node_wait_s(self, node: Node, attempt: int) -> float:
         """Return the wait before a node begins anew, in seconds."""
-        return 0.0 if node.retry is None else node_wait_s(node.retry, attempt)
+        rule = node.retry
+        if rule is None:
+            return 0.0
+        cap_s = _DAY_S if rule.cap_s is None else min(rule.cap_s, _DAY_S)
+        return wait_s(rule.backoff, rule.base_s, attempt, factor=rule.factor, cap_s=cap_s)
 
     async def one_attempt(self, turn: Turn, node: Node) -> str:
         """Do a node once.
@@ -260,13 +269,11 @@ class RelaviumAgent(RelaviumGates):
     # ------------------------------------------------------------------ the chain
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
-        """Return the providers that are not parked."""
         now_s = time.monotonic()
         return tuple(item for item in self.targets if self.parked.get(item.id, 0.0) <= now_s)
 
-    def classify(self, failed: AttemptFailed) -> Pair | None:
-        """Return the kind of a failed attempt."""
-        return ("llm", kind_of(failed.seen))
+    def classify(self, failed: AttemptError) -> Pair | None:
+        return ("llm", kind_of(failed))
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again within the entry's attempts, then the next provider; a fatal one ends it."""
@@ -287,9 +294,9 @@ class RelaviumAgent(RelaviumGates):
 
     def entry_wait_s(self, attempt: int) -> float:
         """Return the wait before the next attempt at the same provider, in seconds."""
-        return entry_wait_s(attempt)
+        return wait_s("exponential", 0.25, attempt, cap_s=8.0)
 
-    def may_advance(self, failed: AttemptFailed) -> bool:
+    def may_advance(self, failed: AttemptError) -> bool:
         """Return whether another provider may be asked: not once content was passed on."""
         return not failed.after_content
 
@@ -299,20 +306,17 @@ class RelaviumAgent(RelaviumGates):
             self.parked[target.id] = time.monotonic() + self.park_s
 
     def run_pair(self, pair: Pair | None) -> Pair | None:
-        """Return what a run ends with whose provider failed with `pair`."""
         if pair is None or pair[0] != "llm":
             return pair
         return ("run", CODE_OF_KIND[pair[1]])
 
-    def nobody_left(self, turn: Turn) -> Ended:
-        """Return the end of a run all of whose providers are parked."""
+    def no_provider_left(self, turn: Turn) -> Ended:
         cause = {"type": "LlmError", "kind": "rate_limit", "message": "every provider is parked"}
         return RunError("provider_rate_limit", "every provider is parked", cause=cause)
 
     # ------------------------------------------------------------------ tools
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        """Return the code of a call that is not good; None where the document has none."""
         code = _CODE_OF_OUTCOME.get(outcome.kind)
         return None if code is None else ("run", code)
 
@@ -321,7 +325,6 @@ class RelaviumAgent(RelaviumGates):
         return Next(act="tell" if self.classify_tool(call, outcome) is None else "end")
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
-        """Return what the model is told of a call."""
         if outcome.ok:
             return {"ok": True, "value": outcome.value}
         if outcome.kind == "partial":
@@ -343,11 +346,9 @@ class RelaviumAgent(RelaviumGates):
         return found
 
     def cancelled(self, turn: Turn) -> Ended:
-        """Return the end of a run that was cancelled: no failure."""
         return Ended("cancelled", ("run", "cancelled"), "the run was cancelled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        """Return the end of a run in which something threw that nobody caught."""
         return RunError("internal", "uncaught throw", cause=_cause(error))
 
     async def turn_over(self, turn: Turn, end: Ended) -> None:
@@ -359,6 +360,75 @@ class RelaviumAgent(RelaviumGates):
         else:
             self.fail_run(self.error_of(end, self.run.node))
         await self.kept("ended")
+
+    # ------------------------------------------------------------------ human gates
+
+    async def ask(
+        self,
+        kind: InteractionKind,
+        prompt: str,
+        options: tuple[str, ...],
+        deadline_s: float | None,
+    ) -> InteractionAnswer:
+        """Carry out a run that is one human gate, and return what was decided."""
+        self.turns += 1
+        self.run = self.new_run(self.turns)
+        limit_s = (
+            self.world.deadlines_s.get(kind, self.gate_s) if deadline_s is None else deadline_s
+        )
+        gate = InteractionRequest(
+            id=f"gate-{self.turns}",
+            kind=kind,
+            prompt=prompt,
+            options=options,
+            deadline_s=limit_s,
+        )
+        node = Node(id=gate.id, do="handler")
+        self.run.node = node
+        self.run.emit("run:started")
+        await self.kept("started")
+        self.node_event("node:started", node)
+        self.gate_paused(gate)
+        answer = await first_answer(self.world, gate)
+        if answer is None:
+            # Where nobody sees it, the gate waits too.
+            await asyncio.sleep(limit_s)
+            answer = InteractionAnswer(status="timeout")
+        if answer.status == "timeout":
+            self.gate_timed_out(node)
+            await self.kept("ended")
+            return answer
+        self.gate_resumed(gate, answer)
+        await self.kept("node", nodeId=node.id)
+        self.node_event("node:completed", node, output=answer.status)
+        self.run.emit("run:completed", outputs={node.id: answer.status})
+        await self.kept("ended")
+        return answer
+
+    def gate_paused(self, gate: InteractionRequest) -> None:
+        """Emit that the run waits for a person, and until when."""
+        self.run.emit(
+            "human_gate:paused",
+            gateId=gate.id,
+            timeoutMs=round(gate.deadline_s * 1000),
+            timeoutAction="reject",
+            expiresAt=round((time.monotonic() + gate.deadline_s) * 1000),
+        )
+        self.run.emit("run:paused", gateIds=[gate.id])
+
+    def gate_resumed(self, gate: InteractionRequest, answer: InteractionAnswer) -> None:
+        """Emit what the person decided; a no is a decision and no failure."""
+        decision: Literal["approved", "rejected"] = (
+            "approved" if answer.status == "accepted" else "rejected"
+        )
+        self.run.emit("human_gate:resumed", gateId=gate.id, decision=decision, decidedBy="user")
+
+    def gate_timed_out(self, node: Node) -> None:
+        """Fail the run of a gate that nobody answered."""
+        error = RunError("run_timeout", "nobody answered", target=node.id, cause={"gate": node.id})
+        self.log(error)
+        self.node_failed(node, error, (node,))
+        self.fail_run(error)
 
 
 def _cause(error: BaseException) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""What a run of the Relavium model says: its events, its log, and the one message for the person.
+"""What a run of the Relavium model says: its errors, its events, its log, the word to the person.
+
+    AttemptError   what one attempt at a provider could see
+      -> kind_of()      the kind (`llm/...`), by status and the provider's own type, never by words
+      -> CODE_OF_KIND   the code that a run ends with (`run/...`)
 
 An error reaches three audiences, and each has its own form of it: the log has it whole, the stream
 of events has its code and a text for people, and the person has that text once. What a failure is,
@@ -9,14 +13,193 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from faultclock.subjects.ports import Node, Reply, Surroundings
-from faultclock.subjects.reference_agents.calls import Call, Outcome
-from faultclock.subjects.reference_agents.core import Agent, Ended, FailedAttempt, Next, Turn
-from faultclock.subjects.reference_agents.person import Decision
-from faultclock.subjects.reference_agents.relavium_errors import RunError, told
-from faultclock.subjects.reference_agents.relavium_run import Run
+from faultclock.subjects.ports import Host, Node, Reply, Surroundings
+from faultclock.subjects.provider_words import by_word
+from faultclock.subjects.reference_agents.calls import Call, Decision, Outcome
+from faultclock.subjects.reference_agents.core import Agent
+from faultclock.subjects.reference_agents.turn import Ended, FailedAttempt, Next, Turn
+from faultclock.subjects.stud import AttemptError
+
+RETRYABLE_KINDS = frozenset({"rate_limit", "overloaded", "timeout", "transport"})
+CODE_OF_KIND = {
+    "rate_limit": "provider_rate_limit",
+    "overloaded": "provider_unavailable",
+    "timeout": "provider_unavailable",
+    "transport": "provider_unavailable",
+    "auth": "provider_auth",
+    "bad_request": "validation",
+    "content_filter": "content_filter",
+    "cancelled": "cancelled",
+    "unknown": "internal",
+}
+#: Codes that a node may be done again for.
+_RETRYABLE_CODES = frozenset({"provider_rate_limit", "provider_unavailable", "tool_failed"})
+
+_CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+#: What the type of an error object says goes before the status.
+_BY_TYPE = by_word(
+    {
+        "rate_limit": "rate_limit_error",
+        "overloaded": "overloaded_error api_error",
+        "timeout": "timeout_error",
+        "auth": "authentication_error permission_error",
+        "bad_request": "not_found_error",
+    }
+)
+_BY_STATUS = {
+    **dict.fromkeys((401, 402, 403), "auth"),
+    **dict.fromkeys((400, 404, 409, 413, 422), "bad_request"),
+    408: "timeout",
+    429: "rate_limit",
+}
+#: By the letter of the document, whatever type stands beside.
+_AUTH_STATUSES = frozenset({401, 403})
+#: What an error object says in a 200 or inside a stream: the document lists its words itself.
+_IN_BAND_CODE = by_word(
+    {
+        "rate_limit": "rate_limit_exceeded rate_limit_error insufficient_quota"
+        " billing_hard_limit_reached 1300",
+        "overloaded": "server_error service_unavailable server_is_overloaded slow_down",
+        "auth": "invalid_api_key",
+        "bad_request": "context_length_exceeded invalid_value missing_required_parameter"
+        " model_not_found unsupported_parameter",
+    }
+)
+_IN_BAND_STATUS = {429, 500, 502, 503, 504, 529, 401, 402, 403, 400, 404, 422}
+_IN_BAND_TYPE = by_word(
+    {
+        "rate_limit": "requests tokens rate_limit_exceeded insufficient_quota rate_limited"
+        " ThrottlingException",
+        "overloaded": "server_error service_unavailable InternalServerException"
+        " ServiceUnavailableException",
+        "bad_request": "invalid_request_error",
+    }
+)
+_BY_CONNECTION = {"deadline": "timeout", "network": "transport", "cut": "transport"}
+
+
+def kind_of(seen: AttemptError) -> str:
+    """Return the LlmErrorKind of a failed attempt; nothing is unclassified."""
+    if seen.kind in _BY_CONNECTION:
+        return _BY_CONNECTION[seen.kind]
+    if seen.kind == "malformed":
+        return "unknown"
+    code, type_ = str(seen.provider_code), seen.provider_type or ""
+    if code in _CONTENT_CODES:
+        return "content_filter"
+    if seen.status in _AUTH_STATUSES:
+        return "auth"
+    if type_ in _BY_TYPE:
+        return _BY_TYPE[type_]
+    if seen.kind == "http_error":
+        return _of_status(seen.status or 0)
+    if code in _IN_BAND_CODE:
+        return _IN_BAND_CODE[code]
+    if code.isdecimal() and int(code) in _IN_BAND_STATUS:
+        return _of_status(int(code))
+    return _IN_BAND_TYPE.get(type_, "unknown")
+
+
+def _of_status(status: int) -> str:
+    return "overloaded" if 500 <= status <= 599 else _BY_STATUS.get(status, "unknown")
+
+
+class RunError(Ended):
+    """Ends a node, and the run with it unless the node is done again.
+
+    Attributes:
+        code: one of the ErrorCodes.
+        target: id of what failed; empty where that is the run itself.
+        field: the offending field of a validation error.
+        cause: what it stands for, as plain data for the log.
+        retryable: what the error says of itself; it need not be what its code says by default.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        target: str = "",
+        retryable: bool | None = None,
+        field: str | None = None,
+        cause: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__("failed", ("run", code), message)
+        self.code = code
+        self.target = target
+        self.field = field
+        self.cause = dict(cause or {})
+        self.retryable = code in _RETRYABLE_CODES if retryable is None else retryable
+
+
+_TOLD = {
+    "validation": "{run} failed validation at node {target}: {field} is not what it should be."
+    " Correct it and start the run again.",
+    "content_filter": "The provider blocked the content of this request. Change the text and try"
+    " again.",
+    "provider_auth": "The provider did not accept the API key — check it in Settings.",
+    "provider_rate_limit": "The provider is limiting requests. Wait a moment and start the run"
+    " again.",
+    "provider_unavailable": "The provider could not be reached. Start the run again later.",
+    "tool_denied": "The step {target} was not allowed. Allow it in Settings, or change it.",
+    "tool_failed": "The step {target} did not work. Look at the tool and start the run again.",
+    "tool_unavailable": "The step {target} is not possible here. Install what it needs.",
+    "budget_exceeded": "The run has used up its budget. Raise the limit to go on.",
+    "run_timeout": "The run has used up its time. Raise the limit to go on.",
+    "turn_limit": "The run has used up its turns. Raise the limit to go on.",
+    "sandbox_error": "An expression could not be evaluated. Check the expression of {target}.",
+    "internal": "Something went wrong inside the program. Please report it with its id.",
+}
+
+
+def told(error: RunError, *, run: str = "The workflow") -> str:
+    """Return what a person may read of `error`: its code in words, an id, and the next step."""
+    return _TOLD[error.code].format(
+        run=run, target=error.target or "a node", field=error.field or "the input"
+    )
+
+
+class Run:
+    """One run: its id, its numbered events, and what it has come to so far.
+
+    Attributes:
+        seq: the number that the next event gets; numbers begin with 0 and have no gap.
+        outputs: what each node that is done has come to, by its id.
+        node: the node that is being done; `attempt`, its attempt (1-based).
+        failed_node: id of the node that the run fails with.
+        tool: name of the tool that failed; `cause`, what the error stands for.
+    """
+
+    def __init__(self, host: Host, id_: str, seq: int) -> None:
+        self.host = host
+        self.id = id_
+        self.seq = seq
+        self.outputs: dict[str, str] = {}
+        self.node: Node | None = None
+        self.attempt = 0
+        self.failed_node: str | None = None
+        self.tool = ""
+        self.cause: dict[str, Any] = {}
+
+    @property
+    def node_id(self) -> str:
+        """Id of the node that is being done; empty before the first."""
+        return "" if self.node is None else self.node.id
+
+    @property
+    def correlation_id(self) -> str:
+        """What joins the message for the person to the log; it says nothing by itself."""
+        return f"corr-{self.id}"
+
+    def emit(self, name: str, **fields: Any) -> None:
+        """Emit an event of this run, with its envelope."""
+        number, self.seq = self.seq, self.seq + 1
+        stamp = round(time.time() * 1000)
+        self.host.event(name, runId=self.id, sequenceNumber=number, timestamp=stamp, **fields)
 
 
 class RelaviumTelling(Agent):
@@ -49,7 +232,7 @@ class RelaviumTelling(Agent):
         """Record a failed attempt with what it used, before anything else happens."""
         kind = None if attempt.pair is None else attempt.pair[1]
         context = {
-            **attempt.error.seen.context(),
+            **attempt.error.context(),
             **self.where(),
             "providerId": attempt.target.id or "first",
             "target": attempt.target.id or "first",
@@ -80,11 +263,9 @@ class RelaviumTelling(Agent):
     # ------------------------------------------------------------------ tools
 
     def call_proposed(self, turn: Turn, call: Call) -> None:
-        """The model has asked for a tool."""
         self.run.emit("agent:tool_call", toolCallId=call.id, tool=call.name)
 
     def approval_asked(self, call: Call) -> None:
-        """The person is about to be asked."""
         self.run.emit("agent:approval_requested", toolCallId=call.id, tool=call.name)
 
     def approval_decided(self, call: Call, decision: Decision) -> None:
@@ -93,16 +274,10 @@ class RelaviumTelling(Agent):
             raise asyncio.CancelledError(f"{call.name}: the dialog was closed")
 
     def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed: it is recorded where the run ends by it."""
         self.tool_told(call, outcome, step, attempt=1)
 
     def call_ended(
-        self,
-        turn: Turn,
-        call: Call,
-        attempt: int,
-        outcome: Outcome,
-        step: Next | None,
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
         """A tool was executed: its result is told, or its failure recorded."""
         self.tool_told(call, outcome, step, attempt=attempt)

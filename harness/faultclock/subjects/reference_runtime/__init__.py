@@ -1,20 +1,15 @@
-"""The reference runtime: a small, correct agent runtime of the stud-cli model, to read and to run.
+"""The reference of the stud-cli model: a small, correct agent runtime, to read and to run.
 
-runtime        the object: start, run_turn, ask, cancel, close
-loop           the message loop, from the request to the tools and back
+It is made of the core in `reference_agents`; what its document asks for beside that is here.
+
+runtime        the object: start, run_turn, ask, cancel, close; the message loop; the subject
+tools          the calls of an answer: decided on, executed, and a typed result
 provider       one request to the model, with the transport's retries
-tool_call      a call that the model proposes, read and checked
-tools          executing it: deadline, retries, typed results
-approvals      who decides whether it is executed
-interaction    asking the person
+person         asking the person, and who decides whether a call is executed
+session        what all of these share, and saving it: snapshots and the journal
+resume         opening a stored session, and making a turn whole that was cut off
 stages         an attached state machine
-persistence    snapshots and the journal
-resume         opening a stored session
-history        messages, and how a broken-off turn is made whole
 lifecycle      extensions
 cancellation   the tree of scopes
-retries        the waits
-telling        what each audience is told
-session        what all of these share
-bound          the subject
+telling        what each audience reads of a failure
 """

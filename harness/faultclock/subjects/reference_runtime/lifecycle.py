@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from faultclock.subjects.ports import Extension, TypedError
@@ -42,7 +43,7 @@ class Extensions:
         Raises:
             TypedError: ExtensionHost: they cannot be loaded beside each other.
         """
-        self._loaded = load_order(self.session.surroundings.extensions)
+        self._loaded = load_order(self.session.world.extensions)
         for extension in self.in_order(self._loaded, "init"):
             if await self.enter(extension, "init"):
                 self._initialised.append(extension)
@@ -156,20 +157,13 @@ def load_order(extensions: Sequence[Extension]) -> list[Extension]:
 
 
 def _check_cycles(known: dict[str, Extension]) -> None:
-    done: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = " -> ".join((*path[path.index(name) :], name))
-            raise _unresolved("DependencyCycle", f"extensions need each other: {circle}")
-        if name in done or name not in known:
-            return
-        for other in known[name].depends_on:
-            visit(other, (*path, name))
-        done.add(name)
-
-    for name in sorted(known):
-        visit(name, ())
+    try:
+        TopologicalSorter({name: known[name].depends_on for name in sorted(known)}).prepare()
+        return
+    except CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+    # It has no cause: the circle is all that there is to know.
+    raise _unresolved("DependencyCycle", f"extensions need each other: {circle}")
 
 
 def _unresolved(code: str, message: str) -> TypedError:

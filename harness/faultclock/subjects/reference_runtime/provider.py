@@ -9,26 +9,15 @@ nothing of it is here.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
 
 from faultclock.subjects.chat_exchange import ChatExchange
-from faultclock.subjects.ports import ProviderRequest, Reply, Surroundings, Tool
-from faultclock.subjects.reference_runtime.session import Message, Session
-from faultclock.subjects.reference_runtime.tool_call import whole_calls
+from faultclock.subjects.connection import Attempt
+from faultclock.subjects.ports import ProviderTarget, Reply, Tool, TypedError
+from faultclock.subjects.reference_agents.turn import Message
+from faultclock.subjects.reference_agents.wire import CountedExchange, request_to
+from faultclock.subjects.reference_runtime.session import Session
 from faultclock.subjects.stud import AttemptError, StudCall
-
-_READ_BYTES = 65_536
-
-
-class TurnExchange(ChatExchange):
-    """A chat-completions exchange that asks a stream to count its tokens."""
-
-    def content(self, request: ProviderRequest) -> dict[str, Any]:
-        """Return the body of the request, before it is JSON."""
-        content = super().content(request)
-        if request.stream:
-            content["stream_options"] = {"include_usage": True}
-        return content
 
 
 class TransportRetries(StudCall):
@@ -45,41 +34,20 @@ class TransportRetries(StudCall):
 
 
 class ProviderCall:
-    """One request of the loop, and its attempts.
+    """One request of the loop, and its attempts. Nothing of settings or environment enters it."""
 
-    Attributes:
-        stream: whether the answer is read as it is made.
-    """
-
-    stream = True
-    exchange_type: type[ChatExchange] = TurnExchange
+    exchange_type: type[ChatExchange] = CountedExchange
     retries_type: type[StudCall] = TransportRetries
 
     def __init__(
         self, session: Session, messages: list[Message], tools: tuple[Tool, ...] = ()
     ) -> None:
         self.session = session
-        self.request = self.make_request(session.surroundings, messages, tools)
+        world = session.world
+        target = ProviderTarget(id="", base_url=world.base_url, model=world.model)
+        self.request = request_to(world, target, messages, tools)
         self.retries = self.retries_type(self.request)
-        self._exchange: ChatExchange | None = None
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._give_up_at = 0.0
-
-    def make_request(
-        self, surroundings: Surroundings, messages: list[Message], tools: tuple[Tool, ...]
-    ) -> ProviderRequest:
-        """Compose the request; nothing of settings or environment enters it."""
-        return ProviderRequest(
-            host=surroundings.host,
-            model=surroundings.model,
-            messages=messages,
-            stream=self.stream,
-            tools=[_definition(tool) for tool in tools],
-            timeout_s=surroundings.timeout_s,
-            base_url=surroundings.base_url,
-            api_key=surroundings.api_key,
-        )
+        self._attempt: Attempt | None = None
 
     async def send(self) -> None:
         """Send the request; again, for as long as the failure's class allows.
@@ -89,8 +57,9 @@ class ProviderCall:
             Exception: a failure for which the document has no class.
         """
         while True:
+            self._attempt = Attempt(self.exchange_type(self.request), self.request.timeout_s)
             try:
-                await self.connect()
+                await self._attempt.send()
                 return
             except AttemptError as failure:
                 await self.wait_after(failure)
@@ -103,8 +72,11 @@ class ProviderCall:
                 whose tool calls are not whole.
         """
         while True:
+            assert self._attempt is not None, "the request was sent"
             try:
-                return whole_calls(await self.read())
+                reply = await self._attempt.receive()
+                self.drop()
+                return whole_calls(reply)
             except AttemptError as failure:
                 await self.wait_after(failure)
             await self.send()
@@ -123,70 +95,35 @@ class ProviderCall:
             raise
         await asyncio.sleep(wait_s)
 
-    # One attempt.
-
-    async def connect(self) -> None:
-        """Open a connection and send the request on it.
-
-        Raises:
-            AttemptError: it failed.
-        """
-        self._exchange = exchange = self.exchange_type(self.request)
-        self._give_up_at = asyncio.get_running_loop().time() + self.request.timeout_s
-        try:
-            async with asyncio.timeout_at(self._give_up_at):
-                self._reader, self._writer = await asyncio.open_connection(
-                    exchange.host, exchange.port, ssl=_tls() if exchange.secure else None
-                )
-                self._writer.write(exchange.request_bytes)
-        except TimeoutError as error:
-            raise AttemptError("deadline", "the provider did not answer in time") from error
-        except OSError as error:
-            raise AttemptError("network", "the connection to the provider failed") from error
-
-    async def read(self) -> Reply:
-        """Read the answer of this attempt to its end.
-
-        Raises:
-            AttemptError: it failed.
-        """
-        exchange, reader = self._exchange, self._reader
-        assert exchange is not None
-        assert reader is not None
-        try:
-            async with asyncio.timeout_at(self._give_up_at):
-                while exchange.reply is None:
-                    exchange.feed(await reader.read(_READ_BYTES))
-        except TimeoutError as error:
-            raise AttemptError("deadline", "the provider did not answer in time") from error
-        except OSError as error:
-            raise AttemptError("network", "the connection to the provider failed") from error
-        self.drop()
-        return exchange.reply
-
     def drop(self) -> None:
-        """Let the connection go, if there is one; an unfinished exchange is broken off."""
-        writer, self._writer = self._writer, None
-        if writer is None:
-            return
-        if self._exchange is not None and self._exchange.at_end:
-            writer.close()
-        else:
-            writer.transport.abort()
+        """Let the connection go, if there is one."""
+        if self._attempt is not None:
+            self._attempt.drop()
 
 
-def _definition(tool: Tool) -> dict[str, Any]:
-    contract = tool.contract
-    function = {
-        "name": contract.name,
-        "description": contract.description,
-        "parameters": dict(contract.input_schema),
-    }
-    return {"type": "function", "function": function}
+def whole_calls(reply: Reply) -> Reply:
+    """Return `reply` if each of its calls is whole.
+
+    Raises:
+        TypedError: ProviderCapability/OutputMalformed: a call has no name, its arguments are no
+            JSON, two have the same id, or the answer was cut at its length.
+    """
+    if not reply.tool_calls:
+        return reply
+    ids = [call.id for call in reply.tool_calls if call.id]
+    if len(set(ids)) != len(ids):
+        raise _malformed("two tool calls have the same id")
+    if reply.finish_reason == "length":
+        raise _malformed("the answer was cut off within its tool calls")
+    for call in reply.tool_calls:
+        if not call.name:
+            raise _malformed("a tool call has no name")
+        try:
+            json.loads(call.arguments.strip() or "{}")
+        except ValueError as error:
+            raise _malformed(f"the arguments of {call.name} are no JSON") from error
+    return reply
 
 
-def _tls() -> Any:
-    # Imported here, so that only a call to an https host pays for it.
-    from faultclock.subjects.trust import CONTEXT
-
-    return CONTEXT
+def _malformed(message: str) -> TypedError:
+    return TypedError("ProviderCapability", "OutputMalformed", message, {"signal": "tool_calls"})

@@ -9,18 +9,25 @@
 
 What the journal tells of the turn that was cut off becomes history: its calls are sealed, so that
 the model knows what happened, and none of them is ever run again by itself.
+
+A provider refuses a conversation in which a tool call has no answer. A turn that was cut off (by
+a cancel, an error or a crash) is therefore sealed: each of its calls without a result gets a
+synthetic one that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from faultclock.subjects.ports import Extension, Slot, SlotDecision, TypedError
-from faultclock.subjects.reference_runtime.history import Replay, SealedCall, sealed
+from faultclock.subjects.reference_agents import wire
+from faultclock.subjects.reference_agents.turn import Message
 from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.persistence import Persistence
-from faultclock.subjects.reference_runtime.session import Message, Session
+from faultclock.subjects.reference_runtime.session import Persistence, Session
 from faultclock.subjects.reference_runtime.telling import typed
 
 _REQUIRED: dict[str, type | tuple[type, ...]] = {
@@ -33,6 +40,126 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
 }
 _OPTIONAL = frozenset({"smState", "projectRoot"})
 _MODES = ("ask", "yolo", "allowlist")
+_UNKNOWN = (
+    "The call was cut off while it ran: its outcome is unknown. It may have had its effect; check"
+    " before you call it again."
+)
+_NOT_RUN = "The turn was cut off before the call was run: nothing happened."
+
+
+def user(text: str) -> Message:
+    """Return the message of the user."""
+    return {"role": "user", "content": text}
+
+
+tool_message = partial(wire.tool_message, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedCall:
+    """A call that got a synthetic result; `started` says whether it may have had its effect."""
+
+    tool: str
+    tool_call: str
+    started: bool
+
+
+def sealed(
+    messages: Iterable[Message],
+    results: Mapping[str, Mapping[str, Any]],
+    started: Iterable[str],
+) -> tuple[list[Message], list[SealedCall]]:
+    """Return `messages` with an answer to every tool call, and the calls that had none.
+
+    Args:
+        messages: with or without their tool messages.
+        results: id of a tool call to the content of its answer, for those not in `messages`.
+        started: ids of the calls that were executed, or begun.
+    """
+    given = list(messages)
+    answers = {item["tool_call_id"]: item for item in given if item.get("role") == "tool"}
+    answers |= {id_: tool_message(id_, content) for id_, content in results.items()}
+    begun = set(started)
+    whole: list[Message] = []
+    orphans: list[SealedCall] = []
+    for item in given:
+        if item.get("role") == "tool":
+            continue
+        whole.append(item)
+        for call in item.get("tool_calls") or ():
+            id_, name = call["id"], call["function"]["name"]
+            if id_ not in answers:
+                orphan = SealedCall(tool=name, tool_call=id_, started=id_ in begun)
+                orphans.append(orphan)
+                answers[id_] = tool_message(id_, _seal(orphan))
+            whole.append(answers[id_])
+    return whole, orphans
+
+
+def _seal(orphan: SealedCall) -> dict[str, Any]:
+    message = _UNKNOWN if orphan.started else _NOT_RUN
+    return {"error": {"class": "Cancellation", "code": "ToolCancelled", "message": message}}
+
+
+@dataclass(slots=True)
+class Replay:
+    """One turn, put together from the journal's entries.
+
+    Entries of unknown kinds are left alone: another version of the program may have written them.
+    """
+
+    id: str | None = None
+    first: list[Message] = field(default_factory=list)
+    assistants: list[Message] = field(default_factory=list)
+    started: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def turns(cls, entries: Sequence[Mapping[str, Any]]) -> list[Replay]:
+        """Return the turns of a journal, in their order."""
+        turns: list[Replay] = []
+        for entry in entries:
+            begins = entry.get("kind") == "turn_started"
+            # A lost acknowledgement may have made the beginning of a turn stand there twice.
+            if not turns or (begins and entry.get("turn") != turns[-1].id):
+                turns.append(cls(id=entry.get("turn") if begins else None))
+            turns[-1].take(entry)
+        return turns
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Apply one entry; to apply it twice is to apply it once."""
+        call = str(entry.get("tool_call"))
+        match entry.get("kind"):
+            case "turn_started":
+                self.first = [user(str(entry.get("text", "")))]
+            case "tools_proposed":
+                message = dict(entry.get("message") or {})
+                if message and message not in self.assistants:
+                    self.assistants.append(message)
+            case "tool_started":
+                self.started[call] = entry
+                self.results.pop(call, None)
+            case "tool_ended" if isinstance(entry.get("content"), Mapping):
+                self.results[call] = entry["content"]
+
+    def whole(self) -> tuple[list[Message], list[SealedCall]]:
+        """Return its messages with every tool call answered; none if it did nothing."""
+        self.adopt_strays()
+        if not self.assistants:
+            return [], []
+        return sealed([*self.first, *self.assistants], self.results, self.started)
+
+    def adopt_strays(self) -> None:
+        """Make the message that a call without one must have come from."""
+        known = {call["id"] for item in self.assistants for call in item.get("tool_calls") or ()}
+        calls = [
+            wire.called(id_, str(entry.get("tool")), json.dumps(entry.get("arguments") or {}))
+            for id_, entry in self.started.items()
+            if id_ not in known
+        ]
+        if calls:
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+            self.assistants.append(message)
 
 
 class Resume:
@@ -71,7 +198,7 @@ class Resume:
     async def settle(self) -> None:
         """Save what was sealed, so that no other life seals it again."""
         if self.session.dirty:
-            await self.persistence.snapshot(self.session.messages)
+            await self.persistence.snapshot(self.session.history)
 
     # The manifest.
 
@@ -130,7 +257,7 @@ class Resume:
         state = manifest.get("smState")
         session.sm_state = None if state is None else dict(state)
         stored = [dict(message) for message in manifest["messages"]]
-        session.messages, orphans = sealed(stored, {}, ())
+        session.history, orphans = sealed(stored, {}, ())
         self.note_sealed(orphans)
 
     def refused(self, code: str, message: str) -> TypedError:
@@ -149,7 +276,7 @@ class Resume:
     def add(self, messages: list[Message]) -> None:
         """Add messages to the history."""
         if messages:
-            self.session.messages = [*self.session.messages, *messages]
+            self.session.history = [*self.session.history, *messages]
             self.session.dirty = True
 
     def note_sealed(self, orphans: list[SealedCall]) -> None:

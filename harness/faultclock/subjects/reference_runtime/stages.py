@@ -12,20 +12,29 @@ attempt.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.subjects.ports import Next, Stage, StateMachine, TypedError
+from faultclock.subjects.reference_agents.waits import rule_wait_s
 from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
-from faultclock.subjects.reference_runtime.history import sealed
-from faultclock.subjects.reference_runtime.loop import LoopEnd, MessageLoop
-from faultclock.subjects.reference_runtime.retries import wait_s
-from faultclock.subjects.reference_runtime.session import Halted, Session, Turn
+from faultclock.subjects.reference_runtime.resume import sealed
+from faultclock.subjects.reference_runtime.session import Halted, Session, StudTurn
 from faultclock.subjects.reference_runtime.telling import pair_of
 
 Outcome = Literal["ok", "retry", "skip", "fail"]
-MakeLoop = Callable[[Turn, Stage, Scope], MessageLoop]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopEnd:
+    """How the loop ended: with the model's text, or because the stage's cap was reached."""
+
+    text: str
+    cap_hit: bool = False
+
+
+Loop = Callable[[StudTurn, Stage, Scope], Awaitable[LoopEnd]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,13 +60,13 @@ class Workflow:
         self,
         session: Session,
         machine: StateMachine,
-        turn: Turn,
-        make_loop: MakeLoop,
+        turn: StudTurn,
+        loop: Loop,
     ) -> None:
         self.session = session
         self.machine = machine
         self.turn = turn
-        self.make_loop = make_loop
+        self.loop = loop
 
     async def run(self) -> LoopEnd:
         """Go from stage to stage until the state machine ends the workflow.
@@ -121,11 +130,11 @@ class Workflow:
             self.make_whole()
             attempt = StageAttempt(stage=stage, number=number, mark=len(self.turn.messages))
         with self.phase(stage, "Init"):
-            loop = self.make_loop(self.turn, stage, scope)
+            pass
         with self.phase(stage, "CheckGate"):
             gate = self.machine.check_gate(stage.id, number)
         if gate == "proceed":
-            await self.act(attempt, loop)
+            await self.act(attempt, scope)
         with self.phase(stage, "Assert"):
             return attempt, self.assess(attempt) if gate == "proceed" else gate
 
@@ -136,13 +145,13 @@ class Workflow:
         does not cause it again by mistake.
         """
         turn = self.turn
-        turn.messages, _ = sealed(turn.messages, turn.results, turn.started)
+        turn.messages, _ = sealed(turn.messages, turn.results, turn.executed)
 
-    async def act(self, attempt: StageAttempt, loop: MessageLoop) -> None:
+    async def act(self, attempt: StageAttempt, scope: Scope) -> None:
         """Run the message loop; its failure is for Assert to judge."""
         try:
             with self.phase(attempt.stage, "Act"):
-                attempt.end = await loop.run()
+                attempt.end = await self.loop(self.turn, attempt.stage, scope)
         except Halted:
             raise
         except Exception as error:
@@ -164,14 +173,7 @@ class Workflow:
 
     def wait_s(self, stage: Stage, failures: int) -> float:
         """Return the wait after the `failures`-th failed attempt (1-based), in seconds."""
-        return wait_s(
-            stage.backoff,
-            stage.base_s,
-            failures,
-            factor=stage.factor,
-            cap_s=stage.cap_s,
-            jitter_percent=stage.jitter_percent,
-        )
+        return rule_wait_s(stage, failures)
 
     def audit_attempt(self, attempt: StageAttempt, outcome: str) -> None:
         """Audit a failed attempt of a stage, with its number."""

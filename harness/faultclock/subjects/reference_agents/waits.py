@@ -1,4 +1,4 @@
-"""The waits between the attempts at a tool, a stage and the store: this runtime's own arithmetic.
+"""The waits of the references: one arithmetic for all of them.
 
     fixed          base
     linear         base * n                        n is the 1-based number of the failure
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import random
 
+from faultclock.subjects.ports import Stage, ToolRetryRule
+
 
 def wait_s(
     backoff: str | None,
@@ -20,9 +22,13 @@ def wait_s(
     *,
     factor: int = 2,
     cap_s: float | None = None,
-    jitter_percent: int = 0,
+    jitter: float = 0.0,
 ) -> float:
     """Return how long to wait after the `failures`-th failure (1-based), in seconds.
+
+    Args:
+        backoff: `fixed`, `linear` or `exponential`; None: no wait.
+        jitter: half width around the wait, as a fraction of it.
 
     Example:
         >>> [wait_s("linear", 2.0, failures) for failures in (1, 2)]
@@ -43,7 +49,16 @@ def wait_s(
         nominal_s = base_s
     if cap_s is not None:
         nominal_s = min(nominal_s, cap_s)
-    if not jitter_percent:
-        return nominal_s
-    width = jitter_percent / 100
-    return nominal_s * random.uniform(1 - width, 1 + width)
+    return nominal_s * random.uniform(1 - jitter, 1 + jitter) if jitter else nominal_s
+
+
+def rule_wait_s(rule: ToolRetryRule | Stage, failures: int) -> float:
+    """Return how long a contract or a stage waits after the `failures`-th failure, in seconds."""
+    return wait_s(
+        rule.backoff,
+        rule.base_s,
+        failures,
+        factor=rule.factor,
+        cap_s=rule.cap_s,
+        jitter=rule.jitter_percent / 100,
+    )

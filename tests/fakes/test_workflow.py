@@ -44,7 +44,7 @@ def workflow(
             ]
         }
     )
-    kept = {node.id: UsesState() for node in made_nodes(script)} if states is None else states
+    kept = {node.id: UsesState() for node in made_nodes(script.nodes)} if states is None else states
     return lambda kernel, style, life: FakeWorkflow(script, kernel, style, kept, Sandboxed, life)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from faultclock.fakes.rules import RulesMet, seal
-from faultclock.model.scenario.rule import NumberedRule
+from faultclock.fakes.rules import NumberedRule, RulesMet, seal
 from faultclock.sim.kernel.flood import make_room
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.promise import Promise

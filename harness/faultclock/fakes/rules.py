@@ -13,7 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from faultclock.model.scenario.rule import NumberedRule
+from faultclock.model.scenario.rule import CountedRule, TriggeredRule
+
+#: The rules of everything that counts occasions.
+NumberedRule = TriggeredRule | CountedRule
 
 
 class Records(Protocol):

@@ -121,10 +121,6 @@ class CountedRule(Rule, When):
     """Whether a run that never met it is still a valid run."""
 
 
-#: The rules of everything that counts occasions.
-NumberedRule = TriggeredRule | CountedRule
-
-
 def rules_in(value: object) -> Iterator[Rule]:
     """Yield each rule below `value`, in the order of the fields that hold them."""
     if isinstance(value, Rule):

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from faultclock.model.kill_matrix import KillMatrix
+from faultclock.model.report.kill_matrix import KillMatrix
 from tests.cli.command_line import faultclock
 from tests.kills.conftest import page_files
 

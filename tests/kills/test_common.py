@@ -17,7 +17,7 @@ from faultclock.kills.shipped import Shipped
 from faultclock.kills.trial import play, try_mutant
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.kill_matrix import Rule
+from faultclock.model.report.kill_matrix import Rule
 from faultclock.oracle.judge import Judge
 from faultclock.run.prepare import prepare
 from faultclock.subjects.registry import load_subject

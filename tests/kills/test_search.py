@@ -13,7 +13,7 @@ from faultclock.kills.mutant import Mutant
 from faultclock.kills.search import SearchRequest, drawn, mutants_of, play_all, search
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
-from faultclock.model.kill_matrix import KillMatrix, Rule, RuleKills
+from faultclock.model.report.kill_matrix import KillMatrix, Rule, RuleKills
 from faultclock.run.prepare import prepare
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest

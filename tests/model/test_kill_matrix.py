@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from faultclock.model.kill_matrix import broken_rules, kept_rules, killed_rules, unproven_rules
 from faultclock.model.report.finding import Finding, Verdict
+from faultclock.model.report.kill_matrix import (
+    broken_rules,
+    kept_rules,
+    killed_rules,
+    unproven_rules,
+)
 
 
 def finding(check: str, requirement: str | None, verdict: Verdict) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.model.kill_matrix import Kill, KillMatrix, MutantFate, RuleKills, RuleStatus
+from faultclock.model.report.kill_matrix import Kill, KillMatrix, MutantFate, RuleKills, RuleStatus
 from faultclock.model.trace.trace import SubjectInfo
 from faultclock.render.kill_matrix import kill_matrix_html, kill_matrix_json
 from faultclock.render.kill_matrix_text import kill_matrix_lines, totals_line

@@ -12,8 +12,8 @@ import pytest
 
 from faultclock.load.error_model import load_error_model, model_ids
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.kill_matrix import broken_rules
 from faultclock.model.report.finding import Finding, Report, Verdict
+from faultclock.model.report.kill_matrix import broken_rules
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.oracle.judge import checks_of
 from faultclock.run.suite import SuiteRequest, run_suite

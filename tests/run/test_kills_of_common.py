@@ -12,8 +12,8 @@ from functools import cache
 import pytest
 
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.kill_matrix import broken_rules, killed_rules
 from faultclock.model.report.finding import Finding, Report, Verdict
+from faultclock.model.report.kill_matrix import broken_rules, killed_rules
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding

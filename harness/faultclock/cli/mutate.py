@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from faultclock.kills.search import SearchRequest
     from faultclock.kills.trial import Played
-    from faultclock.model.kill_matrix import KillMatrix
     from faultclock.model.report.finding import PassedOver
+    from faultclock.model.report.kill_matrix import KillMatrix
 
 _STDOUT = "-"
 #: Broken rules of the subject itself that a message names.

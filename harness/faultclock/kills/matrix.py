@@ -9,7 +9,8 @@ import faultclock
 from faultclock.kills.search import SearchRequest, Tried
 from faultclock.kills.trial import Played, Trial
 from faultclock.model.error_model.error_model import ErrorModel, Requirement
-from faultclock.model.kill_matrix import (
+from faultclock.model.report.finding import PassedOver
+from faultclock.model.report.kill_matrix import (
     Fate,
     Kill,
     KillMatrix,
@@ -18,7 +19,6 @@ from faultclock.model.kill_matrix import (
     RuleKills,
     RuleStatus,
 )
-from faultclock.model.report.finding import PassedOver
 from faultclock.oracle.judge import checks_of, not_for
 
 #: Kills that are named of each rule.

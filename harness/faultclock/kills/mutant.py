@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faultclock.model.kill_matrix import Family
+from faultclock.model.report.kill_matrix import Family
 from faultclock.model.trace.trace import Trace
 from faultclock.subjects.binding import Binding
 

@@ -20,7 +20,7 @@ from faultclock.kills.shipped import shipped_mutants
 from faultclock.kills.step_mutants import step_mutants, steps_taken
 from faultclock.kills.trial import Played, Trial, play, try_mutant
 from faultclock.model.error_model.error_model import ErrorModel
-from faultclock.model.kill_matrix import Rule
+from faultclock.model.report.kill_matrix import Rule
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.mutants.references import SUBJECTS
 from faultclock.oracle.judge import Judge

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import chain
 
 from faultclock.kills.mutant import Mutant
-from faultclock.model.kill_matrix import (
+from faultclock.model.report.finding import Finding, Verdict, overall
+from faultclock.model.report.kill_matrix import (
     Rule,
     broken_rules,
     kept_rules,
     killed_rules,
     unproven_rules,
 )
-from faultclock.model.report.finding import Finding, Verdict, overall
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace, TraceEvent
 from faultclock.oracle.judge import Judge, SeedsJudge

@@ -22,13 +22,13 @@ from faultclock.model._base import SparseValue
 from faultclock.model.config import Config
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.foreign_map import ForeignMap
-from faultclock.model.kill_matrix import KillMatrix
 from faultclock.model.report.census import Census
 from faultclock.model.report.checkup import CheckUp
 from faultclock.model.report.exploration import Exploration
 from faultclock.model.report.finding import Report
 from faultclock.model.report.gate import Baseline
 from faultclock.model.report.inferred import RetryProfile
+from faultclock.model.report.kill_matrix import KillMatrix
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.events import event_types
 from faultclock.model.trace.trace import TraceFooter, TraceHeader

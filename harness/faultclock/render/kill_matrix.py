@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-from faultclock.model.kill_matrix import KillMatrix, RuleStatus
+from faultclock.model.report.kill_matrix import KillMatrix, RuleStatus
 from faultclock.render.json_text import canonical_json
 from faultclock.render.kill_matrix_text import FATES, groups_of
 from faultclock.render.page import asset, environment, policy

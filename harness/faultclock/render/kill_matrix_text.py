@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from faultclock.model.kill_matrix import Fate, KillMatrix, MutantFate, RuleKills, RuleStatus
+from faultclock.model.report.kill_matrix import Fate, KillMatrix, MutantFate, RuleKills, RuleStatus
 from faultclock.render.wording import clipped, count, listed
 
 _WIDTH = 80

@@ -158,7 +158,7 @@ ADDITIONS = (
             ),
             "harness/faultclock/subjects/clients/catalog.py": after(
                 "\nCLIENTS = {\n",
-                f'    "{NAME}": Shipped(\n        "clients.guide_example:example",\n'
+                f'    "{NAME}": Shipped(\n        "subjects.clients.guide_example:example",\n'
                 '        "An example",\n        needs=("json",),\n    ),\n',
             ),
         },

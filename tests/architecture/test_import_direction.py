@@ -24,8 +24,10 @@ ROOMS: dict[str, set[str]] = {
     "sim": {"errors", "model"},
     "fakes": {"errors", "model", "sim"},
     "subjects": {"errors", "model"},
+    # The references: what is right by each document.
+    "agents": {"errors", "model", "subjects"},
     # Wrong subjects: operators on the references, as rows and as code.
-    "mutants": {"errors", "model", "load", "subjects"},
+    "mutants": {"errors", "model", "load", "subjects", "agents"},
     "oracle": {"errors", "model"},
     "render": {"errors", "model", "printable"},
     "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
@@ -130,7 +132,8 @@ LIBRARIES: dict[str, set[str]] = {
     "fakes": {"h11"},
     "oracle": {"jsonschema"},
     "explore": {"hypothesis", "pydantic"},
-    "subjects": {"h11", "jsonschema", "referencing"},
+    "subjects": {"jsonschema", "referencing"},
+    "agents": {"h11"},
     "mutants": {"pydantic"},
     "run": {"pydantic"},
     "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},
@@ -238,7 +241,7 @@ def test_a_client_imports_what_its_catalogue_entry_needs() -> None:
     }
     needs: dict[str, set[str]] = {}
     for entry in ENTRIES.values():
-        name = f"faultclock.subjects.{entry.place.partition(':')[0]}"
+        name = f"faultclock.{entry.place.partition(':')[0]}"
         needs.setdefault(name, set()).update(need.split(".", 1)[0] for need in entry.needs)
     for name in clients.keys() - needs.keys():
         users = [

@@ -36,7 +36,7 @@ SCENARIOS = ("provider-transient/bad-key", "rate-limits/retry-after-integer")
 ADAPTER = """\
 from dataclasses import replace
 
-from faultclock.subjects.reference import reference
+from faultclock.agents.adapter import reference
 
 subject = replace(reference, id="mine")
 """

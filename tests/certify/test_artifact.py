@@ -225,5 +225,5 @@ def test_a_shipped_subject_is_the_package_that_holds_it() -> None:
     reference = of_shipped("reference")
     assert reference.name == "faultclock/reference"
     assert reference.digest == of_shipped("reference-tool").digest
-    assert "subjects/reference.py" in reference.files
+    assert "agents/adapter.py" in reference.files
     assert not any("__pycache__" in name for name in reference.files)

@@ -21,7 +21,7 @@ _NO_STREAMS = """
 from dataclasses import replace
 
 from faultclock import provider_adapter
-from faultclock.subjects.reference import converse
+from faultclock.agents.adapter import converse
 from faultclock.subjects.stud import StudCall
 
 

@@ -19,7 +19,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from faultclock.subjects.reference import reference
+from faultclock.agents.adapter import reference
 """
 #: A subject that is right, and what it runs besides: FOLDER holds `elsewhere.py`.
 STRANGE = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from faultclock.agents import afk_telling
 from faultclock.load.error_model import load_error_model
 from faultclock.oracle.wire.signals import Signal, classify
-from faultclock.subjects.reference_agents import afk_telling
 from faultclock.subjects.stud import AttemptError
 
 MODEL = load_error_model("afk")

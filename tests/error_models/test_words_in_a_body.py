@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from faultclock.agents import afk_telling, matrix_conversation, relavium_telling
 from faultclock.load.error_model import load_error_model
 from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects import stud
-from faultclock.subjects.reference_agents import afk_telling, matrix_conversation, relavium_telling
 from faultclock.subjects.stud import AttemptError
 
 IN_A_BODY = {"error_body", "stream_error"}

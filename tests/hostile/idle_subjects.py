@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from faultclock.agents.extension import CONTRACT as EXTENSION_CONTRACT
+from faultclock.agents.tool import CONTRACT as TOOL_CONTRACT
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.bind_store import session_store
@@ -21,8 +23,6 @@ from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import OPENAI_ALIKE, ExtensionHost, ProviderRequest, Surroundings
 from faultclock.subjects.ports.host import Host
-from faultclock.subjects.reference_extension import CONTRACT as EXTENSION_CONTRACT
-from faultclock.subjects.reference_tool import CONTRACT as TOOL_CONTRACT
 
 #: What such a program says instead of an answer.
 _SAID = "All is well."

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from faultclock.agents.adapter import reference, reference_sync
 from faultclock.kills.call_mutants import call_mutants
 from faultclock.kills.mutant import Mutant
 from faultclock.kills.trial import run_mutant
@@ -17,7 +18,6 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.trace.trace import Trace
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reference import reference, reference_sync
 
 
 @provider_adapter(id="waits-async", inline=True)

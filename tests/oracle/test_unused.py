@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from faultclock.agents.adapter import reference
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.finding import Verdict, verdict_of
@@ -14,7 +15,6 @@ from faultclock.run.execute import execute
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import OPENAI_ALIKE, ProviderRequest, Reply
-from faultclock.subjects.reference import reference
 from faultclock.subjects.registry import load_subject
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
+from faultclock.agents.adapter import ask_once
+from faultclock.agents.chat_exchange import ChatExchange
 from faultclock.subjects.binding import Binding, bind
-from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply
-from faultclock.subjects.reference import ask_once
 from faultclock.subjects.stud import AttemptError
 
 Shape = Literal["none", "full", "equal", "proportional", "additive", "decorrelated"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from faultclock.agents.adapter import reference
 from faultclock.cli.app import app
 from faultclock.load.error_model import load_error_model
 from faultclock.load.schema import profile_schema
@@ -25,7 +26,6 @@ from faultclock.profile.infer.seen import read_run
 from faultclock.render.inferred import profile_json, profile_page, profile_text
 from faultclock.run.prepare import prepare
 from faultclock.run.process.judged_runs import Done
-from faultclock.subjects.reference import reference
 from faultclock.subjects.registry import load_subject
 from tests.profile.truth import TRUTHS, compare
 

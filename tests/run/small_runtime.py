@@ -12,6 +12,7 @@ import threading
 import uuid
 from typing import Any
 
+from faultclock.agents.adapter import reference, reference_sync
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.ports import (
     InteractionAnswer,
@@ -22,7 +23,6 @@ from faultclock.subjects.ports import (
     ToolResult,
     TypedError,
 )
-from faultclock.subjects.reference import reference, reference_sync
 
 #: A module global, which a real crash loses: how many runtimes this process has made.
 LIVES_SEEN: list[str] = []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from faultclock.agents.adapter import reference
 from faultclock.errors import InputError
 from faultclock.load.error_model import load_error_model
 from faultclock.model.duration import SECOND_NS
@@ -19,7 +20,6 @@ from faultclock.run.bind_scenario import cannot_be_said
 from faultclock.run.execute import execute
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
-from faultclock.subjects.reference import reference
 
 AT_3S = {"id": "stop", "scope": "call", "when": {"at": "3s"}}
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from faultclock.agents.extension import reference_extension, reference_extension_sync
 from faultclock.errors import InputError
 from faultclock.model.trace.trace import Trace
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import ExtensionHost, Slot, SlotDecision
-from faultclock.subjects.reference_extension import reference_extension, reference_extension_sync
 from tests.run.port_runs import facts, run
 
 LIFE = [{"id": phase, "do": phase} for phase in ("init", "activate", "deactivate", "dispose")]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from faultclock.agents.store import FileStore, reference_store, reference_store_async
 from faultclock.run.expand import crash_after
 from faultclock.run.roles import store as store_role
 from faultclock.run.suite import run_one
 from faultclock.subjects.bind_store import session_store
-from faultclock.subjects.reference_store import FileStore, reference_store, reference_store_async
 from tests.run.store_runs import Memory, drive, facts, outcomes, scenario, write
 
 LOOK = {"id": "look", "do": "read"}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from faultclock.agents.tool import reference_tool, reference_tool_sync
 from faultclock.errors import InputError
 from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import ToolProblem, ToolRequest, ToolResult, TypedError
-from faultclock.subjects.reference_tool import reference_tool, reference_tool_sync
 from tests.run.port_runs import facts, run
 
 STALLED = {"faults": [{"id": "silent", "then": {"kind": "stall"}}]}
@@ -218,7 +218,7 @@ def test_the_contract_says_what_its_service_answers() -> None:
 
     @tool(name="echo", service={"celsius": 21}, inline=True)
     async def echo(call: ToolRequest) -> Any:
-        from faultclock.subjects.json_exchange import ask
+        from faultclock.agents.json_exchange import ask
 
         return await ask(f"{call.base_url}/weather", None, 5.0)
 

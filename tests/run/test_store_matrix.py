@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from faultclock.agents.store import reference_store, reference_store_async
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Verdict
@@ -23,7 +24,6 @@ from faultclock.oracle.verdicts import findings_of
 from faultclock.run.execute import execute
 from faultclock.run.expand import crash_after, crash_points
 from faultclock.subjects.binding import Binding
-from faultclock.subjects.reference_store import reference_store, reference_store_async
 from faultclock.subjects.registry import load_subject
 
 STORES = {id_: item for id_, item in MUTANTS.items() if item.binding.role == "session_store"}

@@ -9,6 +9,7 @@ import asyncio
 import subprocess
 from typing import Any
 
+from faultclock.agents.adapter import reference, reference_sync
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.ports import (
     API_KEY,
@@ -19,7 +20,6 @@ from faultclock.subjects.ports import (
     ProviderTarget,
     Surroundings,
 )
-from faultclock.subjects.reference import reference, reference_sync
 
 
 class _Both:

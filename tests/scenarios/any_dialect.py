@@ -16,13 +16,13 @@ from urllib.parse import quote, urlsplit
 
 import h11
 
+from faultclock.agents.adapter import DECLARES, converse
+from faultclock.agents.chat_exchange import ChatExchange
 from faultclock.fakes.dialects import dialect_named, dialect_names
 from faultclock.fakes.wire.dialect import Heard
 from faultclock.fakes.wire.event_stream import json_object
 from faultclock.subjects.binding import Binding, provider_adapter
-from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
-from faultclock.subjects.reference import DECLARES, converse
 from faultclock.subjects.stud import AttemptError, Policy, StudCall, classify
 
 #: All dialects of model providers: `http-json` is what stands behind a tool.

@@ -28,11 +28,11 @@ class OpenLock(asyncio.Lock):
 @functools.cache
 def errors() -> dict[str, type[BaseException]]:
     """Return the exceptions that a row may name."""
+    from faultclock.agents.matrix import StageFailed
+    from faultclock.agents.relavium_telling import RunError
+    from faultclock.agents.stud_cli.session import Halted
+    from faultclock.agents.turn import Ended
     from faultclock.subjects.ports import TypedError
-    from faultclock.subjects.reference_agents.matrix import StageFailed
-    from faultclock.subjects.reference_agents.relavium_telling import RunError
-    from faultclock.subjects.reference_agents.turn import Ended
-    from faultclock.subjects.reference_runtime.session import Halted
     from faultclock.subjects.stud import AttemptError
 
     known: tuple[type[BaseException], ...] = (

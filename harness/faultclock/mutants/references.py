@@ -22,13 +22,13 @@ from faultclock.subjects.ports import ProviderRequest, Reply, ToolRequest, ToolR
 
 
 def _agent(agent: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_agents.core import DECLARES
+    from faultclock.agents.core import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(agent)
 
 
 def _runtime(made: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_runtime.runtime import DECLARES
+    from faultclock.agents.stud_cli.runtime import DECLARES
 
     return runtime(id=id_, title=title, declares=DECLARES, inline=True)(made)
 
@@ -41,7 +41,7 @@ def _talking(declares: tuple[Declares, ...], call: type[Any], id_: str, title: s
 
 
 def _looking(steps: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_tool import CONTRACT
+    from faultclock.agents.tool import CONTRACT
 
     async def run(call: ToolRequest) -> ToolResult:
         return await steps(call).execute()  # type: ignore[no-any-return]
@@ -55,7 +55,7 @@ def _store(made: type[Any], id_: str, title: str) -> Binding:
 
 
 def _extension(made: type[Any], id_: str, title: str) -> Binding:
-    from faultclock.subjects.reference_extension import CONTRACT
+    from faultclock.agents.extension import CONTRACT
 
     options = {"declares": ("errors", "events"), "inline": True, **CONTRACT}
     return extension(id=id_, title=title, **options)(made)
@@ -123,7 +123,7 @@ def _emit(subject: Any, name: str, fields: Fields) -> None:
 
 
 def _afk() -> Reference:
-    from faultclock.subjects.reference_agents.afk import AfkAgent, Breaker
+    from faultclock.agents.afk import AfkAgent, Breaker
 
     return Reference(
         prefix="mini-afk-",
@@ -138,8 +138,8 @@ def _afk() -> Reference:
 
 
 def _error_matrix() -> Reference:
-    from faultclock.subjects.reference_agents.matrix import MatrixAgent
-    from faultclock.subjects.reference_agents.matrix_programs import ProgramRunner
+    from faultclock.agents.matrix import MatrixAgent
+    from faultclock.agents.matrix_programs import ProgramRunner
 
     return Reference(
         prefix="mini-error-matrix-",
@@ -154,7 +154,7 @@ def _error_matrix() -> Reference:
 
 
 def _kode() -> Reference:
-    from faultclock.subjects.reference_agents.kode import KodeAgent, Memory
+    from faultclock.agents.kode import KodeAgent, Memory
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         own = dict(fields)
@@ -173,8 +173,8 @@ def _kode() -> Reference:
 
 
 def _relavium() -> Reference:
-    from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-    from faultclock.subjects.reference_agents.relavium_telling import Run
+    from faultclock.agents.relavium import RelaviumAgent
+    from faultclock.agents.relavium_telling import Run
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         agent.run.emit(name, **fields)
@@ -193,15 +193,15 @@ def _relavium() -> Reference:
 
 
 def _stud_cli() -> Reference:
-    from faultclock.subjects.reference_runtime.cancellation import Scope
-    from faultclock.subjects.reference_runtime.lifecycle import Extensions
-    from faultclock.subjects.reference_runtime.person import Approvals, Interactions
-    from faultclock.subjects.reference_runtime.provider import ProviderCall, TransportRetries
-    from faultclock.subjects.reference_runtime.resume import Resume
-    from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-    from faultclock.subjects.reference_runtime.session import Persistence
-    from faultclock.subjects.reference_runtime.stages import Workflow
-    from faultclock.subjects.reference_runtime.telling import Telling
+    from faultclock.agents.stud_cli.cancellation import Scope
+    from faultclock.agents.stud_cli.lifecycle import Extensions
+    from faultclock.agents.stud_cli.person import Approvals, Interactions
+    from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
+    from faultclock.agents.stud_cli.resume import Resume
+    from faultclock.agents.stud_cli.runtime import ReferenceRuntime
+    from faultclock.agents.stud_cli.session import Persistence
+    from faultclock.agents.stud_cli.stages import Workflow
+    from faultclock.agents.stud_cli.telling import Telling
 
     def emit(subject: Any, name: str, fields: Fields) -> None:
         # A part knows its session, which is the runtime itself.
@@ -233,8 +233,8 @@ def _stud_cli() -> Reference:
 
 
 def _adapters() -> Reference:
-    from faultclock.subjects.chat_exchange import ChatExchange
-    from faultclock.subjects.reference import DECLARES
+    from faultclock.agents.adapter import DECLARES
+    from faultclock.agents.chat_exchange import ChatExchange
 
     return Reference(
         prefix="mini-",
@@ -246,7 +246,7 @@ def _adapters() -> Reference:
 
 
 def _common() -> Reference:
-    from faultclock.subjects.chat_exchange import ChatExchange
+    from faultclock.agents.chat_exchange import ChatExchange
 
     return Reference(
         prefix="mini-common-",
@@ -262,13 +262,13 @@ def _tools() -> Reference:
 
 
 def _stores() -> Reference:
-    from faultclock.subjects.reference_store import FileStore
+    from faultclock.agents.store import FileStore
 
     return Reference(prefix="mini-store-", model="stud-cli", base=FileStore, bind=_store)
 
 
 def _extensions() -> Reference:
-    from faultclock.subjects.reference_extension import Heartbeat, Life
+    from faultclock.agents.extension import Heartbeat, Life
 
     return Reference(
         prefix="mini-extension-",

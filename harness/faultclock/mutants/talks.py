@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from faultclock.subjects.chat_exchange import ChatExchange
+from faultclock.agents.adapter import ask_once
+from faultclock.agents.adapter_common import CommonCall
+from faultclock.agents.chat_exchange import ChatExchange
+from faultclock.agents.tool import Lookup, look_up
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolResult
-from faultclock.subjects.reference import ask_once
-from faultclock.subjects.reference_common import CommonCall
-from faultclock.subjects.reference_tool import Lookup, look_up
 from faultclock.subjects.stud import AttemptError, StudCall
 
 

@@ -13,7 +13,7 @@ class Shipped:
     """A subject that is not imported yet.
 
     Attributes:
-        place: `module:name`, below `faultclock.subjects`.
+        place: `module:name`, below `faultclock`.
         model: id of the error model that a reference is right by. It is no command's default.
         needs: modules that it imports; a client of one needs it, and a reference needs none.
         extra: of the distribution that installs them.

@@ -50,7 +50,7 @@ def _load_shipped(id_: str) -> Binding:
         )
     place, _, name = item.place.partition(":")
     try:
-        module = importlib.import_module(f"faultclock.subjects.{place}")
+        module = importlib.import_module(f"faultclock.{place}")
     except ImportError as error:
         # An older version of the library without a name that the adapter uses.
         raise SubjectError(

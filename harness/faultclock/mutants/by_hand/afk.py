@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from faultclock.agents.afk import AfkAgent
+from faultclock.agents.turn import Ended
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionRequest
-from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.turn import Ended
 
 wrong = ByHand("afk")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from faultclock.agents.chat_exchange import ChatExchange
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.mutants.talks import CommonTalk
-from faultclock.subjects.chat_exchange import ChatExchange
 from faultclock.subjects.stud import AttemptError
 
 wrong = ByHand("common")

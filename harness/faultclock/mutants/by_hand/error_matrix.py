@@ -7,11 +7,11 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import replace
 
+from faultclock.agents.matrix import MatrixAgent
+from faultclock.agents.matrix_conversation import Failure
+from faultclock.agents.matrix_programs import ProgramRun, ProgramRunner
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, RunResult
-from faultclock.subjects.reference_agents.matrix import MatrixAgent
-from faultclock.subjects.reference_agents.matrix_conversation import Failure
-from faultclock.subjects.reference_agents.matrix_programs import ProgramRun, ProgramRunner
 
 wrong = ByHand("error-matrix")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from faultclock.agents.extension import Heartbeat
+from faultclock.agents.json_exchange import ServiceError
 from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.json_exchange import ServiceError
-from faultclock.subjects.reference_extension import Heartbeat
 
 wrong = ByHand("extensions")
 
@@ -50,6 +50,6 @@ class _AsksFirst(Heartbeat):
 
     async def say_hello(self) -> None:
         """Send the first request."""
-        from faultclock.subjects.json_exchange import ask
+        from faultclock.agents.json_exchange import ask
 
         await ask(f"{self.host.base_url}/hello", None, 5.0)

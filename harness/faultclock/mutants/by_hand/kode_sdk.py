@@ -6,18 +6,18 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from faultclock.mutants.by_hand.table import ByHand
-from faultclock.subjects.ports import InteractionAnswer, Reply
-from faultclock.subjects.reference_agents.calls import (
+from faultclock.agents.calls import (
     Call,
     Outcome,
     approval_request,
     execute_once,
     proposed,
 )
-from faultclock.subjects.reference_agents.kode import KodeAgent
-from faultclock.subjects.reference_agents.kode_telling import CallRecord
-from faultclock.subjects.reference_agents.turn import Turn
+from faultclock.agents.kode import KodeAgent
+from faultclock.agents.kode_telling import CallRecord
+from faultclock.agents.turn import Turn
+from faultclock.mutants.by_hand.table import ByHand
+from faultclock.subjects.ports import InteractionAnswer, Reply
 
 wrong = ByHand("kode-sdk")
 

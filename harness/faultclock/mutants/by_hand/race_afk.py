@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from faultclock.agents.afk import AfkAgent
+from faultclock.agents.turn import Message
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import ProviderTarget, Reply
-from faultclock.subjects.reference_agents.afk import AfkAgent
-from faultclock.subjects.reference_agents.turn import Message
 
 wrong = ByHand("afk")
 

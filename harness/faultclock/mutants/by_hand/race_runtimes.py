@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from faultclock.agents.calls import Call
+from faultclock.agents.stud_cli.person import Approvals, Verdict
+from faultclock.agents.stud_cli.provider import ProviderCall
+from faultclock.agents.stud_cli.resume import Replay
+from faultclock.agents.stud_cli.runtime import ReferenceRuntime
+from faultclock.agents.stud_cli.session import StudTurn
+from faultclock.agents.turn import Message
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Surroundings
-from faultclock.subjects.reference_agents.calls import Call
-from faultclock.subjects.reference_agents.turn import Message
-from faultclock.subjects.reference_runtime.person import Approvals, Verdict
-from faultclock.subjects.reference_runtime.provider import ProviderCall
-from faultclock.subjects.reference_runtime.resume import Replay
-from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import StudTurn
 from faultclock.subjects.stud import AttemptError
 
 wrong = ByHand("stud-cli")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from faultclock.agents.relavium import RelaviumAgent
+from faultclock.agents.relavium_telling import Run
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import RunResult
-from faultclock.subjects.reference_agents.relavium import RelaviumAgent
-from faultclock.subjects.reference_agents.relavium_telling import Run
 
 wrong = ByHand("relavium")
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from faultclock.agents.store import FileStore
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import StoreSurroundings
-from faultclock.subjects.reference_store import FileStore
 
 wrong = ByHand("stores")
 

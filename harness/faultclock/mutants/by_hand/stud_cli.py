@@ -7,21 +7,21 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
+from faultclock.agents.calls import Call
+from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
+from faultclock.agents.stud_cli.lifecycle import Extensions
+from faultclock.agents.stud_cli.person import Verdict
+from faultclock.agents.stud_cli.resume import Resume
+from faultclock.agents.stud_cli.runtime import ReferenceRuntime
+from faultclock.agents.stud_cli.session import Session, StudTurn
+from faultclock.agents.stud_cli.stages import LoopEnd, Workflow
+from faultclock.agents.turn import Ended
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import (
     Extension,
     StateMachine,
     TypedError,
 )
-from faultclock.subjects.reference_agents.calls import Call
-from faultclock.subjects.reference_agents.turn import Ended
-from faultclock.subjects.reference_runtime.cancellation import Scope, is_cancellation
-from faultclock.subjects.reference_runtime.lifecycle import Extensions
-from faultclock.subjects.reference_runtime.person import Verdict
-from faultclock.subjects.reference_runtime.resume import Resume
-from faultclock.subjects.reference_runtime.runtime import ReferenceRuntime
-from faultclock.subjects.reference_runtime.session import Session, StudTurn
-from faultclock.subjects.reference_runtime.stages import LoopEnd, Workflow
 
 wrong = ByHand("stud-cli")
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from faultclock.agents.acting_tool import CONTRACT as ACTING
+from faultclock.agents.acting_tool import Order, place_order
 from faultclock.mutants.by_hand.table import BY_HAND, ByHand
 from faultclock.mutants.talks import WholeLookup
 from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.miniature import Miniature
 from faultclock.subjects.ports import ToolProblem, ToolRequest, ToolResult
-from faultclock.subjects.reference_acting_tool import CONTRACT as ACTING
-from faultclock.subjects.reference_acting_tool import Order, place_order
 
 wrong = ByHand("tools")
 

@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultclock.model.scenario.scenario import Scenario, Task
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

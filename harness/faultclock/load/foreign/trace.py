@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from faultclock.model.foreign_map import ForeignLog, ForeignMap
-from faultclock.model.scenario.scenario import RuntimeScenario, Task, scenario_digest
+from faultclock.model.scenario.scenario import RuntimeScenario, scenario_digest
+from faultclock.model.scenario.task import Task
 from faultclock.model.trace.trace import SubjectInfo, TraceHeader
 
 #: What each kind lets a binding say that it can express.

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario, Task
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Agenda, Call
 from faultclock.run.program import SETTLE_NS, Asked, Clock, Program, Setting, Step, Until
 from faultclock.run.roles.service import Service

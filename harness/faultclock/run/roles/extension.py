@@ -20,7 +20,8 @@ from typing import Any
 
 from faultclock.errors import InputError
 from faultclock.model.scenario.port_values import Slot
-from faultclock.model.scenario.scenario import Scenario, Task
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.run.program import NO_TEXT, SETTLE_NS, Asked, Program, Setting, Step, Until

@@ -14,7 +14,8 @@ from faultclock.errors import InputError
 from faultclock.fakes.ports.store import WriteCrash, WriteMoment
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
-from faultclock.model.scenario.scenario import Question, Scenario, Task
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.task import Question, Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.run.program import (

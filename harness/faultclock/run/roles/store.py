@@ -20,7 +20,8 @@ from typing import Any
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.disk_script import DiskEdit, DiskScript, StoreArguments
 from faultclock.model.scenario.mishap import CrashRule
-from faultclock.model.scenario.scenario import Scenario, StoreScenario, Task
+from faultclock.model.scenario.scenario import Scenario, StoreScenario
+from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
 from faultclock.run.program import SETTLE_NS, Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (

@@ -90,9 +90,9 @@ def _mutant(
     operator: dict[str, Any],
     scenarios: frozenset[str] | None,
 ) -> Iterator[Mutant]:
-    row = Row.model_validate(
-        {"id": "searched", "does": does, "fails": "-", "order": list(operator), **operator}
-    )
+    # What is searched for shows in no scenario that is known before, and fails no check.
+    known = {"id": "searched", "does": does, "fails": "-", "shown_by": "-"}
+    row = Row.model_validate({**known, "order": list(operator), **operator})
     if any(mistakes(reference, row)):
         return
     yield Mutant(

@@ -48,10 +48,18 @@ class Whose(IntEnum):
 
 
 _PACKAGE = str(Path(faultclock.__file__).parent) + "/"
-_SUBJECTS = _PACKAGE + "subjects/"
-_WRONG = _PACKAGE + "mutants/by_hand/"
-#: What is in `subjects` and is no subject binds subjects, or describes what they do.
-_SHIPPED = ("reference", "clients/", "stud.", "retry_after.", "chat_exchange.", "json_exchange.")
+#: Where the subjects are that come with Faultclock: references, wrong ones, clients, their policy.
+_SHIPPED = tuple(
+    f"{_PACKAGE}{place}"
+    for place in (
+        "agents/",
+        "mutants/by_hand/",
+        "mutants/talks.",
+        "subjects/clients/",
+        "subjects/stud.",
+        "subjects/retry_after.",
+    )
+)
 _STANDARD = tuple(
     sorted({f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")} | {"<"})
 )
@@ -68,9 +76,7 @@ def whose(file: str) -> Whose:
 
 def _whose(file: str) -> Whose:
     if file.startswith(_PACKAGE):
-        inside = file.removeprefix(_SUBJECTS)
-        shipped = inside != file and inside.startswith(_SHIPPED)
-        return Whose.OWN if shipped or file.startswith(_WRONG) else Whose.OURS
+        return Whose.OWN if file.startswith(_SHIPPED) else Whose.OURS
     if "/site-packages/" in file or "/dist-packages/" in file:
         return Whose.LIBRARY
     return Whose.STANDARD if file.startswith(_STANDARD) else Whose.OWN
@@ -103,7 +109,7 @@ def stack_of_lines(lines: Iterable[tuple[str, int, str]]) -> tuple[RawFrame, ...
     kept: list[RawFrame] = []
     for file, line, function in lines:
         of = whose(file)
-        if of is Whose.OURS and (function, file.endswith("/sim/kernel.py")) == ("run", True):
+        if of is Whose.OURS and (function, file.endswith("/sim/kernel/kernel.py")) == ("run", True):
             break
         if of is Whose.OWN or (of is Whose.LIBRARY and not kept):
             kept.append((file, max(1, line), function, of is Whose.OWN))

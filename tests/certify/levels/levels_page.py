@@ -12,7 +12,7 @@ from pathlib import Path
 from faultclock.load.requirement_set import load_requirement_set, set_ids
 from faultclock.model.report.conformance import RoleSet
 
-PAGE = Path(__file__).parents[2] / "docs/conformance-levels.md"
+PAGE = Path(__file__).parents[3] / "docs/conformance-levels.md"
 BEGINS, ENDS = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 _HEAD = (
     "| model | role | reference | MUST | SHOULD | MAY | elsewhere | excluded | scenarios | runs"

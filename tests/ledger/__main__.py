@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from faultclock.sim.patches import installed
-from tests.ledger.digests import FILE, Digests, digests_of, write_digests
+from tests.ledger.digests import FILE, Digests, digests_of, read_digests, write_digests
 from tests.ledger.files import kept, read_rows, read_traces, stored_units, write_rows
 from tests.ledger.judging import rows_of
 from tests.ledger.plays import played, units
@@ -151,8 +151,10 @@ def main() -> int:
         differing += sum(not line.startswith(" ") for line in lines)
         for line in lines:
             _say(line)
-    if asked.accept and asked.only == "*" and asked.share == 1:
-        write_digests(FILE, found)
+    if asked.accept:
+        # What was not looked at stays as it was.
+        is_whole = asked.only == "*" and asked.share == 1
+        write_digests(FILE, found if is_whole else read_digests(FILE)[0] | found)
     compared = sum(digests[0] for digests in found.values())
     _say(f"{compared} lines, {differing} differ; {time.monotonic() - started_s:.0f} s")
     return 1 if differing else 0

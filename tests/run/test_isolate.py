@@ -240,8 +240,8 @@ def test_results_of_runs_can_be_pickled() -> None:
 def test_a_dump_is_cut_to_what_is_the_same_on_every_machine() -> None:
     """File names without folders, one line a thread, the running ones first."""
     dump = """Thread 0x00007f1 (most recent call first):
-  File "/x/faultclock/sim/kernel.py", line 10 in _switch
-  File "/x/faultclock/sim/kernel.py", line 20 in _dispatch
+  File "/x/faultclock/sim/kernel/kernel.py", line 10 in _switch
+  File "/x/faultclock/sim/kernel/kernel.py", line 20 in _dispatch
   File "/home/me/app.py", line 5 in waits
 
 Current thread 0x00007f2 (most recent call first):

@@ -133,7 +133,7 @@ LIBRARIES: dict[str, set[str]] = {
     "oracle": {"jsonschema"},
     "explore": {"hypothesis", "pydantic"},
     "subjects": {"jsonschema", "referencing"},
-    "agents": {"h11"},
+    "agents": {"h11", "jsonschema"},
     "mutants": {"pydantic"},
     "run": {"pydantic"},
     "render": {"jinja2", "junitparser", "markupsafe", "sarif_pydantic"},

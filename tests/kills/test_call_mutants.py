@@ -14,7 +14,7 @@ from faultclock.kills.mutant import Mutant
 from faultclock.kills.trial import run_mutant
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
@@ -39,7 +39,7 @@ BOTH = pytest.mark.parametrize("style", SUBJECTS)
 
 
 #: One call in a world in which nothing goes wrong.
-HEALTHY = Scenario.model_validate({"id": "kills/healthy", "title": "t", "why": "w"})
+HEALTHY = scenario_of({"id": "kills/healthy", "title": "t", "why": "w"})
 
 
 def scenario(id_: str) -> Scenario:

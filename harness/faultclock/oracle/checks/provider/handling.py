@@ -235,11 +235,12 @@ def apart(history: History, model: ErrorModel) -> Verdicts:
     unjudged="no call ended with an error",
 )
 def secrets(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the messages of all errors that left a call."""
+    """Judge the messages of all errors that left a call, but for those that it hides."""
     requirements = also(model, "errors.secrets")
     for raised in raised_in(history):
         yield held(*requirements)
-        leaking = next((link for link in raised.chain if _holds_a_secret(link["message"])), None)
+        shown = (link for link in raised.chain if link["link"] != "suppressed")
+        leaking = next((link for link in shown if _holds_a_secret(link["message"])), None)
         # Providers shorten a key before they repeat it: a client that passes it on leaks nothing.
         signals = (attempt.signal for attempt in raised.call.attempts)
         passed_on = any(_holds_a_secret(signal.message) for signal in signals if signal is not None)

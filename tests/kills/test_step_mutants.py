@@ -88,6 +88,18 @@ def test_a_reference_has_the_wrong_subjects_that_are_made_of_it() -> None:
     assert list(step_mutants("client.py:subject", {})) == []
 
 
+def test_a_row_kills_the_sentence_that_no_step_breaks() -> None:
+    """Every step of the reference gives a request its deadline; that it has one is a rule."""
+    spec, id_ = "reference-runtime", "mini-runtime-waits-without-end"
+    (row,) = (item for item in shipped_mutants(spec, "stud-cli") if item.id == id_)
+    assert row.scenarios is not None
+    judge = Judge(load_error_model("stud-cli"))
+    binding = prepare(spec)
+    played = play(judge, binding, scenario(*row.scenarios))
+    trial = try_mutant(judge, binding, row, played, all_seeds=False)
+    assert ("approvals.deadline", "STUD-INT-11") in played.kept & trial.kills
+
+
 def test_the_table_of_references_names_shipped_subjects() -> None:
     """And each reference that rows are made of."""
     assert set(SUBJECTS) <= set(SHIPPED)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,7 +54,7 @@ from faultclock.oracle.checks.run import evidence, liveness
 from faultclock.oracle.checks.run.foreign import as_lower_bound, cannot_judge, with_lines
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.marks import call_reports, wait_marks
-from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
+from faultclock.oracle.verdicts import exercised_by, findings_of, nothing_judged, placed, spoilt
 
 #: In foreign logs they are judged by every model, whether or not a sentence of it names them.
 LOG_CHECKS = checks_in(log_checks)
@@ -242,8 +242,10 @@ def _judged(history: History, model: ErrorModel, due: tuple[_Due, ...]) -> Judge
             if isinstance(outcome, Outcome):
                 outcome.violations = [item for item in outcome.violations if not item.moot]
         findings = _findings(history, model, outcomes, spoiling)
+    decided = ((check.id, item) for check, item in outcomes if isinstance(item, Outcome))
     return Judgement(
         findings=tuple(findings),
+        exercised=frozenset() if spoiling else exercised_by(decided),
         calls=tuple(call_reports(history, model)),
         waits=tuple(wait_marks(history, model)),
     )
@@ -321,19 +323,26 @@ class SeedsJudge:
 
         Traces that are not whole prove nothing and are left out; then the verdict is INCONCLUSIVE.
         """
-        if self._runs < 2 or not self._is_virtual:
-            # What real time makes of a wait is no distribution of the subject's.
-            return ()
         findings = tuple(
             finding
-            for check, fold in self._folds.items()
-            for finding in findings_of(self._model, check, outcome_of(fold.verdicts(self._model)))
+            for check, outcome in self._outcomes()
+            for finding in findings_of(self._model, check, outcome)
         )
         if self._unsound:
             reason = f"{self._unsound} of {self._runs} runs prove nothing"
             findings = tuple(spoilt(finding, reason) for finding in findings)
         where = f"{self._scenario}, {self._runs} seeds"
         return tuple(placed(finding, where) for finding in findings)
+
+    def exercised(self) -> frozenset[tuple[str, str]]:
+        """Return what `Judgement.exercised` is of one run, for the whole group."""
+        return frozenset() if self._unsound else exercised_by(self._outcomes())
+
+    def _outcomes(self) -> Iterator[tuple[str, Outcome]]:
+        # What real time makes of a wait is no distribution of the subject's.
+        if self._runs >= 2 and self._is_virtual:
+            for check, fold in self._folds.items():
+                yield check, outcome_of(fold.verdicts(self._model))
 
 
 def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ...]:

@@ -26,8 +26,8 @@ Rule = tuple[str, str | None]
 #: shipped reference, or what a shipped wrong subject is made with.
 Family = Literal["event", "call", "wait", "shipped", "step"]
 #: What became of a rule.
-#: `cited elsewhere`: mutants break its check and it is not shown to hold any more, but the findings
-#: cite another sentence that the check judges there.
+#: `cited elsewhere`: mutants break its check in a way that its sentence is about, but the findings
+#: cite another sentence that is broken by the same.
 RuleStatus = Literal["killed", "cited elsewhere", "survives", "not judged", "not for this subject"]
 #: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same.
 Fate = Literal["killed", "unnoticed", "no effect", "unproven"]
@@ -63,17 +63,16 @@ def killed_rules(broken: Set[Rule], findings: Iterable[Finding]) -> frozenset[Ru
     return frozenset(rule for rule in against if rule[1] is not None)
 
 
-def unproven_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
-    """Return the rules whose check is broken by a mutant, in findings that cite other sentences.
+def unproven_rules(
+    kept: Set[Rule], findings: Iterable[Finding], exercised: Set[Rule]
+) -> frozenset[Rule]:
+    """Return the rules that findings on a mutant are about as well, and do not cite.
 
     Args:
         kept: the rules that the subject itself keeps in the same scenario.
+        exercised: the rules that the findings are about and do not cite; see `Judgement`.
     """
-    findings = tuple(findings)
-    broken = broken_rules(findings)
-    checks = {check for check, _ in broken}
-    lost = kept - kept_rules(findings) - broken
-    return frozenset(rule for rule in lost if rule[0] in checks)
+    return frozenset(kept & exercised) - broken_rules(findings)
 
 
 class Kill(SparseValue):

@@ -82,6 +82,20 @@ def test_what_the_binding_does_not_declare_is_not_for_the_subject(
     assert statuses["backoff.wait"] == "not judged"
 
 
+@pytest.mark.parametrize("spec", ["reference-common", "reference-store"])
+def test_a_sentence_about_another_role_is_not_for_the_subject(spec: str) -> None:
+    """One check judges that every call ends; what a call may wait for depends on the role."""
+    request = SearchRequest(
+        scenarios=(), binding=prepare(spec), subject_spec=spec, model=load_error_model("common")
+    )
+    rules = [rule for rule in kill_matrix(request, (), ()).rules if rule.check == "calls.end"]
+    assert {rule.requirement: rule.hint for rule in rules if rule.status != "not judged"} == (
+        dict.fromkeys(
+            ("COMMON-END-03", "COMMON-END-04", "COMMON-END-05"), "the subject is not a runtime"
+        )
+    )
+
+
 def mutants(request: SearchRequest) -> tuple[Mutant, ...]:
     """Return all mutants of a subject."""
     return mutants_of(request, play_all(request))

@@ -182,3 +182,14 @@ def test_a_group_in_real_time_is_not_judged_over_seeds(model: ErrorModel) -> Non
     assert judge_seeds(model, runs("wall", "virtual")) == ()
     assert judge_seeds(model, runs("virtual", "wall")) == ()
     assert judge_seeds(model, ()) == ()
+
+
+def test_a_check_says_which_sentences_are_about_another_role() -> None:
+    """A sentence that it judges for any role as well is about all of them."""
+    names = {"a.b.tool": WAIT, "a.b.person": CLASS, "a.b": CLASS, "c.d": WAIT}
+    model = small_model().model_copy(update={"rules": names})
+    check = Check(id="a.b", title="t", says="s", run=lambda *_: iter(()), about={"tool": "runtime"})
+    adapter = SubjectInfo(id="x", role="provider_adapter", style="sync")
+    assert check.not_about(adapter, model) == {WAIT: "the subject is not a runtime"}
+    runtime = adapter.model_copy(update={"role": "runtime"})
+    assert check.not_about(runtime, model) == {}

@@ -80,10 +80,7 @@ def _rules(
 ) -> Iterable[RuleKills]:
     judged: Counter[Rule] = Counter(rule for item in played for rule in item.kept)
     reasons = _reasons(played)
-    others = {
-        **{check: why for check, why in reasons.items() if why.startswith(_OF_THE_BINDING)},
-        **not_for(request.model, request.binding.info()),
-    }
+    others = not_for(request.model, request.binding.info())
     kept = {(item.scenario.id, item.scenario.variant): item.kept for item in played}
     touched: Counter[Rule] = Counter()
     kills: dict[Rule, list[Kill]] = {}
@@ -104,8 +101,10 @@ def _rules(
         status: RuleStatus = "killed" if killers[rule] else "survives"
         hint = ""
         if not judged[rule] and not killers[rule]:
-            status = "not for this subject" if check in others else "not judged"
-            hint = others.get(check) or reasons.get(check) or _OTHER_SENTENCES
+            hint = reasons.get(check) or _OTHER_SENTENCES
+            is_for = rule not in others and not hint.startswith(_OF_THE_BINDING)
+            status = "not judged" if is_for else "not for this subject"
+            hint = others.get(rule, hint)
         elif status == "survives" and rule in unproven:
             status, hint = "cited elsewhere", _ELSEWHERE
         elif status == "survives":

@@ -7,7 +7,7 @@ check that looked at nothing never passes: `judge` makes findings of verdicts, i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Literal
@@ -187,6 +187,8 @@ class Check:
         declares: what the binding of a subject must declare.
         unjudged: why it has nothing to judge where `run` yields nothing.
         why_not: further reasons why it is not for a subject.
+        about: last part of a name of the model's `rules` below its id, to the role of the subjects
+            that this sentence is about; the others are about every subject that it judges.
     """
 
     id: str
@@ -198,12 +200,12 @@ class Check:
     declares: tuple[str, ...] = ()
     unjudged: str = ""
     why_not: Callable[[SubjectInfo], str] | None = None
+    about: Mapping[str, Role] = field(default_factory=dict)
 
     def inapplicable(self, subject: SubjectInfo, model: ErrorModel) -> str:
         """Return why it is not for a subject, or not for a model; empty where it is."""
         if self.role is not None and subject.role != self.role:
-            article = "an" if self.role == "extension" else "a"
-            return f"the subject is not {article} {self.role.replace('_', ' ')}"
+            return is_a(self.role, no=True)
         if self.why_not is not None and (reason := self.why_not(subject)):
             return reason
         for item in self.declares:
@@ -212,6 +214,19 @@ class Check:
         if self.section is not None and getattr(model, self.section) is None:
             return f"the error model says nothing of {self.section}"
         return ""
+
+    def not_about(self, subject: SubjectInfo, model: ErrorModel) -> dict[str, str]:
+        """Return the requirements that it judges for other roles only, with the reason."""
+        roles: dict[str, list[Role | None]] = {}
+        for name, requirement in model.rules.items():
+            if name == self.id or name.startswith(f"{self.id}."):
+                role = self.about.get(name.removeprefix(f"{self.id}."))
+                roles.setdefault(requirement, []).append(role)
+        return {
+            requirement: is_a(role, no=True)
+            for requirement, (role, *more) in roles.items()
+            if role is not None and None not in more and subject.role not in (role, *more)
+        }
 
     def outcome(self, history: History, model: ErrorModel) -> Outcome:
         """Return what its verdicts come to, or why it is not for the subject or the model."""
@@ -229,6 +244,7 @@ def check(
     role: Role | None = None,
     section: Section | None = None,
     declares: tuple[str, ...] = (),
+    about: Mapping[str, Role] | None = None,
 ) -> Callable[[Judging], Check]:
     """Make a check of the function below; see `Check` for the arguments."""
 
@@ -242,9 +258,16 @@ def check(
             role=role,
             section=section,
             declares=declares,
+            about=about or {},
         )
 
     return made
+
+
+def is_a(role: str, *, no: bool = False) -> str:
+    """Return that the subject has a role, or with `no` that it has not, as a reason."""
+    article = "an" if role == "extension" else "a"
+    return f"the subject is {'not ' * no}{article} {role.replace('_', ' ')}"
 
 
 def checks_in(*modules: ModuleType) -> tuple[Check, ...]:

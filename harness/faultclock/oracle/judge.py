@@ -12,7 +12,7 @@ from typing import Protocol
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Judgement, Verdict
 from faultclock.model.trace.trace import SubjectInfo, Trace
-from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, is_a, outcome_of
 from faultclock.oracle.checks.agent import (
     approval_deadlines,
     approvals,
@@ -88,6 +88,9 @@ _OF_A_PROVIDER = (
     *("amplification", "answers", "backoff", "classification", "retries", "swallow", "wrapping"),
 )
 _ASKING_ROLES = ("provider_adapter", "runtime")
+#: Checks on answers over the network: of a model provider, or of the service behind a tool.
+_OF_ANSWERS = ("errors.apart", "handler.unreadable")
+_OF_LOGS = "it judges logs of other systems, and this run is simulated"
 
 
 class _OverSeeds(Protocol):
@@ -161,10 +164,20 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
     )
 
 
-def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[str, str]:
-    """Return the checks of `model` that judge no run of such a subject, with the reason."""
-    reasons = ((check.id, _why_not(check, subject, model)) for check in checks_of(model))
-    return {id_: reason for id_, reason in reasons if reason}
+def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[tuple[str, str], str]:
+    """Return the rules of `model` that no simulated run of such a subject shows, with the reason.
+
+    A rule is a check and a requirement that names it.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for check in checks_of(model):
+        why = _OF_LOGS if check in LOG_CHECKS else _why_not(check, subject, model)
+        about = check.not_about(subject, model)
+        for requirement in model.requirements:
+            reason = why or about.get(requirement.id, "")
+            if reason and check.id in requirement.checks:
+                found[check.id, requirement.id] = reason
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +301,9 @@ def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
 def _why_not(check: Check, subject: SubjectInfo, model: ErrorModel) -> str:
     """Return why a check is not for a subject or a model; empty where it is."""
     if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in _ASKING_ROLES:
-        return f"the subject is a {subject.role.replace('_', ' ')}: it asks no model"
+        return f"{is_a(subject.role)}: it asks no model"
+    if check.id in _OF_ANSWERS and subject.role not in (*_ASKING_ROLES, "tool"):
+        return f"{is_a(subject.role)}: no server answers it"
     return check.inapplicable(subject, model)
 
 

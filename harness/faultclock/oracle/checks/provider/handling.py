@@ -88,6 +88,7 @@ def _shown(link: Link) -> str:
     title="Every call ends",
     says="Every call returns or raises. None waits for ever.",
     unjudged="no call began",
+    about={"tool": "runtime", "model": "runtime", "person": "runtime"},
 )
 def ends(history: History, model: ErrorModel) -> Verdicts:
     """Judge the calls that nothing stopped, in runs that show whether they end."""

@@ -29,6 +29,7 @@ from faultclock.subjects.binding import Binding
 
 #: How a trace ends of which nothing, or not all, is left.
 _LOST = ("watchdog", "harness_error")
+_DIFFERS = "two runs of the subject with one seed differ, so none shows what a mutant changes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,16 +93,21 @@ def play(
     by_trace = [judge.judge(trace).findings for trace in traces]
     of_seeds = _group(judge, traces).findings()
     findings = (*chain(*by_trace), *of_seeds)
-    verdict = overall(tuple(finding.verdict for finding in findings))
     by_run = kept_rules(by_trace[0])
-    reasons = (item.reason for item in findings if item.verdict is Verdict.INCONCLUSIVE)
+    why_not = ""
+    if overall(tuple(finding.verdict for finding in findings)) is Verdict.INCONCLUSIVE:
+        reasons = (item.reason for item in findings if item.verdict is Verdict.INCONCLUSIVE)
+        why_not = next(reasons, "it proves nothing")
+    else:
+        again = run_mutant(scenario, binding, scenario.seed, None, wall_limit_s=wall_limit_s)
+        why_not = "" if _facts(again) == _facts(traces[0]) else _DIFFERS
     return Played(
         scenario=scenario,
         traces=traces,
         broken=broken_rules(findings),
         by_run=by_run,
         by_seeds=kept_rules(findings) - by_run,
-        why_not=next(reasons, "it proves nothing") if verdict is Verdict.INCONCLUSIVE else "",
+        why_not=why_not,
         idle={
             item.check: item.reason for item in findings if item.verdict is Verdict.NOT_APPLICABLE
         },

@@ -29,8 +29,9 @@ Family = Literal["event", "call", "wait", "shipped", "step"]
 #: `cited elsewhere`: mutants break its check in a way that its sentence is about, but the findings
 #: cite another sentence that is broken by the same.
 RuleStatus = Literal["killed", "cited elsewhere", "survives", "not judged", "not for this subject"]
-#: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same.
-Fate = Literal["killed", "unnoticed", "no effect", "unproven"]
+#: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same;
+#: `untried`: no scenario was played in which it could differ.
+Fate = Literal["killed", "unnoticed", "no effect", "unproven", "untried"]
 
 _AGAINST = (Verdict.FAIL, Verdict.WARN)
 
@@ -99,7 +100,8 @@ class RuleKills(SparseValue):
     judged_in: int = Field(default=0, ge=0)
     """Scenarios in which the subject itself keeps it."""
     tried: int = Field(default=0, ge=0)
-    """Mutants that were played or judged in one of those scenarios, and changed something there."""
+    """Mutants that were played or judged in one of those scenarios, and changed something there,
+    or that kill it where the subject gives no occasion to judge it."""
     killed_by: int = Field(default=0, ge=0)
     """Mutants that kill it, of those."""
     kills: tuple[Kill, ...] = ()
@@ -153,6 +155,11 @@ class KillMatrix(Value):
     def of_status(self, *statuses: RuleStatus) -> tuple[RuleKills, ...]:
         """Return the rules of these statuses, in order."""
         return tuple(rule for rule in self.rules if rule.status in statuses)
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether any rule was judged: without one, nothing is shown of the model."""
+        return any(rule.judged_in or rule.killed_by for rule in self.rules)
 
     @property
     def unkilled(self) -> tuple[RuleKills, ...]:

@@ -119,6 +119,24 @@ def test_what_fails_is_swallowed_or_done_once_more(style: str) -> None:
     assert count(played(style, "call: insist", refused), "http.request") == 2
 
 
+@pytest.mark.parametrize("spec", ["common", "store", "tool", "extension", "runtime"])
+def test_a_crash_is_an_accident_in_every_role(spec: str) -> None:
+    """It kills the rule that the code which handles a failure does not fail itself."""
+    of, method = {
+        "common": ("provider-transient/bad-key", ""),
+        "store": ("session-store-contract/disk-full-in-save", " of write"),
+        "tool": ("tool-contract/not-found", ""),
+        "extension": ("extension-contract/out-of-order", " of activate"),
+        "runtime": ("session-store/unavailable-for-good", " of run_turn"),
+    }[spec]
+    judge = Judge(load_error_model("common"))
+    binding = prepare(f"reference-{spec}")
+    right = play(judge, binding, scenario(of))
+    wrong = mutant(binding, f"call{method}: crash")
+    trial = try_mutant(judge, binding, wrong, right, all_seeds=False)
+    assert ("handler.crash", "COMMON-CRASH-01") in right.kept & trial.kills
+
+
 def test_a_cancel_is_ignored() -> None:
     """The call goes on, and ends later."""
     cancelled = scenario("common/cancelled-while-connecting")

@@ -89,6 +89,7 @@ def ends_last(trace: Trace) -> bool:
         ("call: again", lambda trace: count(trace, "http.request") == 2),
         ("call: go on", lambda trace: count(trace, "http.request") == 2),
         ("call: crash", lambda trace: count(trace, "call.raised") == 1),
+        ("call: garble", lambda trace: count(trace, "call.raised") == 1),
         ("call: fail", lambda trace: count(trace, "call.raised") == 1),
         ("call: late", lambda trace: end_s(trace) > 3_600),
         ("call: never end", lambda trace: count(trace, "call.returned") == 0),
@@ -135,6 +136,15 @@ def test_a_crash_is_an_accident_in_every_role(spec: str) -> None:
     wrong = mutant(binding, f"call{method}: crash")
     trial = try_mutant(judge, binding, wrong, right, all_seeds=False)
     assert ("handler.crash", "COMMON-CRASH-01") in right.kept & trial.kills
+
+
+def test_the_error_of_a_decoder_is_one_where_an_answer_cannot_be_read() -> None:
+    """The reference of tools reports such an answer itself, so nothing else judges the rule."""
+    judge = Judge(load_error_model("common"))
+    binding = prepare("reference-tool")
+    right = play(judge, binding, scenario("tool-contract/garbled-answer"))
+    trial = try_mutant(judge, binding, mutant(binding, "call: garble"), right, all_seeds=False)
+    assert ("handler.unreadable", "COMMON-CRASH-02") in trial.kills
 
 
 def test_a_cancel_is_ignored() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
 import socket
 import sys
 import threading
@@ -45,6 +46,7 @@ Defect = Literal[
     "go on",
     "fail",
     "crash",
+    "garble",
     "swallow",
     "apologise",
     "ignore cancel",
@@ -60,6 +62,7 @@ _DOES: dict[Defect, str] = {
     "go on": "does everything once more behind its end",
     "fail": "raises an exception when it has succeeded",
     "crash": "raises a KeyError of its own, whatever happened",
+    "garble": "raises the error of a decoder, whatever happened",
     "swallow": "returns nothing where an exception would leave it",
     "apologise": "returns words of its own where an exception would leave it",
     "ignore cancel": "goes on when it is cancelled",
@@ -191,6 +194,8 @@ def _crash(defect: Defect) -> None:
         # An accident is what an operation raises; a `raise` statement would be a decision.
         answer: dict[str, object] = {}
         answer["retry_after"]
+    if defect == "garble":
+        json.loads("<html>")
 
 
 def _wrong_sync(defect: Defect, right: Callable[..., Any], *given: Any, **named: Any) -> Any:

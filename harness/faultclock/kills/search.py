@@ -214,7 +214,7 @@ class _Bench:
         if mutant.only_for is not None:
             alive = frozenset(rule for rule in alive if rule[0] == mutant.only_for)
         # One that a person has made needs no other proof that it is wrong.
-        is_noticed = mutant.only_for is not None and mutant.scenarios is None
+        is_noticed = mutant.only_for is not None and mutant.shown_by is None
         is_noticed = is_noticed or any(past.is_noticed for past in item.before)
         if any(past.is_lost for past in item.before):
             return
@@ -259,7 +259,8 @@ class _Bench:
     def _in_turn(self, mutant: Mutant, alive: Set[Rule]) -> list[Played]:
         """Return the scenarios in which a mutant can differ, those with most rules left first.
 
-        Equal ones are in another order for each mutant.
+        Before all of them comes the one that shows it. Equal ones are in another order for each
+        mutant.
         """
         mine = (
             item
@@ -268,7 +269,11 @@ class _Bench:
         )
         return sorted(
             mine,
-            key=lambda item: (-len(alive & item.kept), _lot(f"{mutant.id} {item.scenario.id}")),
+            key=lambda item: (
+                item.scenario.id != mutant.shown_by,
+                -len(alive & item.kept),
+                _lot(f"{mutant.id} {item.scenario.id}"),
+            ),
         )
 
 

@@ -90,7 +90,6 @@ _OF_A_PROVIDER = (
 _ASKING_ROLES = ("provider_adapter", "runtime")
 #: Checks on answers over the network: of a model provider, or of the service behind a tool.
 _OF_ANSWERS = ("errors.apart", "handler.unreadable")
-_OF_LOGS = "it judges logs of other systems, and this run is simulated"
 
 
 class _OverSeeds(Protocol):
@@ -171,13 +170,22 @@ def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[tuple[str, str], st
     """
     found: dict[tuple[str, str], str] = {}
     for check in checks_of(model):
-        why = _OF_LOGS if check in LOG_CHECKS else _why_not(check, subject, model)
+        why = _never_shown(check, subject) or _why_not(check, subject, model)
         about = check.not_about(subject, model)
         for requirement in model.requirements:
             reason = why or about.get(requirement.id, "")
             if reason and check.id in requirement.checks:
                 found[check.id, requirement.id] = reason
     return found
+
+
+def _never_shown(check: Check, subject: SubjectInfo) -> str:
+    """Return why no simulated run of a subject can show anything to a check that takes any."""
+    if check in LOG_CHECKS:
+        return "it judges logs of other systems, and this run is simulated"
+    if check.id in _OF_ANSWERS and subject.role not in (*_ASKING_ROLES, "tool"):
+        return f"{is_a(subject.role)}: no server answers it"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +310,6 @@ def _why_not(check: Check, subject: SubjectInfo, model: ErrorModel) -> str:
     """Return why a check is not for a subject or a model; empty where it is."""
     if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in _ASKING_ROLES:
         return f"{is_a(subject.role)}: it asks no model"
-    if check.id in _OF_ANSWERS and subject.role not in (*_ASKING_ROLES, "tool"):
-        return f"{is_a(subject.role)}: no server answers it"
     return check.inapplicable(subject, model)
 
 

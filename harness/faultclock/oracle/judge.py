@@ -309,7 +309,7 @@ def _outcome(check: Check, history: History, model: ErrorModel) -> Outcome:
 def _why_not(check: Check, subject: SubjectInfo, model: ErrorModel) -> str:
     """Return why a check is not for a subject or a model; empty where it is."""
     if check.id.partition(".")[0] in _OF_A_PROVIDER and subject.role not in _ASKING_ROLES:
-        return f"{is_a(subject.role)}: it asks no model"
+        return f"the subject is a {subject.role.replace('_', ' ')}: it asks no model"
     return check.inapplicable(subject, model)
 
 

@@ -199,6 +199,7 @@ def test_an_interrupted_search_writes_nothing(
         (("courier.yaml", *SUBJECT, "--limit", "0"), "--limit"),
         (("courier.yaml", *SUBJECT, "--json", ""), "folder"),
         (("courier.yaml", *SUBJECT, "--html", "a", "--json", "a"), "one place"),
+        (("courier.yaml", *SUBJECT, "--html", "a", "--json", "./a"), "one place"),
     ],
 )
 def test_wrong_usage_exits_with_2(folder: Path, words: tuple[str, ...], told: str) -> None:

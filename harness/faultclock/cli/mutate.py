@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -118,7 +119,7 @@ def _places(html: str | None, json: str | None) -> dict[str, str]:
 
     given = (("html", html), ("json", json))
     places = {form: place for form, place in given if place is not None}
-    if len(set(places.values())) != len(places):
+    if len({os.path.realpath(place) for place in places.values()}) != len(places):
         raise InputError("JSON and HTML would be written to one place: give each its own")
     for place in places.values():
         if place != _STDOUT:

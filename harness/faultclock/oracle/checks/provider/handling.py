@@ -14,7 +14,7 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, only_of
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import Link, chain_of
@@ -88,6 +88,7 @@ def _shown(link: Link) -> str:
     title="Every call ends",
     says="Every call returns or raises. None waits for ever.",
     unjudged="no call began",
+    about={f"calls.end.{held_by}": only_of("runtime") for held_by in ("tool", "model", "person")},
 )
 def ends(history: History, model: ErrorModel) -> Verdicts:
     """Judge the calls that nothing stopped, in runs that show whether they end."""

@@ -80,6 +80,24 @@ def test_a_crash_hides_neither_what_is_worse_nor_another_call() -> None:
     ]
 
 
+def test_what_a_check_names_as_the_cause_is_one_problem_with_the_line_of_any_run() -> None:
+    """One `except` that returns its own words does so for every failure, seen in other words."""
+    place = SourcePlace(file="client.py", line=7)
+    same = {"cause": "a failed call returned 'Sorry'"}
+    runs = (
+        run("one", finding("T-ANSWER-01", "every attempt failed: 429").model_copy(update=same)),
+        run(
+            "two",
+            finding("T-ANSWER-01", "every attempt failed: 500").model_copy(
+                update={**same, "source": place}
+            ),
+        ),
+    )
+    (problem,) = problems_of(runs, (), model().requirements)
+    assert (problem.runs, problem.source) == (2, place)
+    assert problem.title == "Every attempt failed: 429"
+
+
 def test_the_same_requirement_broken_in_the_same_way_is_one_problem() -> None:
     """Numbers and quoted values are of the run, and not of the cause."""
     runs = (

@@ -38,6 +38,7 @@ class Violation:
             what a run that left its script unserved would not.
         order: for a violated order, what was expected beside what was observed.
         exercised: the requirements that are not shown to hold, beside the one that it cites.
+        cause: what every run of the same mistake shows, where the observed words differ; else "".
     """
 
     requirement: str | None
@@ -50,6 +51,7 @@ class Violation:
     moot: bool = False
     order: tuple[OrderStep, ...] = ()
     exercised: tuple[str | None, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

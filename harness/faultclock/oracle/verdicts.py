@@ -80,6 +80,7 @@ def _broken(model: ErrorModel, check: str, violation: Violation) -> Finding:
         judged=0 if violation.inconclusive else 1,
         reason=violation.observed if violation.inconclusive else "",
         order=violation.order,
+        cause=violation.cause,
         **cited,
     )
 

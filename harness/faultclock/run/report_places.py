@@ -1,7 +1,8 @@
 """Which line of the user's own code a finding points at, by the notes of its run. Judges nothing.
 
 A finding about a call that raised points at the line that the exception left, one about a wait at
-the line that waited, and one about a call that never ended at the line that still waits.
+the line that waited, one about a call that never ended at the line that still waits, and any other
+about an attempt at the line that waited for its answer.
 """
 
 from __future__ import annotations
@@ -55,11 +56,12 @@ def source_of(finding: Finding, trace: Trace, judgement: Judgement) -> SourcePla
         return place
     if raised is not None:
         return raised
+    asked = _longest(_of_attempts(finding, judgement), finding, notes.waits)
     hanging = (wait for wait in notes.waits if wait.hangs)
     return next(
         (
             place
-            for wait in hanging
+            for wait in (*hanging, *([] if asked is None else [asked]))
             if None in (finding.call, wait.call) or finding.call == wait.call
             if (place := own_place(wait.frames)) is not None
         ),
@@ -82,6 +84,18 @@ def _about_waits(finding: Finding, judgement: Judgement) -> tuple[tuple[int, int
         if finding.call in (None, call.call)
         for before, after in pairwise(call.attempts)
         if cited.intersection(before.events) and cited.intersection(after.events)
+    )
+
+
+def _of_attempts(finding: Finding, judgement: Judgement) -> tuple[tuple[int, int], ...]:
+    """Return the times of the attempts that a finding cites."""
+    cited = set(finding.events)
+    return tuple(
+        (attempt.started_ns, attempt.known_ns)
+        for call in judgement.calls
+        if finding.call in (None, call.call)
+        for attempt in call.attempts
+        if cited.intersection(attempt.events)
     )
 
 

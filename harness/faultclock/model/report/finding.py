@@ -78,7 +78,7 @@ class Finding(SparseValue):
     """The verdict of one check on one run (or on one group of seeds), with its evidence."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"order", "document", "paraphrased", "id", "scenario", "variant", "source"}
+        {"order", "document", "paraphrased", "id", "scenario", "variant", "source", "cause"}
     )
 
     check: str
@@ -113,6 +113,8 @@ class Finding(SparseValue):
     """Likewise, where the scenario has a matrix."""
     source: SourcePlace | None = None
     """The line of the user's own code that it points at, where the notes of the run have one."""
+    cause: str = ""
+    """What every run of the same mistake shows, where `observed` says what differs between them."""
 
 
 class WaitMark(SparseValue):

@@ -1,10 +1,10 @@
 """Problems: the findings of many runs, folded into what a person mends. Pure.
 
 One cause is one problem. An exception of the handling is one by its type and its line; anything
-else by its requirement and what was observed, without the numbers in it, and by the line that
-waited where one is known. What becomes of a call after its handler has crashed follows from the
-crash and is part of that problem. An error model that names no harm still gives causes: then the
-order is by what is broken and how often.
+else by its requirement and by the cause that the check names. Where it names none, that is what was
+observed without the numbers in it, and the line that waited where one is known. What becomes of a
+call after its handler has crashed follows from the crash and is part of that problem. An error
+model that names no harm still gives causes: then the order is by what is broken and how often.
 
 The fingerprint of `explore` would not do: it is made of the kinds of events, so one cause would be
 two problems where it shows on a new connection and on one that was kept.
@@ -113,11 +113,13 @@ class _Group:
     """What shows one problem: the plainest of all in full, and of each what the problem says.
 
     Attributes:
+        placed: the first that points at a line.
         rows: plainness, title of the situation and id of the finding, in the order of the runs.
         failing: ids of those that fail.
     """
 
     shown: _Seen | None = None
+    placed: _Seen | None = None
     least: _Plainness = (True, True, 0, 0, 0)
     rows: list[tuple[_Plainness, str, str]] = field(default_factory=list)
     orders: set[int] = field(default_factory=set)
@@ -129,6 +131,8 @@ class _Group:
         plainness = seen.plainness
         if self.shown is None or plainness < self.least:
             self.shown, self.least = seen, plainness
+        if self.placed is None and _place(seen)[0] is not None:
+            self.placed = seen
         self.rows.append((plainness, seen.run.title, seen.finding.id))
         self.orders.add(seen.order)
         if seen.crash is None:
@@ -251,6 +255,8 @@ def _key(seen: _Seen) -> str:
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     finding = seen.finding
+    if finding.cause:
+        return _digest(finding.check, finding.requirement, finding.cause)
     observed = _NUMBER.sub("#", _QUOTED.sub("'…'", finding.observed))
     cause = (finding.check, finding.requirement, observed)
     waits = seen.run.notes.waits if seen.run.notes is not None else ()
@@ -272,6 +278,8 @@ def _problem(key: str, group: _Group, known: Collection[str]) -> Problem:
     requirement = shown.requirement
     by_plainness = sorted(group.rows, key=lambda row: row[0])
     place, code = _place(shown)
+    if place is None and group.placed is not None:
+        place, code = _place(group.placed)
     return Problem(
         id=key,
         harm=shown.harm,

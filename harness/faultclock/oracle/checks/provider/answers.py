@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.finish_reasons import is_usual_end
@@ -253,7 +253,11 @@ def admitted(history: History, model: ErrorModel) -> Verdicts:
             and not reply.says_how_it_ended()
             and reply.call.id not in history.suppressed
         ):
-            yield _passed_on(reply, requirements, f"every attempt failed: {reply.last.signal}")
+            violation = _passed_on(
+                reply, requirements, f"every attempt failed: {reply.last.signal}"
+            )
+            # One line of a program returns its own words for every failure.
+            yield replace(violation, cause=f"a failed call returned {_quoted(reply.end)}")
 
 
 def _is_the_providers(reply: _Reply, history: History) -> bool:

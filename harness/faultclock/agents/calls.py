@@ -43,6 +43,8 @@ Kind = Literal[
     "output_malformed",
     "cancelled",
 ]
+#: What policy, person or clock refuse.
+DENIALS: tuple[Kind, ...] = ("denied_by_policy", "denied_by_user", "approval_timed_out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,11 @@ class Call:
         assert self.tool is not None, "a call without a tool is not executed"
         return self.tool.contract
 
+    @property
+    def is_agent(self) -> bool:
+        """Whether it goes to a subagent."""
+        return self.tool is not None and self.tool.contract.agent
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -92,6 +99,11 @@ class Outcome:
     def ok(self) -> bool:
         """Whether there is nothing to complain of."""
         return self.kind == "ok"
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the call was not executed at all."""
+        return self.kind in ("input_invalid", "unknown", *DENIALS)
 
 
 def proposed(reply: Reply, tools: tuple[Tool, ...]) -> tuple[Call, ...]:
@@ -180,6 +192,20 @@ async def together(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def until(
+    event: asyncio.Event, work: Coroutine[Any, Any, Outcome], otherwise: Outcome
+) -> Outcome:
+    """Await `work`; stop it when `event` is set first, and return `otherwise`."""
+    task, over = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else otherwise
+    finally:
+        for item in (task, over):
+            item.cancel()
+        await asyncio.gather(task, over, return_exceptions=True)
 
 
 # The person.

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.agents.calls import misfit
-from faultclock.agents.matrix_conversation import (
+from faultclock.agents.matrix_errors import (
     AUTH,
     DENIED,
     NETWORK,

@@ -1,0 +1,73 @@
+"""What goes wrong with a tool of KODE SDK: its type, and what the model is told of it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from faultclock.model.secrets import without_secrets
+
+ErrorType = Literal["validation", "runtime", "logical", "aborted", "exception"]
+
+_MESSAGE_MAX = 500
+#: What a call is that was not good; a denial and a partial result are no errors.
+TYPES: dict[str, ErrorType] = {
+    "input_invalid": "validation",
+    "exception": "runtime",
+    "failed": "logical",
+    "unavailable": "logical",
+    "timeout": "aborted",
+    "cancelled": "aborted",
+    "unknown": "exception",
+}
+#: What the layer that caught an error notes on its record.
+FLAGS = {"validation": "_validationError", "runtime": "_thrownError"}
+_ADVICE: dict[ErrorType, tuple[str, ...]] = {
+    "validation": (
+        "Check tool parameters against schema",
+        "Ensure all required parameters are provided",
+        "Verify parameter types are correct",
+    ),
+    "runtime": ("Verify that what the tool needs is there and reachable", "Try again, or simpler"),
+    "logical": ("Read the message and adjust the input", "Try an alternative approach"),
+    "aborted": ("Do not simply repeat the call", "Split the work into smaller steps"),
+    "exception": ("Use one of the tools that are offered", "Report the failure to the user"),
+}
+_FILE_WORDS = ("file", "fs", "read", "write", "edit")
+_FILE_ADVICE = ("Verify the file path is correct", "Use fs_glob to search for files")
+
+
+def advice(error_type: ErrorType, tool: str, tools: tuple[str, ...]) -> list[str]:
+    """Return recommendations for the model, by the type of the error and the name of the tool."""
+    found = [*_ADVICE[error_type], f"Look at what {tool} expects and offers"]
+    if error_type in ("runtime", "logical") and any(word in tool for word in _FILE_WORDS):
+        found = [*_FILE_ADVICE, *found]
+    if error_type == "exception" and tools:
+        found.insert(0, f"Tools that exist: {', '.join(tools)}")
+    return found
+
+
+def cleaned(message: str) -> str:
+    """Return a message for model and user: one line, no stack, no secret. Paths stay in it.
+
+    Example:
+        >>> cleaned("no such file: /srv/agent/notes.txt")
+        'no such file: /srv/agent/notes.txt'
+    """
+    text = message.partition("Traceback (most recent call last)")[0]
+    text = " ".join(without_secrets(text).replace("<secret>", "…").split())
+    return text[:_MESSAGE_MAX] or "the tool failed without a message"
+
+
+def denied_content(tool: str, by_policy: bool) -> dict[str, Any]:
+    """Return what the model is told of a call that was denied."""
+    who = "the policy" if by_policy else "the user"
+    return {
+        "ok": False,
+        "error": f"{tool} was denied by {who}",
+        "recommendations": ["Do without this call", "Ask the user what to do instead"],
+    }
+
+
+def is_retryable(error_type: ErrorType) -> bool:
+    """Return whether the model may try again."""
+    return error_type not in ("validation", "aborted")

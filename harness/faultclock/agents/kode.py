@@ -70,14 +70,8 @@ class CallRecord:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the ToolCallSnapshot of this moment."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "state": self.state,
-            "error": self.error,
-            "isError": self.error is not None,
-            "auditTrail": list(self.trail),
-        }
+        own = {"id": self.id, "name": self.name, "state": self.state, "error": self.error}
+        return {**own, "isError": self.error is not None, "auditTrail": list(self.trail)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -482,15 +476,9 @@ class KodeAgent(Agent):
     def emit_error(self, record: CallRecord, error_type: ErrorType, message: str) -> None:
         """Emit tool:error for the user and `error` for the monitor."""
         self.say("progress", "tool:error", call=record.snapshot(), error=message)
-        self.monitor_error(
-            self.severity(error_type),
-            "tool",
-            message,
-            callId=record.id,
-            tool=record.name,
-            errorType=error_type,
-            retryable=is_retryable(error_type),
-        )
+        own = {"callId": record.id, "tool": record.name, "errorType": error_type}
+        again = is_retryable(error_type)
+        self.monitor_error(self.severity(error_type), "tool", message, **own, retryable=again)
 
     def severity(self, error_type: ErrorType) -> Any:
         """Return how loud the monitor is told."""

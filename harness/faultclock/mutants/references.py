@@ -184,13 +184,12 @@ def _relavium() -> Reference:
 def _stud_cli() -> Reference:
     from faultclock.agents.stud_cli.cancellation import Scope
     from faultclock.agents.stud_cli.lifecycle import Extensions
+    from faultclock.agents.stud_cli.persistence import Persistence, Resume
     from faultclock.agents.stud_cli.person import Approvals, Interactions
     from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
-    from faultclock.agents.stud_cli.resume import Resume
     from faultclock.agents.stud_cli.runtime import ReferenceRuntime
-    from faultclock.agents.stud_cli.session import Persistence
+    from faultclock.agents.stud_cli.session import Telling
     from faultclock.agents.stud_cli.stages import Workflow
-    from faultclock.agents.stud_cli.telling import Telling
 
     def emit(subject: Any, name: str, fields: Fields) -> None:
         # A part knows its session, which is the runtime itself.

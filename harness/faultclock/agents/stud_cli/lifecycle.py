@@ -15,8 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from faultclock.agents.stud_cli.cancellation import within
-from faultclock.agents.stud_cli.session import Session
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.session import Session, pair_of
 from faultclock.subjects.ports import Extension, TypedError
 
 #: How long a phase may take, in seconds; the document names no figure.

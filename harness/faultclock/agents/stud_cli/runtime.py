@@ -27,8 +27,8 @@ from typing import Any
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.stud_cli.lifecycle import Extensions
+from faultclock.agents.stud_cli.persistence import Resume, sealed, user
 from faultclock.agents.stud_cli.provider import ProviderCall
-from faultclock.agents.stud_cli.resume import Resume, sealed, user
 from faultclock.agents.stud_cli.session import Halted, StudTurn
 from faultclock.agents.stud_cli.stages import LoopEnd, Workflow
 from faultclock.agents.stud_cli.tools import ToolCalls

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
-from faultclock.agents.stud_cli.resume import sealed
-from faultclock.agents.stud_cli.session import Halted, Session, StudTurn
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.persistence import sealed
+from faultclock.agents.stud_cli.session import Halted, Session, StudTurn, pair_of
 from faultclock.agents.waits import rule_wait_s
 from faultclock.subjects.ports import Next, Stage, StateMachine, TypedError
 

@@ -20,10 +20,9 @@ from typing import Any
 
 from faultclock.agents.calls import Call, misfit, read_call
 from faultclock.agents.stud_cli.cancellation import within
+from faultclock.agents.stud_cli.persistence import Persistence, tool_message
 from faultclock.agents.stud_cli.person import Approvals, Dismissed, Interactions, Verdict
-from faultclock.agents.stud_cli.resume import tool_message
-from faultclock.agents.stud_cli.session import Persistence, Session, StudTurn
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.session import Session, StudTurn, pair_of
 from faultclock.agents.waits import rule_wait_s
 from faultclock.subjects.ports import (
     CancelSignal,

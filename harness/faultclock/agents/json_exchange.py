@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from faultclock.agents.connection import Stopped, ask_once, ask_once_blocking
 from faultclock.agents.exchange import Exchange
+from faultclock.subjects.ports import CancelSignal, TypedError
 
 
 class ServiceError(Exception):
@@ -65,6 +68,17 @@ class JsonExchange(Exchange[Any]):
 
     def unreachable(self, error: OSError) -> ServiceError:
         return ServiceError("deadline" if isinstance(error, TimeoutError) else "network")
+
+
+@contextmanager
+def stopping(signal: CancelSignal, error: TypedError) -> Iterator[None]:
+    """Let work that is cancelled end with a typed error, where its signal has said so before."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not signal.cancelled:
+            raise
+        raise error from None
 
 
 async def ask(url: str, api_key: str | None, deadline_s: float, body: Any = None) -> Any:

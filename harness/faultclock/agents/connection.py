@@ -18,12 +18,8 @@ from faultclock.agents.exchange import Exchange
 T = TypeVar("T")
 
 _READ_BYTES = 65_536
-#: How often blocking code looks whether it is to stop, in seconds.
+#: How often blocking code looks up from its work, in seconds.
 _LOOK_S = 0.25
-
-
-class Stopped(Exception):  # noqa: N818 - no error of the exchange
-    """Blocking code was told to stop."""
 
 
 @cache
@@ -83,7 +79,7 @@ class Attempt(Generic[T]):
     def drop(self) -> None:
         """Let the connection go, if there is one; an unfinished exchange is broken off."""
         writer, self._writer = self._writer, None
-        if writer is not None and self.exchange.at_end:
+        if writer is not None and self.exchange.at_end and self.exchange.keeps_alive:
             writer.close()
         elif writer is not None:
             # A TLS goodbye could take long.
@@ -105,21 +101,22 @@ async def ask_once(exchange: Exchange[T], deadline_s: float | None) -> T:
 
 
 def ask_once_blocking(
-    exchange: Exchange[T], deadline_s: float, stopped: Callable[[], bool] | None = None
+    exchange: Exchange[T],
+    deadline_s: float,
+    *,
+    connect_s: float | None = None,
+    look: Callable[[], None] | None = None,
 ) -> T:
     """Make one attempt with blocking sockets; the same contract as `ask_once`.
 
     Args:
-        stopped: looked at now and then.
-
-    Raises:
-        Stopped: it was to stop.
+        connect_s: how long it may take to connect; None: what is left of the deadline.
+        look: called now and then; what it raises ends the attempt.
     """
     give_up_at = time.monotonic() + deadline_s
     try:
-        plain = socket.create_connection(
-            (exchange.host, exchange.port), timeout=_seconds_left(give_up_at)
-        )
+        limit_s = _seconds_left(give_up_at) if connect_s is None else connect_s
+        plain = socket.create_connection((exchange.host, exchange.port), timeout=limit_s)
         with plain:
             connection = plain
             if exchange.secure:
@@ -127,25 +124,24 @@ def ask_once_blocking(
             with connection:
                 connection.sendall(exchange.request_bytes)
                 while not exchange.done:
-                    exchange.feed(_received(connection, give_up_at, stopped))
+                    exchange.feed(_received(connection, give_up_at, look))
     except OSError as error:
         raise exchange.unreachable(error) from error
     return cast("T", exchange.answer)
 
 
 def _received(
-    connection: socket.socket, give_up_at: float, stopped: Callable[[], bool] | None
+    connection: socket.socket, give_up_at: float, look: Callable[[], None] | None
 ) -> bytes:
     while True:
         left_s = _seconds_left(give_up_at)
-        connection.settimeout(left_s if stopped is None else min(left_s, _LOOK_S))
+        connection.settimeout(left_s if look is None else min(left_s, _LOOK_S))
         try:
             return connection.recv(_READ_BYTES)
         except TimeoutError:
-            if stopped is None:
+            if look is None:
                 raise
-            if stopped():
-                raise Stopped from None
+            look()
 
 
 def _seconds_left(give_up_at: float) -> float:

@@ -30,8 +30,10 @@ class Exchange(ABC, Generic[T]):
         answer: what the other side answered, once `done`.
         done: whether a good answer is whole.
         at_end: whether the other side's message was read to its end.
+        keeps_alive: whether the request lets the connection live on.
     """
 
+    keeps_alive = True
     request_bytes: bytes
 
     def __init__(self, url: str) -> None:

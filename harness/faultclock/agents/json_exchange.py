@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from faultclock.agents.connection import Stopped, ask_once, ask_once_blocking
+from faultclock.agents.connection import ask_once, ask_once_blocking
 from faultclock.agents.exchange import Exchange
 from faultclock.subjects.ports import CancelSignal, TypedError
 
@@ -37,6 +37,8 @@ class JsonExchange(Exchange[Any]):
     Args:
         body: what is sent as JSON, by POST; None: nothing is sent, and the method is GET.
     """
+
+    keeps_alive = False
 
     def __init__(self, url: str, api_key: str | None = None, body: Any = None) -> None:
         super().__init__(url)
@@ -94,7 +96,10 @@ def ask_blocking(
     url: str, api_key: str | None, deadline_s: float, stopped: Callable[[], bool]
 ) -> Any:
     """Do what `ask` does with blocking sockets, looking now and then whether it is to stop."""
-    try:
-        return ask_once_blocking(JsonExchange(url, api_key), deadline_s, stopped)
-    except Stopped:
-        raise ServiceError("stopped") from None
+
+    def look() -> None:
+        if stopped():
+            raise ServiceError("stopped") from None
+
+    exchange = JsonExchange(url, api_key)
+    return ask_once_blocking(exchange, deadline_s, connect_s=deadline_s, look=look)

@@ -19,9 +19,10 @@ from typing import Any
 
 from faultclock.agents.calls import DENIALS, Call, Decision, Outcome, execute_once
 from faultclock.agents.core import Agent, reference
-from faultclock.agents.kode_errors import (
+from faultclock.agents.kode_call import (
     FLAGS,
     TYPES,
+    CallRecord,
     ErrorType,
     advice,
     cleaned,
@@ -42,36 +43,6 @@ from faultclock.subjects.stud import AttemptError
 
 #: How many places in the timeline belong to one process; the next one begins behind them.
 _EPOCH = 1_000_000
-
-
-@dataclass(slots=True, kw_only=True)
-class CallRecord:
-    """A tool call as it is kept, from its start to its end.
-
-    Attributes:
-        state: PENDING, APPROVAL_REQUIRED, APPROVED, EXECUTING; at its end COMPLETED, FAILED,
-            DENIED or SEALED.
-        content: what the model is told of it; None until that is known.
-        over: whether its end was emitted.
-    """
-
-    id: str
-    name: str
-    state: str = "PENDING"
-    error: str | None = None
-    content: dict[str, Any] | None = None
-    over: bool = False
-    trail: list[str] = field(default_factory=list)
-
-    def become(self, state: str) -> None:
-        """Go on to a state."""
-        self.state = state
-        self.trail.append(state)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the ToolCallSnapshot of this moment."""
-        own = {"id": self.id, "name": self.name, "state": self.state, "error": self.error}
-        return {**own, "isError": self.error is not None, "auditTrail": list(self.trail)}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -102,11 +102,7 @@ class Extensions:
         Raises:
             Exception: the phase failed.
         """
-        await within(self.phase_s(), _awaited(extension, phase))
-
-    def phase_s(self) -> float:
-        """Return how long a phase may take, in seconds."""
-        return _PHASE_S
+        await within(_PHASE_S, _awaited(extension, phase))
 
     def disable(self, extension: Extension, phase: str, error: Exception) -> None:
         """Go on without an extension, and say so."""

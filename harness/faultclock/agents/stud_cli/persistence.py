@@ -188,11 +188,11 @@ class Persistence:
             TypedError: Session/StoreUnavailable, after the last attempt.
         """
         session = self.session
-        await self.write(self.manifest(messages))
+        await self.ask("write", self.manifest(messages))
         # Nothing is known to be saved before this line.
         session.history = messages
         for owner, slot in tuple(session.slots.items()):
-            await self.write_slot(owner, slot)
+            await self.ask("write_slot", owner, slot)
             del session.slots[owner]
         session.dirty = False
         self.persisted()
@@ -216,15 +216,7 @@ class Persistence:
             manifest["smState"] = session.sm_state
         return manifest
 
-    # The six operations.
-
-    async def write(self, manifest: dict[str, Any]) -> None:
-        """Replace the manifest; the store clears the journal with it."""
-        await self.ask("write", manifest)
-
-    async def write_slot(self, owner: str, slot: Slot) -> None:
-        """Replace the slot of an extension."""
-        await self.ask("write_slot", owner, slot)
+    # What is asked of the store.
 
     async def note(self, kind: str, **fields: Any) -> None:
         """Add an entry to the journal."""

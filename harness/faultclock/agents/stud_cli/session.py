@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.turn import Ended, Turn, Turns
-from faultclock.model.secrets import without_secrets
+from faultclock.agents.wire import one_line
 from faultclock.subjects.ports import Host, Slot, Stage, Surroundings, TypedError
 
 _MODEL_TEXT_MAX = 300
@@ -141,10 +141,7 @@ def without_internals(message: str) -> str:
         >>> without_internals("no such file: /srv/agent/notes.txt")
         'no such file: …'
     """
-    text = message.partition("Traceback (most recent call last)")[0]
-    text = " ".join(_PATH.sub("…", without_secrets(text)).split())
-    # The mark that stands for a secret says that there was one.
-    text = text.replace("<secret>", "…")
+    text = _PATH.sub("…", one_line(message))
     return text if len(text) <= _MODEL_TEXT_MAX else f"{text[: _MODEL_TEXT_MAX - 1]}…"
 
 

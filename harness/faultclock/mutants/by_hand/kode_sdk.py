@@ -13,7 +13,8 @@ from faultclock.agents.calls import (
     execute_once,
     proposed,
 )
-from faultclock.agents.kode import CallRecord, KodeAgent
+from faultclock.agents.kode import KodeAgent
+from faultclock.agents.kode_call import CallRecord
 from faultclock.agents.turn import Turn
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionAnswer, Reply

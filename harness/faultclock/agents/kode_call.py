@@ -1,10 +1,11 @@
-"""What goes wrong with a tool of KODE SDK: its type, and what the model is told of it."""
+"""A tool call of KODE SDK: what is kept of it, the type of its error, what the model is told."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.model.secrets import without_secrets
+from faultclock.agents.wire import one_line
 
 ErrorType = Literal["validation", "runtime", "logical", "aborted", "exception"]
 
@@ -36,6 +37,36 @@ _FILE_WORDS = ("file", "fs", "read", "write", "edit")
 _FILE_ADVICE = ("Verify the file path is correct", "Use fs_glob to search for files")
 
 
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """A tool call as it is kept, from its start to its end.
+
+    Attributes:
+        state: PENDING, APPROVAL_REQUIRED, APPROVED, EXECUTING; at its end COMPLETED, FAILED,
+            DENIED or SEALED.
+        content: what the model is told of it; None until that is known.
+        over: whether its end was emitted.
+    """
+
+    id: str
+    name: str
+    state: str = "PENDING"
+    error: str | None = None
+    content: dict[str, Any] | None = None
+    over: bool = False
+    trail: list[str] = field(default_factory=list)
+
+    def become(self, state: str) -> None:
+        """Go on to a state."""
+        self.state = state
+        self.trail.append(state)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the ToolCallSnapshot of this moment."""
+        own = {"id": self.id, "name": self.name, "state": self.state, "error": self.error}
+        return {**own, "isError": self.error is not None, "auditTrail": list(self.trail)}
+
+
 def advice(error_type: ErrorType, tool: str, tools: tuple[str, ...]) -> list[str]:
     """Return recommendations for the model, by the type of the error and the name of the tool."""
     found = [*_ADVICE[error_type], f"Look at what {tool} expects and offers"]
@@ -53,9 +84,7 @@ def cleaned(message: str) -> str:
         >>> cleaned("no such file: /srv/agent/notes.txt")
         'no such file: /srv/agent/notes.txt'
     """
-    text = message.partition("Traceback (most recent call last)")[0]
-    text = " ".join(without_secrets(text).replace("<secret>", "…").split())
-    return text[:_MESSAGE_MAX] or "the tool failed without a message"
+    return one_line(message)[:_MESSAGE_MAX] or "the tool failed without a message"
 
 
 def denied_content(tool: str, by_policy: bool) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class Call:
         return self.tool.contract
 
     @property
+    def named(self) -> dict[str, Any]:
+        """Its tool and its id, as what is said of it names them."""
+        return {"tool": self.name, "tool_call": self.id}
+
+    @property
     def is_agent(self) -> bool:
         """Whether it goes to a subagent."""
         return self.tool is not None and self.tool.contract.agent

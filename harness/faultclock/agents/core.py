@@ -328,7 +328,7 @@ class Agent(Moments, Turns[Turn, RunResult]):
         attempt = 0
         while True:
             attempt += 1
-            await self.run_hooks("pre_tool", {"tool": call.name, "tool_call": call.id})
+            await self.run_hooks("pre_tool", call.named)
             self.call_started(turn, call, attempt)
             outcome = await execute_once(call)
             if outcome.ok:

@@ -325,7 +325,7 @@ class KodeAgent(Agent):
     async def guarded(self, record: CallRecord, call: Call) -> Outcome:
         """Take a call through its breakpoints, its hooks and its execution."""
         self.breakpoint("PRE_TOOL")
-        await self.run_hooks("pre_tool", {"tool": call.name, "tool_call": call.id})
+        await self.run_hooks("pre_tool", call.named)
         record.become("EXECUTING")
         await self.note(started=call.id, tool=call.name)
         self.breakpoint("TOOL_EXECUTING")

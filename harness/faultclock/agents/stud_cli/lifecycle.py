@@ -69,11 +69,8 @@ class Extensions:
         """Bring an extension into a phase; return whether it is there."""
         missing = [name for name in extension.depends_on if name in self._disabled]
         if missing:
-            error = TypedError(
-                "ExtensionHost",
-                "DependencyMissing",
-                f"{extension.id} needs {missing[0]}, which is disabled",
-            )
+            message = f"{extension.id} needs {missing[0]}, which is disabled"
+            error = TypedError("ExtensionHost", "DependencyMissing", message)
             self.disable(extension, phase, error)
             return False
         try:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -396,12 +396,7 @@ class Resume:
         """Audit each call that got a synthetic result."""
         for orphan in orphans:
             self.session.dirty = True
-            self.session.host.audit_event(
-                "ToolCallSealed",
-                tool=orphan.tool,
-                tool_call=orphan.tool_call,
-                started=orphan.started,
-            )
+            self.session.host.audit_event("ToolCallSealed", **asdict(orphan))
 
     # Slots.
 
@@ -419,12 +414,9 @@ class Resume:
         if stored is None:
             return
         if stored.version is None:
-            raise TypedError(
-                "Validation",
-                "SlotVersionMissing",
-                f"the slot of {extension.id} has no version",
-                {"extension": extension.id},
-            )
+            message = f"the slot of {extension.id} has no version"
+            context = {"extension": extension.id}
+            raise TypedError("Validation", "SlotVersionMissing", message, context)
         if stored.version == current:
             self._slots.append((extension, stored))
             return
@@ -455,13 +447,9 @@ class Resume:
 
     def audit_drift(self, extension: Extension, stored: Slot, current: int, decision: str) -> None:
         """Audit a drift and what its owner decided."""
-        self.session.host.audit_event(
-            "StateSlotDrift",
-            extension=extension.id,
-            stored=stored.version,
-            current=current,
-            decision=decision,
-        )
+        versions = {"stored": stored.version, "current": current}
+        record = {"extension": extension.id, **versions, "decision": decision}
+        self.session.host.audit_event("StateSlotDrift", **record)
 
     def deliver_slot(self, extension: Extension, slot: Slot) -> None:
         """Give an extension its slot; one that cannot take it does not stop the others."""

@@ -175,11 +175,8 @@ class Interactions:
             TypedError: Session/InteractionAlreadyAnswered: this one comes too late.
         """
         if exchange.settled.done():
-            raise TypedError(
-                "Session",
-                "InteractionAlreadyAnswered",
-                f"the request {exchange.request.id} has been settled",
-            )
+            message = f"the request {exchange.request.id} has been settled"
+            raise TypedError("Session", "InteractionAlreadyAnswered", message)
         exchange.settled.set_result((answer, interactor))
 
     def expire(self, exchange: Exchange) -> None:
@@ -397,29 +394,19 @@ class Approvals:
 
     def audit(self, call: Call, decision: str, source: str | None) -> None:
         """Write the one Approval record of a call."""
-        self.session.host.audit_event(
-            "Approval", decision=decision, source=source, tool=call.name, tool_call=call.id
-        )
+        record = {"decision": decision, "source": source, **call.named}
+        self.session.host.audit_event("Approval", **record)
 
     def denied(self, call: Call, verdict: Verdict) -> None:
         """Emit that a call is denied, by whom, and why."""
-        self.session.host.event(
-            "ToolCallDenied",
-            tool=call.name,
-            tool_call=call.id,
-            decider=verdict.decider,
-            reason=verdict.reason,
-        )
+        why = {"decider": verdict.decider, "reason": verdict.reason}
+        self.session.host.event("ToolCallDenied", **call.named, **why)
 
     def content(self, verdict: Verdict) -> dict[str, Any]:
         """Return the typed result that the model gets for a denied call."""
-        return self.session.telling.shape(
-            "ToolTerminal",
-            "ApprovalDenied",
-            "The call was not approved and was not executed.",
-            decider=verdict.decider,
-            reason=verdict.reason,
-        )
+        message = "The call was not approved and was not executed."
+        why = {"decider": verdict.decider, "reason": verdict.reason}
+        return self.session.telling.shape("ToolTerminal", "ApprovalDenied", message, **why)
 
 
 def _matches(pattern: str, name: str) -> bool:

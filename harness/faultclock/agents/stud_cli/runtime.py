@@ -182,9 +182,8 @@ class ReferenceRuntime(ToolCalls):
         """
         said = turn.text.strip()
         if not said:
-            raise TypedError(
-                "Validation", "InputInvalid", "the message is empty", {"turn": turn.id}
-            )
+            context = {"turn": turn.id}
+            raise TypedError("Validation", "InputInvalid", "the message is empty", context)
         await self.persistence.note("turn_started", turn=turn.id, text=said)
         turn.messages.append(user(said))
 
@@ -413,9 +412,8 @@ class ReferenceRuntime(ToolCalls):
             async with asyncio.timeout(_DRAIN_S), self.queue:
                 return
         except TimeoutError:
-            self.host.audit_event(
-                "SessionLifecycle", session=self.id, state="save-and-close-timeout"
-            )
+            state = "save-and-close-timeout"
+            self.host.audit_event("SessionLifecycle", session=self.id, state=state)
             self.cancel("turn", None)
         async with self.queue:
             return

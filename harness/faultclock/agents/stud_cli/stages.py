@@ -55,13 +55,7 @@ class StageAttempt:
 class Workflow:
     """One turn's way through the stages."""
 
-    def __init__(
-        self,
-        session: Session,
-        machine: StateMachine,
-        turn: StudTurn,
-        loop: Loop,
-    ) -> None:
+    def __init__(self, session: Session, machine: StateMachine, turn: StudTurn, loop: Loop) -> None:
         self.session = session
         self.machine = machine
         self.turn = turn
@@ -183,12 +177,9 @@ class Workflow:
         """Return what the attempt failed with: the error of its Act, or the judgement on it."""
         if attempt.error is not None and pair_of(attempt.error)[0] is not None:
             return attempt.error
-        error = TypedError(
-            "ExtensionHost",
-            "StageFailed",
-            f"attempt {attempt.number} of the stage {attempt.stage.id} failed",
-            {"stage": attempt.stage.id},
-        )
+        message = f"attempt {attempt.number} of the stage {attempt.stage.id} failed"
+        context = {"stage": attempt.stage.id}
+        error = TypedError("ExtensionHost", "StageFailed", message, context)
         error.__cause__ = attempt.error
         return error
 

@@ -278,9 +278,10 @@ class AfkAgent(Agent):
             Ended: by the policy for tools or subagents, or because the join is violated.
         """
         self.batch = Batch()
-        names, ids = zip(*((call.name, call.id) for call in reply.tool_calls), strict=True)
-        own = {"tool_names": [*names], "tool_call_ids": [*ids]}
-        self.emit("tool_batch_started", tool_call_count=len(ids), **own)
+        calls = reply.tool_calls
+        names, ids = [call.name for call in calls], [call.id for call in calls]
+        listed = {"tool_names": names, "tool_call_ids": ids}
+        self.emit("tool_batch_started", tool_call_count=len(calls), **listed)
         await super().use_tools(turn, reply)
         if self.batch.agents and not self.joined():
             violation = row("JoinViolation")

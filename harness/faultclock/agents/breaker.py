@@ -50,15 +50,19 @@ class Breaker:
         self.probes = 0
 
     def failed(self, now_s: float, *, counts: bool) -> None:
-        """A request that was let through failed: a probe, or one from before it opened."""
-        if self.opened_s is not None and self.probes == 0:
-            return
+        """A request that was let through failed."""
         if self.opened_s is not None:
+            # Of the probe, or of one that was on its way when it opened.
+            if self.probes == 0:
+                return
             self.probes -= 1
-        elif counts:
+            if counts:
+                self.opened_s = now_s
+            return
+        if counts:
             self.failures += 1
-        if counts and (self.opened_s is not None or self.failures >= self.threshold):
-            self.opened_s = now_s
+            if self.failures >= self.threshold:
+                self.opened_s = now_s
 
     def let_go(self) -> None:
         """A request that was let through was cancelled."""

@@ -1,6 +1,6 @@
 """Tool calls that the model proposes, and asking the person about them.
 
-A call is read, checked and executed once, and never raises here: whatever happens becomes an
+A call is read, checked and executed once, and never raises here: all that happens becomes an
 Outcome. What an outcome means is for each model to say.
 """
 
@@ -225,7 +225,7 @@ async def first_answer(
     nothing.
 
     Returns:
-        None where nobody could show it.
+        None where no screen could show it.
     """
     first: asyncio.Future[InteractionAnswer] = asyncio.get_running_loop().create_future()
 
@@ -267,7 +267,7 @@ def approval_request(call: Call, *, deadline_s: float) -> InteractionRequest:
 
 
 async def approval_of(surroundings: Surroundings, call: Call, *, deadline_s: float) -> Decision:
-    """Return what the person decides about a call. Where nobody can be asked, nobody approves.
+    """Return what the person decides about a call. Where no person can be asked, none approves.
 
     Args:
         deadline_s: how long the question stays open, unless the scenario's own deadline says

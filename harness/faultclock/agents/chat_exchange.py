@@ -82,7 +82,7 @@ class ChatExchange(Exchange[Reply]):
 
     def _handle(self, event: object) -> None:
         if isinstance(event, h11.Data) and self._stream is not None:
-            # [DONE] completes the answer; whatever follows it has nothing to add.
+            # [DONE] completes the answer; what follows it has nothing to add.
             reply = None if self.done else self._stream.feed(bytes(event.data))
             if reply is not None:
                 self._answered(reply)

@@ -43,7 +43,7 @@ CONTRACT: dict[str, Any] = {
 
 
 class Life:
-    """What an extension may do when, whatever its style: no input and no output."""
+    """What an extension of either style may do when: no input and no output."""
 
     #: Phase to the states from which it goes on, and the state that it leads to.
     STEPS: ClassVar[Mapping[str, tuple[tuple[str, ...], str]]] = {

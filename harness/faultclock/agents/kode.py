@@ -73,7 +73,7 @@ class Left:
 
 
 class KodeAgent(Agent):
-    """An agent that survives whatever its tools, its hooks and its model do.
+    """An agent that survives all that its tools, its hooks and its model do.
 
     The manifest in the store has the conversation up to the last turn, the journal what came
     since: the user's message, the answers that asked for tools, which calls began and ended.
@@ -312,7 +312,7 @@ class KodeAgent(Agent):
         self.state("WORKING")
 
     async def tool(self, turn: Turn, call: Call) -> Outcome:
-        """Execute a call once. Whatever happens, it ends, and the others do not feel it."""
+        """Execute a call once. In any case it ends, and the others do not feel it."""
         record = self.records[call.id]
         try:
             return await self.guarded(record, call)

@@ -4,7 +4,7 @@
 
 A stage whose provider was cut off is done again, three times in all, 1 s and 2 s apart; one whose
 time was up only if it may be done twice. An answer that does not fit its schema is asked for once
-more. A failed test goes back to the coder. Whatever fails for good is told to the operator and
+more. A failed test goes back to the coder. What fails for good is told to the operator and
 kept in files, with its own class and code: a broken provider is never called a schema failure.
 
 A discussion is plain text. What fails in it is one message, and the thread goes on. Without a

@@ -332,7 +332,7 @@ class RelaviumAgent(Agent):
         return None if code is None else ("run", code)
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
-        """End the node by whatever has a code; tell the model of the rest, so that it mends it."""
+        """End the node by what has a code; tell the model of the rest, so that it mends it."""
         return Next(act="tell" if self.classify_tool(call, outcome) is None else "end")
 
     def call_proposed(self, turn: Turn, call: Call) -> None:

@@ -66,7 +66,7 @@ _BY_CONNECTION = {
     "malformed": "unknown",
 }
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
-#: By the letter of the document, whatever type stands beside.
+#: By the letter of the document, with any type beside it.
 _AUTH_STATUSES = frozenset({401, 403})
 #: What the type of an error object says goes before the status.
 _BY_TYPE = by_word(

@@ -16,7 +16,7 @@ miniature can get exactly one of them wrong.
     value      {"order": "…"}
 
 The service takes no idempotency key. An answer that is lost therefore ends the execution, with an
-error that says that the outcome is unknown: what to do about it is for whoever can look.
+error that says that the outcome is unknown: what to do about it is for the caller, who can look.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _BUSY = ("ToolTransient", "ResourceBusy")
 _MALFORMED = ("ToolTerminal", "OutputMalformed")
 _REFUSED = ("ToolTerminal", "InputInvalid")
 _FORBIDDEN = ("ToolTerminal", "Forbidden")
-#: Status to what it means for whoever called the tool. Of the others, a client's mistake is one of
+#: Status to what it means for the caller of the tool. Of the others, a client's mistake is one of
 #: the arguments, and a server's is a service that cannot work now.
 _BY_STATUS = {
     401: _FORBIDDEN,
@@ -139,7 +139,7 @@ class Lookup:
         return f"{self.call.base_url}/items/{item}"
 
     def problem(self, failure: ServiceError) -> ToolProblem:
-        """Return what a failed attempt means for whoever called the tool."""
+        """Return what a failed attempt means for the caller of the tool."""
         if failure.kind == "status":
             status = failure.status or 0
             pair = _BY_STATUS.get(status, _BUSY if status >= 500 else _REFUSED)
@@ -297,7 +297,7 @@ class Order:
         return _problem(_REFUSED, "give `item`: a whole number from 1")
 
     def problem(self, failure: ServiceError) -> ToolProblem:
-        """Return what a failed order means for whoever called the tool."""
+        """Return what a failed order means for the caller of the tool."""
         status = failure.status or 0
         if failure.kind == "status" and status in (401, 403):
             return _problem(_FORBIDDEN, "the service does not allow this")

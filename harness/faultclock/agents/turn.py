@@ -207,7 +207,7 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
         """Let everything go."""
 
     async def run_turn(self, text: str) -> ResultT:
-        """Answer one message of the user; whatever happens, the turn ends in a state."""
+        """Answer one message of the user; in any case the turn ends in a state."""
         async with self.queue:
             self.turn = turn = self.new_turn(text)
             try:
@@ -309,7 +309,7 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
 
     @abstractmethod
     def unexpected(self, turn: TurnT, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
+        """Return the end of a turn in which something unforeseen happened."""
 
     @abstractmethod
     def remember(self, turn: TurnT, end: Ended) -> None:

@@ -53,7 +53,7 @@ class Extensions:
                 await self.disposed(extension)
 
     async def close(self) -> None:
-        """Deactivate and dispose in reverse order, each of them whatever the others do."""
+        """Deactivate and dispose in reverse order, each of them even where others fail."""
         for extension in self.in_order(self.active, "deactivate"):
             await self.leave(extension, "deactivate")
         self.active.clear()

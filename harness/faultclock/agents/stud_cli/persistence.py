@@ -241,7 +241,7 @@ class Persistence:
         """Do one operation, again while the store is unavailable.
 
         Raises:
-            TypedError: of the last attempt, with the class and code of its cause; or whatever
+            TypedError: of the last attempt, with the class and code of its cause; or what
                 else the store says, at once.
         """
         attempt = 0

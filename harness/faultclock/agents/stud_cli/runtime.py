@@ -330,7 +330,7 @@ class ReferenceRuntime(ToolCalls):
         self.host.audit_event("Turn", turn=turn.id, outcome=outcome)
 
     def end_turn(self, turn: StudTurn) -> None:
-        """Say that a turn is over, whatever became of it."""
+        """Say that a turn is over, however it ended."""
         turn.scope.close()
         self.host.event("SessionTurnEnd", turn=turn.id)
 
@@ -358,7 +358,7 @@ class ReferenceRuntime(ToolCalls):
 
         Raises:
             TypedError: Cancellation/TurnCancelled: the dialog was closed, or it was cancelled;
-                otherwise why nobody could be asked.
+                otherwise why no person could be asked.
         """
         self.check_open()
         # What is asked between turns is cancelled as a turn would be.
@@ -379,7 +379,7 @@ class ReferenceRuntime(ToolCalls):
             scope.close()
 
     def cancel(self, scope: CancelScope, target: str | None) -> None:
-        """Cancel what runs in a scope: downwards only, and as often as anybody likes."""
+        """Cancel what runs in a scope: downwards only; to cancel twice is to cancel once."""
         if scope == "session":
             self.scope.cancel("user")
             return

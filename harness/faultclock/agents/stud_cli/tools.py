@@ -147,7 +147,7 @@ class ToolCalls(Session):
         """Return the content of a call that was cancelled alone.
 
         Raises:
-            TypedError: whatever else it was: the end of the whole turn.
+            TypedError: anything else is the end of the whole turn.
         """
         if error is not call.scope.error:
             raise error
@@ -156,7 +156,7 @@ class ToolCalls(Session):
         )
 
     def leave(self, call: Call) -> None:
-        """Be done with a call, whatever became of it."""
+        """Be done with a call, however it ended."""
         if call.scope.error is not None:
             self.host.event("ToolInvocationCancelled", **call.named)
         call.scope.close()
@@ -206,7 +206,7 @@ class ToolCalls(Session):
         await self.persistence.note("tool_ended", **call.named, attempt=attempt, content=content)
 
     async def attempt(self, call: Call) -> ToolResult:
-        """Execute once; whatever the tool does becomes a typed result."""
+        """Execute once; all that the tool does becomes a typed result."""
         signal = CancelSignal()
         try:
             value = await within(self.deadline_s(call), self.execute(call, signal))

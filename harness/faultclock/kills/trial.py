@@ -24,7 +24,7 @@ from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.process.hosting import make_run
-from faultclock.run.process.run_request import RunRequest
+from faultclock.run.run_request import RunRequest
 from faultclock.subjects.binding import Binding
 
 #: How a trace ends of which nothing, or not all, is left.

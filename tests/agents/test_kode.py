@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.agents.kode import KodeAgent, Left, reference_kode
-from faultclock.agents.kode_call import CallRecord, ErrorType, advice, cleaned, denied_content
+from faultclock.agents.kode import KodeAgent, reference_kode
+from faultclock.agents.kode_records import (
+    CallRecord,
+    ErrorType,
+    Left,
+    advice,
+    cleaned,
+    denied_content,
+)
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.error_model.error_model import ErrorModel

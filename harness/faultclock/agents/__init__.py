@@ -13,7 +13,7 @@ What any of them asks over: `exchange`, one HTTP exchange without I/O; `chat_exc
 `json_exchange`, what its answer is; `connection`, which carries it.
 
 A model has one file that fills in the steps of the core: `afk`, `kode`, `matrix`, `relavium`. What
-its document calls a failure, and what else is a table, lies beside it: `kode_call`,
+its document calls a failure, and what else is a table, lies beside it: `kode_records`,
 `matrix_errors`, `relavium_run`; the programs of a stage are `matrix_programs`. stud-cli's is the
 room `stud_cli`. The other roles are `adapter`, `adapter_common`, `tool`, `extension` and `store`.
 Nothing here imports the oracle.

@@ -14,22 +14,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.agents.calls import DENIALS, Call, Decision, Outcome, execute_once
 from faultclock.agents.core import Agent, reference
-from faultclock.agents.kode_call import (
+from faultclock.agents.kode_records import (
     FLAGS,
     TYPES,
     CallRecord,
     ErrorType,
+    Left,
     advice,
+    asked_in,
     cleaned,
     denied_content,
     is_retryable,
 )
-from faultclock.agents.turn import Ended, FailedAttempt, Message, Next, Pair, Turn
+from faultclock.agents.turn import Ended, FailedAttempt, Next, Pair, Turn
 from faultclock.agents.wire import tool_message
 from faultclock.subjects.ports import (
     CancelScope,
@@ -43,33 +44,6 @@ from faultclock.subjects.stud import AttemptError
 
 #: How many places in the timeline belong to one process; the next one begins behind them.
 _EPOCH = 1_000_000
-
-
-@dataclass(slots=True, kw_only=True)
-class Left:
-    """What an earlier process has left.
-
-    Attributes:
-        epoch: number of the process that reads it, 1-based.
-        open_calls: id to name of calls that have no result.
-        was_cut: whether a turn was cut off.
-    """
-
-    epoch: int
-    messages: list[Message]
-    open_calls: dict[str, str] = field(default_factory=dict)
-    was_cut: bool
-
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """Add what an entry of the journal says."""
-        if "user" in entry:
-            self.messages.append({"role": "user", "content": entry["user"]})
-        elif "assistant" in entry:
-            self.messages.append(dict(entry["assistant"]))
-            self.open_calls = _asked(self.messages)
-        elif "ended" in entry:
-            self.open_calls.pop(entry["ended"], None)
-            self.messages.append(tool_message(entry["ended"], entry.get("content") or {}))
 
 
 class KodeAgent(Agent):
@@ -216,7 +190,7 @@ class KodeAgent(Agent):
 
     def seal_open(self, turn: Turn) -> None:
         """Give every call of the last answer a result, so that the next request is sound."""
-        for id_, name in _asked(turn.messages).items():
+        for id_, name in asked_in(turn.messages).items():
             record = self.records.get(id_)
             if record is not None and not record.over:
                 self.seal(record)
@@ -454,12 +428,6 @@ class KodeAgent(Agent):
     def severity(self, error_type: ErrorType) -> Any:
         """Return how loud the monitor is told."""
         return "warn" if error_type in ("logical", "validation") else "error"
-
-
-def _asked(messages: list[Message]) -> dict[str, str]:
-    """Return id and name of the calls that the last message asks for."""
-    calls = messages[-1].get("tool_calls") or () if messages else ()
-    return {str(item["id"]): str(item["function"]["name"]) for item in calls}
 
 
 reference_kode = reference("kode-sdk", "KODE SDK")(KodeAgent)

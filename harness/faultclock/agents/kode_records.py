@@ -1,11 +1,13 @@
-"""A tool call of KODE SDK: what is kept of it, the type of its error, what the model is told."""
+"""What KODE SDK keeps: the record of a tool call, the type of its error, what a crash has left."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.agents.wire import one_line
+from faultclock.agents.turn import Message
+from faultclock.agents.wire import one_line, tool_message
 
 ErrorType = Literal["validation", "runtime", "logical", "aborted", "exception"]
 
@@ -100,3 +102,36 @@ def denied_content(tool: str, by_policy: bool) -> dict[str, Any]:
 def is_retryable(error_type: ErrorType) -> bool:
     """Return whether the model may try again."""
     return error_type not in ("validation", "aborted")
+
+
+@dataclass(slots=True, kw_only=True)
+class Left:
+    """What an earlier process has left.
+
+    Attributes:
+        epoch: number of the process that reads it, 1-based.
+        open_calls: id to name of calls that have no result.
+        was_cut: whether a turn was cut off.
+    """
+
+    epoch: int
+    messages: list[Message]
+    open_calls: dict[str, str] = field(default_factory=dict)
+    was_cut: bool
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Add what an entry of the journal says."""
+        if "user" in entry:
+            self.messages.append({"role": "user", "content": entry["user"]})
+        elif "assistant" in entry:
+            self.messages.append(dict(entry["assistant"]))
+            self.open_calls = asked_in(self.messages)
+        elif "ended" in entry:
+            self.open_calls.pop(entry["ended"], None)
+            self.messages.append(tool_message(entry["ended"], entry.get("content") or {}))
+
+
+def asked_in(messages: list[Message]) -> dict[str, str]:
+    """Return id and name of the calls that the last message asks for."""
+    calls = messages[-1].get("tool_calls") or () if messages else ()
+    return {str(item["id"]): str(item["function"]["name"]) for item in calls}

@@ -46,7 +46,7 @@ def read(request: ProviderRequest, *received: bytes) -> Reply | None:
     exchange = ChatExchange(request)
     for data in received:
         exchange.feed(data)
-    return exchange.reply
+    return exchange.answer
 
 
 def failed(request: ProviderRequest, *received: bytes) -> AttemptError:
@@ -201,6 +201,6 @@ def test_the_end_of_the_message_is_noticed(streamed: ProviderRequest) -> None:
     """Only then may the connection be closed without dropping anything."""
     exchange = ChatExchange(streamed)
     exchange.feed(sse(delta("stop"), "[DONE]", end=False))
-    assert (exchange.reply, exchange.at_end) == (Reply(""), False)
+    assert (exchange.answer, exchange.at_end) == (Reply(""), False)
     exchange.feed(b"0\r\n\r\n")
     assert exchange.at_end

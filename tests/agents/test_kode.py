@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.agents.kode import Memory, reference_kode
-from faultclock.agents.kode_telling import (
+from faultclock.agents.kode import KodeAgent, reference_kode
+from faultclock.agents.kode_records import (
     CallRecord,
     ErrorType,
-    Timeline,
+    Left,
     advice,
     cleaned,
     denied_content,
@@ -126,13 +126,16 @@ class _Host:
 def test_bookmarks_grow_and_those_of_a_later_process_are_larger() -> None:
     """Whoever was away asks for what came since."""
     host = _Host()
-    for epoch in (1, 2):
-        timeline = Timeline(cast("Any", host), epoch)
-        timeline.progress("tool:start", call={})
-        timeline.error("warn", "tool", "no", errorType="logical")
+    for resume in (False, True):
+        store = _Store({"epoch": 1}, [])
+        world = SimpleNamespace(host=host, store=store, session_id="s1", resume=resume, tools=())
+        agent = KodeAgent(cast("Surroundings", world))
+        asyncio.run(agent.start())
+        agent.say("progress", "tool:start", call={})
+        agent.monitor_error("warn", "tool", "no", errorType="logical")
     places = [fields["bookmark"]["seq"] for _, fields in host.events]
     assert places == sorted(set(places))
-    assert [fields["channel"] for _, fields in host.events[:2]] == ["progress", "monitor"]
+    assert [fields["channel"] for _, fields in host.events[1:3]] == ["progress", "monitor"]
 
 
 @pytest.mark.parametrize("error_type", TYPES)
@@ -184,6 +187,10 @@ class _Store:
         self.manifest = manifest
         self.journal = journal
 
+    async def write(self, session: str, manifest: Mapping[str, Any]) -> None:
+        """Replace the manifest."""
+        self.manifest = manifest
+
     async def read(self, session: str) -> Mapping[str, Any] | None:
         """Return the manifest."""
         return self.manifest
@@ -193,9 +200,10 @@ class _Store:
         return self.journal
 
 
-def _memory(manifest: Mapping[str, Any] | None, *journal: Mapping[str, Any]) -> Memory:
-    world = SimpleNamespace(store=_Store(manifest, list(journal)), session_id="s1")
-    return Memory(cast("Surroundings", world))
+def _left(manifest: Mapping[str, Any] | None, *journal: Mapping[str, Any]) -> Left:
+    store = _Store(manifest, list(journal))
+    world = SimpleNamespace(host=None, store=store, session_id="s1")
+    return asyncio.run(KodeAgent(cast("Surroundings", world)).restore())
 
 
 def _asking(*ids: str) -> dict[str, Any]:
@@ -205,26 +213,25 @@ def _asking(*ids: str) -> dict[str, Any]:
 
 def test_a_call_without_an_end_is_open() -> None:
     """The one that ended is not, and its result is there."""
-    memory = _memory(
+    left = _left(
         {"epoch": 3, "messages": [{"role": "user", "content": "before"}]},
         {"user": "go"},
         {"assistant": _asking("a", "b")},
         {"started": "a", "tool": "tool_a"},
         {"ended": "a", "content": {"ok": True}},
     )
-    left = asyncio.run(memory.restore())
     assert (left.epoch, left.was_cut) == (4, True)
-    assert left.open_calls == [("b", "tool_b")]
+    assert left.open_calls == {"b": "tool_b"}
     assert [item["role"] for item in left.messages] == ["user", "user", "assistant", "tool"]
 
 
 def test_a_session_that_ended_in_good_order_has_nothing_open() -> None:
     """Its journal is empty."""
-    left = asyncio.run(_memory({"epoch": 1, "messages": []}).restore())
-    assert (left.open_calls, left.was_cut) == ([], False)
+    left = _left({"epoch": 1, "messages": []})
+    assert (left.open_calls, left.was_cut) == ({}, False)
 
 
 def test_a_session_that_is_not_there_is_refused() -> None:
     """By name."""
     with pytest.raises(Exception, match="there is no session s1"):
-        asyncio.run(_memory(None).restore())
+        _left(None)

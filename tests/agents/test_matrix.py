@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.agents.matrix import MatrixAgent, reference_matrix
-from faultclock.agents.matrix_conversation import Failure, notice_of, wire_pair
+from faultclock.agents.matrix_errors import Failure, notice_of, wire_pair
 from faultclock.agents.matrix_programs import (
     ProgramRun,
     Trouble,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.agents.acting_tool import Order
 from faultclock.agents.json_exchange import ServiceError
+from faultclock.agents.tool import Order
 from faultclock.subjects.ports import CancelSignal, ToolRequest
 from tests.subjects.conftest import FakeHost
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.agents.relavium import RelaviumAgent
-from faultclock.agents.relavium_telling import (
+from faultclock.agents.relavium_run import (
     CODE_OF_KIND,
     RETRYABLE_KINDS,
     RunError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultclock.agents import afk_telling
+from faultclock.agents import afk
 from faultclock.load.error_model import load_error_model
 from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects.stud import AttemptError
@@ -217,5 +217,5 @@ def test_a_missing_model_is_the_example_of_an_invalid_request(
 def test_the_reference_reads_a_missing_model_likewise() -> None:
     """And leaves any other 404 without a category."""
     gone = AttemptError("http_error", "no", status=404, provider_code="model_not_found")
-    assert afk_telling.of_attempt(gone) == ("Terminal", "InvalidRequest")
-    assert afk_telling.of_attempt(AttemptError("http_error", "no", status=404)) is None
+    assert afk.of_attempt(gone) == ("Terminal", "InvalidRequest")
+    assert afk.of_attempt(AttemptError("http_error", "no", status=404)) is None

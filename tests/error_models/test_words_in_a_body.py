@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.agents import afk_telling, matrix_conversation, relavium_telling
+from faultclock.agents import afk, matrix_errors, relavium_run
 from faultclock.load.error_model import load_error_model
 from faultclock.oracle.wire.signals import Signal, classify
 from faultclock.subjects import stud
@@ -22,9 +22,9 @@ IN_A_BODY = {"error_body", "stream_error"}
 #: What a reference makes of a failed attempt, as its model names it.
 PROGRAMS: dict[str, Callable[[AttemptError], Any]] = {
     "stud-cli": stud.classify,
-    "afk": afk_telling.of_attempt,
-    "relavium": lambda seen: ("llm", relavium_telling.kind_of(seen)),
-    "error-matrix": matrix_conversation.wire_pair,
+    "afk": afk.of_attempt,
+    "relavium": lambda seen: ("llm", relavium_run.kind_of(seen)),
+    "error-matrix": matrix_errors.wire_pair,
 }
 #: What only some providers say, as the status that it stands for.
 OF_PROVIDERS = {

@@ -50,21 +50,17 @@ class AnyExchange(ChatExchange):
         content_type = self._headers.get(b"content-type", b"").decode()
         return self._dialect.heard(bytes(self._body), content_type)
 
-    def _request(self, request: ProviderRequest, authority: str, path: str) -> bytes:
-        del path
+    def _request(self, request: ProviderRequest) -> bytes:
         path, headers, content = _asking(self._dialect.name, request)
         target = urlsplit(request.base_url).path.rstrip("/") + path
         data = json.dumps(content).encode()
         headers = {
-            "Host": authority,
+            "Host": self.authority,
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
             **headers,
         }
-        head = h11.Request(method="POST", target=target, headers=list(headers.items()))
-        send = self._connection.send
-        parts = [send(head), send(h11.Data(data=data)), send(h11.EndOfMessage())]
-        return b"".join(part for part in parts if part)
+        return self._written("POST", target, list(headers.items()), data)
 
     def _handle(self, event: object) -> None:
         if isinstance(event, h11.Data):

@@ -1,6 +1,6 @@
 """Tool calls that the model proposes, and asking the person about them.
 
-A call is read, checked and executed once, and never raises here: whatever happens becomes an
+A call is read, checked and executed once, and never raises here: all that happens becomes an
 Outcome. What an outcome means is for each model to say.
 """
 
@@ -43,6 +43,8 @@ Kind = Literal[
     "output_malformed",
     "cancelled",
 ]
+#: What policy, person or clock refuse.
+DENIALS: tuple[Kind, ...] = ("denied_by_policy", "denied_by_user", "approval_timed_out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,16 @@ class Call:
         assert self.tool is not None, "a call without a tool is not executed"
         return self.tool.contract
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """Its tool and its id, as what is said of it names them."""
+        return {"tool": self.name, "tool_call": self.id}
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it goes to a subagent."""
+        return self.tool is not None and self.tool.contract.agent
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -92,6 +104,11 @@ class Outcome:
     def ok(self) -> bool:
         """Whether there is nothing to complain of."""
         return self.kind == "ok"
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the call was not executed at all."""
+        return self.kind in ("input_invalid", "unknown", *DENIALS)
 
 
 def proposed(reply: Reply, tools: tuple[Tool, ...]) -> tuple[Call, ...]:
@@ -182,6 +199,20 @@ async def together(work: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome
         raise
 
 
+async def until(
+    event: asyncio.Event, work: Coroutine[Any, Any, Outcome], otherwise: Outcome
+) -> Outcome:
+    """Await `work`; stop it when `event` is set first, and return `otherwise`."""
+    task, over = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({task, over}, return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else otherwise
+    finally:
+        for item in (task, over):
+            item.cancel()
+        await asyncio.gather(task, over, return_exceptions=True)
+
+
 # The person.
 
 
@@ -194,7 +225,7 @@ async def first_answer(
     nothing.
 
     Returns:
-        None where nobody could show it.
+        None where no screen could show it.
     """
     first: asyncio.Future[InteractionAnswer] = asyncio.get_running_loop().create_future()
 
@@ -236,7 +267,7 @@ def approval_request(call: Call, *, deadline_s: float) -> InteractionRequest:
 
 
 async def approval_of(surroundings: Surroundings, call: Call, *, deadline_s: float) -> Decision:
-    """Return what the person decides about a call. Where nobody can be asked, nobody approves.
+    """Return what the person decides about a call. Where no person can be asked, none approves.
 
     Args:
         deadline_s: how long the question stays open, unless the scenario's own deadline says

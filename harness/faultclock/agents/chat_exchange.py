@@ -1,12 +1,7 @@
-"""One chat-completions exchange over HTTP/1.1, without any I/O: bytes in, Reply or failure out.
+"""One chat-completions exchange, without any I/O: a Reply, or an AttemptError.
 
-    exchange = ChatExchange(request)
-    send(exchange.request_bytes)
-    while exchange.reply is None:
-        exchange.feed(receive())        # b"" when the provider closed the connection
-
-`feed` raises `AttemptError` as soon as the bytes at hand prove that the attempt failed. A
-stream is a good answer only when it says so itself: with a finish reason, or with `[DONE]`.
+The failure comes as soon as the bytes at hand prove that the attempt failed. A stream is a good
+answer only when it says so itself: with a finish reason, or with `[DONE]`.
 """
 
 from __future__ import annotations
@@ -14,67 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import h11
 
+from faultclock.agents.exchange import Exchange
 from faultclock.subjects.ports import ProviderRequest, Reply, ToolCall
 from faultclock.subjects.stud import AttemptError
 
 _FIELDS = frozenset({"data", "event", "id", "retry"})
 
 
-class ChatExchange:
-    """The state of one exchange.
-
-    Attributes:
-        host: name to connect to.
-        port: port to connect to.
-        secure: whether the connection is TLS.
-        request_bytes: the whole request, headers and body.
-        reply: the answer, once it is whole.
-        at_end: whether the provider's message was read to its end.
-    """
+class ChatExchange(Exchange[Reply]):
+    """The state of one exchange."""
 
     def __init__(self, request: ProviderRequest) -> None:
-        url = urlsplit(f"{request.base_url}/chat/completions")
-        self.host = url.hostname or ""
-        self.secure = url.scheme == "https"
-        self.port = url.port or (443 if self.secure else 80)
-        self.reply: Reply | None = None
-        self.at_end = False
-        self._connection = h11.Connection(our_role=h11.CLIENT)
-        self.request_bytes = self._request(request, url.netloc, url.path)
-        self._status = 0
-        self._headers: dict[bytes, bytes] = {}
-        self._body = bytearray()
+        super().__init__(f"{request.base_url}/chat/completions")
+        self.request_bytes = self._request(request)
         self._stream: _StreamedAnswer | None = None
-
-    def feed(self, data: bytes) -> None:
-        """Take received bytes; an empty text means that the provider closed the connection.
-
-        Raises:
-            AttemptError: the attempt failed.
-        """
-        try:
-            self._connection.receive_data(data)
-            while not self.at_end:
-                event = self._connection.next_event()
-                if event is h11.NEED_DATA or event is h11.PAUSED:
-                    return
-                self._handle(event)
-        except h11.RemoteProtocolError as error:
-            if self.reply is not None:
-                # The answer was whole before whatever this is.
-                return
-            if data:
-                raise AttemptError("malformed", "the answer is not HTTP/1.1") from error
-            # The status is known, and says more than the missing rest of its body.
-            if self._status >= 400:
-                raise self._status_failure() from error
-            raise AttemptError(
-                "cut", "the provider closed the connection before the answer was whole"
-            ) from error
 
     @property
     def received_text(self) -> str:
@@ -90,38 +41,56 @@ class ChatExchange:
             content["stream"] = True
         return content
 
-    def _request(self, request: ProviderRequest, authority: str, path: str) -> bytes:
+    def _request(self, request: ProviderRequest) -> bytes:
         body = json.dumps(self.content(request)).encode()
         headers = [
-            ("Host", authority),
+            ("Host", self.authority),
             ("Authorization", f"Bearer {request.api_key}"),
             ("Content-Type", "application/json"),
             ("Accept", "text/event-stream" if request.stream else "application/json"),
             ("Content-Length", str(len(body))),
         ]
-        head = self._connection.send(h11.Request(method="POST", target=path, headers=headers))
-        data = self._connection.send(h11.Data(data=body))
-        end = self._connection.send(h11.EndOfMessage())
-        return b"".join(part for part in (head, data, end) if part)
+        return self._written("POST", self.target, headers, body)
+
+    def feed(self, data: bytes) -> None:
+        """Take received bytes.
+
+        Raises:
+            AttemptError: the attempt failed; it says whether some of the text had arrived.
+        """
+        try:
+            super().feed(data)
+        except AttemptError as error:
+            error.after_content = bool(self.received_text)
+            raise
+
+    def unreachable(self, error: OSError) -> AttemptError:
+        if isinstance(error, TimeoutError):
+            seen = AttemptError("deadline", "the provider did not answer in time")
+        else:
+            seen = AttemptError("network", "the connection to the provider failed")
+        seen.after_content = bool(self.received_text)
+        return seen
+
+    def _broken(self, *, cut: bool) -> AttemptError:
+        if not cut:
+            return AttemptError("malformed", "the answer is not HTTP/1.1")
+        # A status that is known says more than the missing rest of its body.
+        if self._status >= 400:
+            return self._status_failure()
+        return AttemptError("cut", "the provider closed the connection before the answer was whole")
 
     def _handle(self, event: object) -> None:
-        match event:
-            case h11.Response():
-                self._status = event.status_code
-                self._headers = dict(event.headers)
-                streamed = self._headers.get(b"content-type", b"").startswith(b"text/event-stream")
-                if streamed and self._status == 200:
-                    self._stream = _StreamedAnswer()
-            case h11.Data() if self._stream is not None:
-                # [DONE] completes the answer; whatever follows it has nothing to add.
-                self.reply = self.reply or self._stream.feed(bytes(event.data))
-            case h11.Data():
-                self._body += event.data
-            case h11.EndOfMessage():
-                self.at_end = True
-                self.reply = self.reply or self._finish()
-            case h11.ConnectionClosed():
-                raise AttemptError("cut", "the provider closed the connection without an answer")
+        if isinstance(event, h11.Data) and self._stream is not None:
+            # [DONE] completes the answer; what follows it has nothing to add.
+            reply = None if self.done else self._stream.feed(bytes(event.data))
+            if reply is not None:
+                self._answered(reply)
+            return
+        super()._handle(event)
+        is_stream = self._headers.get(b"content-type", b"").startswith(b"text/event-stream")
+        if isinstance(event, h11.Response) and is_stream and self._status == 200:
+            self._stream = _StreamedAnswer()
 
     def _finish(self) -> Reply:
         if self._stream is not None:

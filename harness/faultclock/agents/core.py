@@ -18,9 +18,10 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from faultclock.agents.calls import (
+    DENIALS,
     Call,
     Kind,
     Outcome,
@@ -49,7 +50,10 @@ from faultclock.model.trace.trace import Declares
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.ports import CancelScope, ProviderTarget, Reply, RunResult, Surroundings
+from faultclock.subjects.provider_words import Meaning, said
 from faultclock.subjects.stud import AttemptError
+
+T = TypeVar("T")
 
 #: What an agent declares beside what it does: everything that the models want to hear of.
 DECLARES: tuple[Declares, ...] = ("errors", "audit", "events", "user", "model", "operator")
@@ -70,14 +74,36 @@ def reference(model: str, name: str) -> Callable[[Callable[..., Any]], Binding]:
     )
 
 
+def classified(
+    seen: AttemptError,
+    by_kind: Mapping[str, T],
+    by_status: Callable[[int], T | None],
+    by_meaning: Mapping[Meaning, T],
+) -> T | None:
+    """Return what a document calls a failed attempt, None where it has no name for it.
+
+    Args:
+        by_kind: what it says where there is neither a bad status nor an error object.
+        by_status: what it says of an HTTP status.
+        by_meaning: what it says of an error object in a 200, or inside a stream.
+    """
+    if seen.kind in ("error_body", "stream_error"):
+        return said(seen.provider_code, seen.provider_type, by_meaning, by_status)
+    if seen.kind == "http_error":
+        return by_status(seen.status or 0)
+    return by_kind.get(seen.kind)
+
+
 class Agent(Moments, Turns[Turn, RunResult]):
     """A runtime with a chain of providers, whose turns end in states.
 
     Attributes:
         approval_s: how long an approval stays open where nothing else is said, in seconds.
+        has_chain: whether the next provider is asked where the first one fails.
     """
 
     approval_s = 120.0
+    has_chain = True
 
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
@@ -202,7 +228,7 @@ class Agent(Moments, Turns[Turn, RunResult]):
 
     def available(self, turn: Turn) -> tuple[ProviderTarget, ...]:
         """Return the providers that may be asked now."""
-        return self.targets
+        return self.targets if self.has_chain else self.targets[:1]
 
     def admitted(self, turn: Turn, target: ProviderTarget, *, is_last: bool) -> bool:
         """Return whether a provider may be asked (again); else the next one is.
@@ -228,9 +254,9 @@ class Agent(Moments, Turns[Turn, RunResult]):
         """Return what a run ends with whose provider failed with `pair`."""
         return pair
 
-    @abstractmethod
     def no_provider_left(self, turn: Turn) -> Ended:
         """Return the end of a turn for which no provider is left to be asked."""
+        return Ended("failed", None, "no provider is left")
 
     # ------------------------------------------------------------------ tools
 
@@ -261,10 +287,10 @@ class Agent(Moments, Turns[Turn, RunResult]):
                 raise self.at_limit(turn, "tool_calls")
             turn.executions += 1
             return None
-        denied = refusal.kind in ("denied_by_policy", "denied_by_user", "approval_timed_out")
+        denied = refusal.kind in DENIALS
         turn.denials = turn.denials + 1 if denied else 0
         step = self.after_tool(turn, call, 1, refusal)
-        self.call_refused(turn, call, refusal, step)
+        self.call_over(turn, call, 1, refusal, step)
         if step.act == "end":
             raise self.ended_by(call, refusal, step)
         return refusal
@@ -302,15 +328,15 @@ class Agent(Moments, Turns[Turn, RunResult]):
         attempt = 0
         while True:
             attempt += 1
-            await self.run_hooks("pre_tool", {"tool": call.name, "tool_call": call.id})
+            await self.run_hooks("pre_tool", call.named)
             self.call_started(turn, call, attempt)
             outcome = await execute_once(call)
             if outcome.ok:
-                self.call_ended(turn, call, attempt, outcome, None)
+                self.call_over(turn, call, attempt, outcome, None)
                 await self.run_hooks("post_tool", {"tool": call.name, "ok": True})
                 return outcome
             step = self.after_tool(turn, call, attempt, outcome)
-            self.call_ended(turn, call, attempt, outcome, step)
+            self.call_over(turn, call, attempt, outcome, step)
             await self.run_hooks("post_tool", {"tool": call.name, "ok": False})
             if step.act == "end":
                 raise self.ended_by(call, outcome, step)
@@ -326,9 +352,9 @@ class Agent(Moments, Turns[Turn, RunResult]):
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
         """Return class and code of a call that is not good."""
 
-    @abstractmethod
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
-        """Return what to do about a call that is not good."""
+        """Return what to do about a call that is not good; most documents tell the model."""
+        return Next(act="tell")
 
     @abstractmethod
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from faultclock.agents.json_exchange import ServiceError, ask, ask_blocking
+from faultclock.agents.json_exchange import ServiceError, ask, ask_blocking, stopping
 from faultclock.subjects.bind_extension import extension
 from faultclock.subjects.ports import ExtensionHost, Slot, SlotDecision, TypedError
 
@@ -42,7 +43,7 @@ CONTRACT: dict[str, Any] = {
 
 
 class Life:
-    """What an extension may do when, whatever its style: no input and no output."""
+    """What an extension of either style may do when: no input and no output."""
 
     #: Phase to the states from which it goes on, and the state that it leads to.
     STEPS: ClassVar[Mapping[str, tuple[tuple[str, ...], str]]] = {
@@ -88,6 +89,18 @@ class Life:
         raise TypedError(
             "Validation", "ConfigSchemaViolation", "interval_s is 1 to 3600, topic a short text"
         )
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Carry out a phase; what the service fails in becomes the error of the phase."""
+        self.check_order(name)
+        try:
+            yield
+        except ServiceError as failure:
+            if failure.kind == "stopped":
+                raise self.stopped() from None
+            raise self.failed(failure) from failure
+        self.done(name)
 
     def done(self, phase: str) -> None:
         """Take note that a phase worked; one that fails leaves the state as it was."""
@@ -154,35 +167,24 @@ class Heartbeat(_Kept):
 
     async def init(self) -> None:
         """Check the configuration; nothing is done with it yet."""
-        self.life.check_order("init")
-        self.life.check_config()
-        self.life.done("init")
+        with self.life.phase("init"):
+            self.life.check_config()
 
     async def activate(self) -> None:
         """Ask whether the service is there, and begin to beat."""
-        self.life.check_order("activate")
-        try:
+        with self.life.phase("activate"), stopping(self.host.signal, self.life.stopped()):
             await ask(f"{self.host.base_url}/health", None, _ASK_S)
-        except ServiceError as failure:
-            raise self.life.failed(failure) from failure
-        except asyncio.CancelledError:
-            if not self.host.signal.cancelled:
-                raise
-            raise self.life.stopped() from None
-        self.beating = asyncio.create_task(self._beat())
-        self.life.done("activate")
+            self.beating = asyncio.create_task(self._beat())
 
     async def deactivate(self) -> None:
         """Stop beating."""
-        self.life.check_order("deactivate")
-        await self.stop()
-        self.life.done("deactivate")
+        with self.life.phase("deactivate"):
+            await self.stop()
 
     async def dispose(self) -> None:
         """Let everything go; to do it twice is to do it once."""
-        self.life.check_order("dispose")
-        await self.stop()
-        self.life.done("dispose")
+        with self.life.phase("dispose"):
+            await self.stop()
 
     async def stop(self) -> None:
         """End the beat, and wait until it has ended."""
@@ -212,36 +214,27 @@ class HeartbeatSync(_Kept):
 
     def init(self) -> None:
         """Check the configuration; nothing is done with it yet."""
-        self.life.check_order("init")
-        self.life.check_config()
-        self.life.done("init")
+        with self.life.phase("init"):
+            self.life.check_config()
 
     def activate(self) -> None:
         """Ask whether the service is there, and begin to beat."""
-        self.life.check_order("activate")
         signal = self.host.signal
-        try:
+        with self.life.phase("activate"):
             ask_blocking(f"{self.host.base_url}/health", None, _ASK_S, lambda: signal.cancelled)
-        except ServiceError as failure:
-            if failure.kind == "stopped":
-                raise self.life.stopped() from None
-            raise self.life.failed(failure) from failure
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
-        self._thread.start()
-        self.life.done("activate")
+            self._stop.clear()
+            self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+            self._thread.start()
 
     def deactivate(self) -> None:
         """Stop beating."""
-        self.life.check_order("deactivate")
-        self._end()
-        self.life.done("deactivate")
+        with self.life.phase("deactivate"):
+            self._end()
 
     def dispose(self) -> None:
         """Let everything go; to do it twice is to do it once."""
-        self.life.check_order("dispose")
-        self._end()
-        self.life.done("dispose")
+        with self.life.phase("dispose"):
+            self._end()
 
     def _end(self) -> None:
         thread, self._thread = self._thread, None

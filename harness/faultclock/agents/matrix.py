@@ -4,31 +4,36 @@
 
 A stage whose provider was cut off is done again, three times in all, 1 s and 2 s apart; one whose
 time was up only if it may be done twice. An answer that does not fit its schema is asked for once
-more. A failed test goes back to the coder. Whatever fails for good is told to the operator and
+more. A failed test goes back to the coder. What fails for good is told to the operator and
 kept in files, with its own class and code: a broken provider is never called a schema failure.
 
 A discussion is plain text. What fails in it is one message, and the thread goes on. Without a
-workflow a turn is a plain conversation over HTTP, with the same classes. The words are in
-`matrix_words`, the programs in `matrix_programs`.
+workflow a turn is a plain conversation over HTTP, with the same classes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
+import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from faultclock.agents.calls import misfit
-from faultclock.agents.core import reference
-from faultclock.agents.matrix_conversation import (
+from faultclock.agents.calls import Call, Outcome, misfit
+from faultclock.agents.core import Agent, reference
+from faultclock.agents.matrix_errors import (
+    CANCELED,
+    DENIED,
     REVIEW_SCHEMA,
     TEST_FAILED,
     TESTER_SCHEMA,
     TIMEOUT,
     Failure,
-    MatrixConversation,
+    Notice,
     notice_of,
+    wire_pair,
 )
 from faultclock.agents.matrix_programs import (
     ProgramRun,
@@ -37,8 +42,18 @@ from faultclock.agents.matrix_programs import (
     answer_of,
     trouble_of,
 )
-from faultclock.agents.turn import Ended, Pair, Turn
-from faultclock.subjects.ports import Node, Surroundings, Workflow
+from faultclock.agents.turn import Ended, FailedAttempt, Next, Pair, Turn, code_of
+from faultclock.agents.waits import wait_s
+from faultclock.subjects.ports import (
+    CancelScope,
+    Node,
+    ProviderTarget,
+    RunResult,
+    Surroundings,
+    TypedError,
+    Workflow,
+)
+from faultclock.subjects.stud import AttemptError
 
 _SCHEMA = {"reviewer": REVIEW_SCHEMA, "tester": TESTER_SCHEMA}
 _STATES = {"coder": "build", "reviewer": "review", "tester": "test"}
@@ -53,15 +68,105 @@ class StageFailed(Exception):  # noqa: N818 - it is an outcome of a stage
         self.failure = failure
 
 
-class MatrixAgent(MatrixConversation):
-    """A runtime of the matrix, for one life of the process."""
+class MatrixAgent(Agent):
+    """A runtime of the matrix, for one life of the process.
 
+    Attributes:
+        attempts_max: code to attempts in all; what is not there is not done again.
+        first_wait_s, longest_wait_s: of a doubling schedule.
+        jitter: half width around a wait, as a fraction of it.
+        denials_max: denials of permission in a row after which to stop, if nothing else is said.
+        log: the events of the task so far.
+        failures: code to the failures of the stage, or of the request, so far.
+    """
+
+    has_chain = False  # another provider is the operator's choice
+    attempts_max: Mapping[str, int] = {"provider_network_error": 3, "provider_timeout": 3}
+    first_wait_s = 1.0
+    longest_wait_s = 4.0
+    jitter = 0.2
+    denials_max = 3
     runner_type: type[ProgramRunner] = ProgramRunner
 
     def __init__(self, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
-        limit = surroundings.denials_max or self.denials_max
-        self.runner = self.runner_type(self.emit, limit)
+        self.log: list[dict[str, Any]] = []
+        self.state, self.round = "intake", 1
+        self.node: Node | None = None
+        self.failures: Counter[str] = Counter()
+        self.is_canceled = False
+        self.is_over = False
+        self.denials_limit = surroundings.denials_max or self.denials_max
+        self.runner = self.runner_type(self.emit, self.denials_limit)
+
+    def emit(self, name: str, **fields: Any) -> None:
+        """Emit an event, and keep it for the stage's own log."""
+        fields["ts"] = round(time.monotonic(), 6)
+        self.log.append({"event": name, **fields})
+        self.host.event(name, **fields)
+
+    def show(self, notice: Notice) -> None:
+        """Show the operator a notice."""
+        self.host.show_operator(notice.message, actions=notice.actions, pill=notice.pill)
+
+    # ------------------------------------------------------------------ turns and their ends
+
+    async def run_turn(self, text: str) -> RunResult:
+        """Carry out one task.
+
+        Raises:
+            TypedError: run/canceled: the operator has cancelled it.
+        """
+        if self.is_over:
+            raise TypedError(*CANCELED, "the session was canceled")
+        self.is_canceled = False
+        try:
+            result = await super().run_turn(text)
+        except asyncio.CancelledError:
+            if not self.is_canceled:
+                raise
+            result = RunResult(state="cancelled")
+        if result.state == "cancelled":
+            raise TypedError(*CANCELED, "the operator has canceled the task") from None
+        return result
+
+    def cancel(self, scope: CancelScope, target: str | None) -> None:
+        self.is_over = self.is_over or scope == "session"
+        if not self.is_canceled:
+            self.is_canceled = True
+            super().cancel(scope, target)
+
+    def turn_started(self, turn: Turn) -> None:
+        self.log = []
+        self.state, self.round, self.node = "intake", 1, None
+
+    def cancelled(self, turn: Turn) -> Ended:
+        self.host.audit_event("Cancellation", scope="run", code=CANCELED[1], turn=turn.number)
+        return Ended("cancelled", CANCELED, "canceled")
+
+    def unexpected(self, turn: Turn, error: Exception) -> Ended:
+        context = {"target": "run", "message": type(error).__name__, "turn": turn.number}
+        self.put_on_record(None, context)
+        return Ended("failed", None, "internal error")
+
+    def at_limit(self, turn: Turn, limit: str) -> Ended:
+        """Return the end of a task at a limit, of which the document says nothing."""
+        self.put_on_record(None, {"target": "run", "limit": limit})
+        return Ended("failed", None, f"the limit {limit} is used up")
+
+    async def turn_over(self, turn: Turn, end: Ended) -> None:
+        workflow = self.world.workflow
+        if end.state == "cancelled":
+            self.show(notice_of(Failure(pair=CANCELED, stage="run")))
+        elif end.state == "failed":
+            if workflow is None:
+                said = "" if end.pair else str(end)
+                self.show(notice_of(Failure(pair=end.pair, stage="turn", said=said)))
+            self.host.show_user("The task could not be finished. The operator has been told why.")
+        if workflow is not None:
+            self.transition("finalize", code_of(end.pair) or end.state)
+
+    # ------------------------------------------------------------------ the workflow
 
     async def work(self, turn: Turn) -> str:
         """Carry out the workflow, or hold a conversation where there is none."""
@@ -70,7 +175,12 @@ class MatrixAgent(MatrixConversation):
         self.transition("plan", "accepted")
         return await self.carry_out(turn, self.world.workflow)
 
-    # ------------------------------------------------------------------ the workflow
+    def transition(self, to: str, reason: str) -> None:
+        """Go to another state of the task."""
+        if self.state != to:
+            fields = {"from": self.state, "to": to, "reason": reason, "round": self.round}
+            self.emit("fsm.transition", **fields)
+            self.state = to
 
     async def carry_out(self, turn: Turn, workflow: Workflow) -> str:
         """Do the stages in their order; a failed test goes back to the coder.
@@ -126,8 +236,6 @@ class MatrixAgent(MatrixConversation):
             return await self.agent_stage(turn, node)
         raise Ended("failed", None, f"the document has no stage that is a {node.do}")
 
-    # Programs.
-
     async def program_stage(self, node: Node) -> str:
         """Let a program do a stage, again where the document has it so."""
         self.failures.clear()
@@ -160,17 +268,27 @@ class MatrixAgent(MatrixConversation):
 
     def again_after_s(self, node: Node, pair: Pair | None) -> float | None:
         """Count a failure; return after how many seconds to try again, None for not at all."""
-        code = "" if pair is None else pair[1]
-        self.failures[code] += 1
+        code = self.counted(pair)
         if pair in _SCHEMA.values():
             return 0.0 if self.failures[code] == 1 else None
-        if pair == TIMEOUT and not node.idempotent:
+        return None if pair == TIMEOUT and not node.idempotent else self.scheduled_s(code)
+
+    def counted(self, pair: Pair | None) -> str:
+        """Count a failure, and return its code."""
+        code = code_of(pair) or ""
+        self.failures[code] += 1
+        return code
+
+    def scheduled_s(self, code: str) -> float | None:
+        """Return the wait after the latest failure with `code`, None if it was the last one."""
+        count = self.failures[code]
+        if count >= self.attempts_max.get(code, 1):
             return None
-        return self.scheduled_s(code)
+        nominal_s = wait_s("exponential", self.first_wait_s, count, cap_s=self.longest_wait_s)
+        return nominal_s * random.uniform(1 - self.jitter, 1 + self.jitter)
 
     def failure(self, node: Node, pair: Pair | None, run: ProgramRun) -> Failure:
         """Return the failure of a stage, as it is told and kept."""
-        code = "" if pair is None else pair[1]
         return Failure(
             pair=pair,
             stage=node.id,
@@ -178,7 +296,7 @@ class MatrixAgent(MatrixConversation):
             argv=node.argv,
             said=run.said,
             raw=run.raw,
-            retries=max(0, self.failures[code] - 1),
+            retries=max(0, self.failures[code_of(pair) or ""] - 1),
         )
 
     async def command_stage(self, node: Node) -> str:
@@ -192,12 +310,10 @@ class MatrixAgent(MatrixConversation):
         self.audit_run(node, pair, 1, run)
         raise StageFailed(self.failure(node, pair, run))
 
-    # Models over HTTP.
-
     async def agent_stage(self, turn: Turn, node: Node) -> str:
-        """Let a model do a stage, in a conversation of its own."""
+        """Let a model over HTTP do a stage, in a conversation of its own."""
         own = Turn(number=turn.number, text=node.prompt)
-        pair, discussion = _SCHEMA.get(node.role), node.role == "discussion"
+        pair = _SCHEMA.get(node.role)
         for attempt, prompt in enumerate((node.prompt, _REGENERATE), start=1):
             try:
                 text = await self.converse(own, prompt)
@@ -205,13 +321,13 @@ class MatrixAgent(MatrixConversation):
                 failure = Failure(
                     pair=ended.pair,
                     stage=node.id,
-                    discussion=discussion,
+                    discussion=node.role == "discussion",
                     said=str(ended),
-                    retries=max(0, sum(self.failures.values()) - 1),
+                    retries=max(0, self.failures.total() - 1),
                 )
                 raise StageFailed(failure) from ended
             if self.failures:
-                failure = Failure(pair=None, stage=node.id, retries=sum(self.failures.values()))
+                failure = Failure(pair=None, stage=node.id, retries=self.failures.total())
                 await self.save_meta(node, failure, "completed", "none", "")
             if not self.is_gated(node) or _fits(text, node.output_schema or {}):
                 return text
@@ -227,19 +343,19 @@ class MatrixAgent(MatrixConversation):
 
     async def note_retry(self, node: Node, failure: Failure, attempt: int, wait_s: float) -> None:
         """Note a retry as an event of the task and in the metadata of the round."""
-        code = None if failure.pair is None else failure.pair[1]
+        code = code_of(failure.pair)
         self.emit("task.retry", stage=node.id, code=code, attempt=attempt, wait_s=wait_s)
         await self.save_meta(node, failure, "retrying", f"retry in {wait_s:.3f} s", "")
 
     async def stage_failed(self, node: Node, failure: Failure) -> None:
         """Tell the operator of a stage that failed for good, and keep what there is of it."""
-        notice = notice_of(failure)
+        notice, name = notice_of(failure), self.file_name(node)
         class_name, code = failure.pair or (None, None)
         self.emit("task.stage_failed", **{"stage": node.id, "class": class_name, "code": code})
         self.show(notice)
-        name = self.file_name(node)
+        lines = (json.dumps(item, ensure_ascii=False, sort_keys=True) for item in self.log)
         await self.save(f"{name}_raw.md", failure.raw)
-        await self.save(f"{name}.events.jsonl", "\n".join(map(_line, self.log)))
+        await self.save(f"{name}.events.jsonl", "\n".join(lines))
         await self.save_meta(node, failure, "failed", notice.next_action, notice.message)
 
     async def save_meta(
@@ -250,7 +366,7 @@ class MatrixAgent(MatrixConversation):
             "stage": node.id,
             "round": self.round,
             "status": status,
-            "error_class": None if failure.pair is None else failure.pair[1],
+            "error_class": code_of(failure.pair),
             "retry_count": failure.retries + (status == "retrying"),
             "next_action": next_action,
             "operator_message": message,
@@ -267,9 +383,52 @@ class MatrixAgent(MatrixConversation):
         if self.world.archive is not None:
             await self.world.archive.save(name, text)
 
+    # ------------------------------------------------------------------ requests and tools
 
-def _line(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, ensure_ascii=False, sort_keys=True)
+    def asking(self, turn: Turn, target: ProviderTarget, attempt: int) -> None:
+        """Begin to count anew with each request."""
+        if attempt == 1:
+            self.failures.clear()
+
+    def classify(self, failed: AttemptError) -> Pair | None:
+        return wire_pair(failed)
+
+    def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
+        """Ask again where the failure passes by itself."""
+        delay_s = self.scheduled_s(self.counted(attempt.pair))
+        return Next(act="end") if delay_s is None else Next(act="again", wait_s=delay_s)
+
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
+        """Put the failure on record, and note the retry that follows it."""
+        stage, number = "turn" if self.node is None else self.node.id, attempt.number
+        self.put_on_record(attempt.pair, {"target": stage, "signal": attempt.error.kind}, number)
+        if step.act == "again":
+            fields = {"code": code_of(attempt.pair), "attempt": number, "wait_s": step.wait_s}
+            self.emit("task.retry", stage=stage, **fields)
+
+    def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
+        """Return class and code of a refused call: only a loop of denials has a row."""
+        return DENIED if outcome.kind.startswith(("denied", "approval")) else None
+
+    def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
+        """Tell the model, unless it is denied again and again."""
+        return Next(act="end" if turn.denials >= self.denials_limit else "tell")
+
+    def call_over(
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
+    ) -> None:
+        if step is not None:
+            pair = DENIED if outcome.is_refusal and step.act == "end" else None
+            why = {"message": outcome.message} if outcome.is_refusal else {"kind": outcome.kind}
+            self.put_on_record(pair, {"target": call.id, "tool": call.name, **why}, 1)
+
+    def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
+        if outcome.ok:
+            return {"value": outcome.value}
+        if outcome.kind == "partial":
+            items = [{"item": item.item, "code": item.code} for item in outcome.errors]
+            return {"value": outcome.value, "errors": items}
+        return {"error": outcome.kind, "message": f"{call.name} did not succeed."}
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.agents.calls import misfit
-from faultclock.agents.matrix_conversation import (
+from faultclock.agents.matrix_errors import (
     AUTH,
     DENIED,
     NETWORK,
@@ -201,7 +201,7 @@ class ProgramRunner:
 def trouble_of(run: ProgramRun) -> Trouble | None:
     """Return what is wrong with a run, None where it is good.
 
-    A run that ended by a signal is never good, whatever it had written by then. A rate limit or a
+    A run that ended by a signal is never good, even if it had answered by then. A rate limit or a
     quota is told by its words, so that it is not taken for anything that has a row.
     """
     if run.status is None:

@@ -9,7 +9,7 @@ is its author's say, within what the document allows.
                         |  node:failed -> node:skipped* -> run:failed -> the person is told, once
 
 Adapters classify and do nothing again; the chain asks the next provider; a node begins anew. There
-is no fourth layer.
+is no fourth layer. Nothing of the inside of a failure reaches the stream or the person.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-import traceback
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-from faultclock.agents.calls import Call, Outcome, first_answer
-from faultclock.agents.core import reference
-from faultclock.agents.relavium_telling import (
+from faultclock.agents.calls import Call, Decision, Outcome, first_answer
+from faultclock.agents.core import Agent, reference
+from faultclock.agents.relavium_run import (
     CODE_OF_KIND,
+    CODE_OF_LIMIT,
+    CODE_OF_OUTCOME,
     RETRYABLE_KINDS,
-    RelaviumTelling,
+    Run,
     RunError,
+    cause_of,
     kind_of,
+    told,
 )
-from faultclock.agents.turn import Ended, FailedAttempt, Next, Pair, Turn
+from faultclock.agents.turn import Ended, FailedAttempt, Next, Pair, Turn, code_of
 from faultclock.agents.waits import wait_s
 from faultclock.subjects.ports import (
     InteractionAnswer,
@@ -38,45 +41,37 @@ from faultclock.subjects.ports import (
     InteractionRequest,
     Node,
     ProviderTarget,
+    Reply,
     SandboxError,
+    Surroundings,
     TypedError,
 )
 from faultclock.subjects.stud import AttemptError
 
 #: No wait is longer.
 _DAY_S = 86_400.0
-_CODE_OF_OUTCOME = {
-    "denied_by_policy": "tool_denied",
-    "denied_by_user": "tool_denied",
-    "approval_timed_out": "run_timeout",
-    "exception": "tool_failed",
-    "timeout": "tool_failed",
-    "failed": "tool_failed",
-    "output_malformed": "tool_failed",
-    "unavailable": "internal",
-}
-_CODE_OF_LIMIT = {
-    "steps": "turn_limit",
-    "turns": "turn_limit",
-    "tool_calls": "turn_limit",
-    "tokens": "budget_exceeded",
-    "cost": "budget_exceeded",
-    "wall_time": "run_timeout",
-}
 
 
-class RelaviumAgent(RelaviumTelling):
+class RelaviumAgent(Agent):
     """A runtime that follows the document to the letter; each step can be overridden.
 
     Attributes:
         park_s: how long a rate limit parks a provider.
         gate_s: how long a gate stays open where nothing else is said.
+        run: the run of the turn that is going on.
+        parked: provider id to the virtual time until which it is not asked, in seconds.
     """
 
     park_s = 30.0
     gate_s = 120.0
+    run_type: type[Run] = Run
 
-    # ------------------------------------------------------------------ the process
+    def __init__(self, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self.run = self.run_type(self.host, "", 0)
+        self.parked: dict[str, float] = {}
+
+    # ------------------------------------------------------------------ the process, and a run
 
     async def start(self) -> None:
         """Open the session; runs that a crash cut off are brought to their end first.
@@ -104,17 +99,18 @@ class RelaviumAgent(RelaviumTelling):
             self.fail_run(RunError("internal", "the run was cut off", cause=cause))
             await self.kept("ended")
 
-    # ------------------------------------------------------------------ a run
+    def new_run(self, number: int) -> Run:
+        """Return a run with an id of its own."""
+        return self.run_type(self.host, f"run-{number}-{int(time.monotonic() * 1000)}", 0)
+
+    async def kept(self, event: str, **fields: Any) -> None:
+        """Note in the journal where the run is, before it is said."""
+        entry = {"event": event, "runId": self.run.id, "seq": self.run.seq, **fields}
+        await self.world.store.append(self.world.session_id, entry)
 
     def turn_started(self, turn: Turn) -> None:
         self.run = self.new_run(turn.number)
         self.run.emit("run:started")
-
-    def nodes(self, turn: Turn) -> tuple[Node, ...]:
-        """Return what is to be done: the workflow, or one agent node for a message."""
-        if self.world.workflow is not None:
-            return self.world.workflow.nodes
-        return (Node(id=f"turn-{turn.number}", do="agent", prompt=turn.text),)
 
     async def work(self, turn: Turn) -> str:
         """Do the nodes in their order; the first one that fails for good ends the run.
@@ -122,7 +118,9 @@ class RelaviumAgent(RelaviumTelling):
         What the model said last is what the turn returns.
         """
         await self.kept("started")
-        nodes, last_word = self.nodes(turn), ""
+        message = Node(id=f"turn-{turn.number}", do="agent", prompt=turn.text)
+        nodes = (message,) if self.world.workflow is None else self.world.workflow.nodes
+        last_word = ""
         for node in nodes:
             try:
                 text = await self.whole_node(turn, node)
@@ -133,12 +131,20 @@ class RelaviumAgent(RelaviumTelling):
             last_word = text if node.do == "agent" else last_word
         return last_word
 
-    async def whole_node(self, turn: Turn, node: Node) -> str:
-        """Do a node, again where its author and the document let it be done again.
+    async def turn_over(self, turn: Turn, end: Ended) -> None:
+        """Emit the one terminal event of the run, and tell the person of a failure, once."""
+        if end.state == "completed":
+            self.run.emit("run:completed", outputs=dict(self.run.outputs))
+        elif end.state == "cancelled":
+            self.run.emit("run:cancelled")
+        else:
+            self.fail_run(self.error_of(end, self.run.node))
+        await self.kept("ended")
 
-        Raises:
-            RunError: it failed for good.
-        """
+    # ------------------------------------------------------------------ nodes
+
+    async def whole_node(self, turn: Turn, node: Node) -> str:
+        """Do a node, again where its author and the document let it be done again."""
         attempt = 0
         while True:
             attempt += 1
@@ -167,13 +173,8 @@ class RelaviumAgent(RelaviumTelling):
     async def before_retry(self, node: Node, attempt: int, error: RunError) -> None:
         """Announce the retry and wait; a cancel ends the wait."""
         delay_s = self.node_wait_s(node, attempt)
-        self.node_event(
-            "node:retrying",
-            node,
-            attemptNumber=attempt,
-            error=self.shown(error),
-            delayMs=round(delay_s * 1000),
-        )
+        own = {"attemptNumber": attempt, "error": self.shown(error)}
+        self.node_event("node:retrying", node, **own, delayMs=round(delay_s * 1000))
         await asyncio.sleep(delay_s)
 
     def node_wait_s(self, node: Node, attempt: int) -> float:
@@ -185,16 +186,10 @@ class RelaviumAgent(RelaviumTelling):
         return wait_s(rule.backoff, rule.base_s, attempt, factor=rule.factor, cap_s=cap_s)
 
     async def one_attempt(self, turn: Turn, node: Node) -> str:
-        """Do a node once.
-
-        Raises:
-            Ended: it failed.
-        """
+        """Do a node once; it ends the run where it fails."""
         if node.do == "agent":
             return await self.agent_node(turn, node)
-        if node.do == "tool":
-            return await self.tool_node(turn, node)
-        return await self.code_node(node)
+        return await (self.tool_node(turn, node) if node.do == "tool" else self.code_node(node))
 
     async def agent_node(self, turn: Turn, node: Node) -> str:
         """Let the model work, and look at what it answers."""
@@ -205,38 +200,27 @@ class RelaviumAgent(RelaviumTelling):
         return text
 
     def check_output(self, node: Node, text: str) -> None:
-        """Check that an answer is JSON; in phase 1 nothing more is asked of it.
-
-        Raises:
-            RunError: it is not.
-        """
+        """Check that an answer is JSON; in phase 1 nothing more is asked of it."""
         try:
             json.loads(text)
         except ValueError as error:
             cause = {"type": "SyntaxError", "message": str(error)}
             found = RunError("validation", "no JSON", target=node.id, field="output", cause=cause)
-            self.log(found)
-            raise found from error
+            raise self.logged(found) from error
 
     async def tool_node(self, turn: Turn, node: Node) -> str:
         """Execute the tool of a node."""
         tools = {tool.contract.name: tool for tool in self.world.tools}
         name = node.tool or ""
         call = Call(id=node.id, name=name, tool=tools.get(name), arguments=node.arguments)
-        refusal = await self.cleared(turn, call)
-        outcome = refusal if refusal is not None else await self.tool(turn, call)
+        outcome = await self.cleared(turn, call) or await self.tool(turn, call)
         if not outcome.ok and outcome.kind != "partial":
-            found = RunError("internal", outcome.message, target=node.id, cause={"tool": name})
-            self.log(found)
-            raise found
+            cause = {"tool": name}
+            raise self.logged(RunError("internal", outcome.message, target=node.id, cause=cause))
         return json.dumps(outcome.value, ensure_ascii=False)
 
     async def code_node(self, node: Node) -> str:
-        """Evaluate an expression, or call a handler of the host.
-
-        Raises:
-            RunError: sandbox_error by the cause; internal for whatever a handler throws.
-        """
+        """Evaluate an expression, or call a handler of the host."""
         workflow = self.world.workflow
         try:
             if workflow is None or node.do not in ("expression", "handler"):
@@ -244,27 +228,34 @@ class RelaviumAgent(RelaviumTelling):
             method = workflow.evaluate if node.do == "expression" else workflow.handle
             return json.dumps(await method(node.id))
         except SandboxError as error:
-            found = self.sandbox_error(node, error)
-            self.log(found)
-            raise found from error
+            raise self.logged(self.sandbox_error(node, error)) from error
         except Exception as error:
-            found = self.handler_error(node, error)
-            self.log(found)
-            raise found from error
+            raise self.logged(self.handler_error(node, error)) from error
 
     def sandbox_error(self, node: Node, error: SandboxError) -> RunError:
         """Return what a failed evaluation is: worth another try only where time ran out."""
-        return RunError(
-            "sandbox_error",
-            "the expression failed",
-            target=node.id,
-            retryable=error.cause == "wall_clock",
-            cause={"type": "SandboxError", "cause": error.cause, "message": str(error)},
-        )
+        cause = {"type": "SandboxError", "cause": error.cause, "message": str(error)}
+        again, said = error.cause == "wall_clock", "the expression failed"
+        return RunError("sandbox_error", said, target=node.id, retryable=again, cause=cause)
 
     def handler_error(self, node: Node, error: Exception) -> RunError:
         """Return what an uncaught throw is: internal, and never worth another try."""
-        return RunError("internal", "uncaught throw", target=node.id, cause=_cause(error))
+        return RunError("internal", "uncaught throw", target=node.id, cause=cause_of(error))
+
+    def node_failed(self, node: Node, error: RunError, nodes: tuple[Node, ...]) -> None:
+        """Emit that a node failed, and that those which need it are skipped."""
+        self.run.failed_node = node.id
+        own = {"error": self.shown(error), "correlationId": self.run.correlation_id}
+        self.node_event("node:failed", node, **own)
+        lost = {node.id}
+        for other in nodes:
+            if lost.intersection(other.needs):
+                lost.add(other.id)
+                self.node_event("node:skipped", other, reason="upstream_unreachable")
+
+    def node_event(self, name: str, node: Node, **fields: Any) -> None:
+        """Emit an event of a node."""
+        self.run.emit(name, nodeId=node.id, nodeKey=f"{self.run.id}/{node.id}", **fields)
 
     # ------------------------------------------------------------------ the chain
 
@@ -277,7 +268,7 @@ class RelaviumAgent(RelaviumTelling):
 
     def after_failure(self, turn: Turn, attempt: FailedAttempt) -> Next:
         """Ask again within the entry's attempts, then the next provider; a fatal one ends it."""
-        kind = "unknown" if attempt.pair is None else attempt.pair[1]
+        kind = code_of(attempt.pair) or "unknown"
         if not self.is_retryable(kind):
             return Next(act="end")
         if attempt.number < (attempt.target.attempts_max or 1):
@@ -305,6 +296,26 @@ class RelaviumAgent(RelaviumTelling):
         if len(self.targets) > 1:
             self.parked[target.id] = time.monotonic() + self.park_s
 
+    def attempt_failed(self, turn: Turn, attempt: FailedAttempt, step: Next) -> None:
+        """Record a failed attempt with what it used, before anything else happens."""
+        seen, id_ = attempt.error, attempt.target.id or "first"
+        used = {"usage": {"inputTokens": 0, "outputTokens": 0}}
+        own = {**seen.context(), "target": id_, "providerId": id_, **used}
+        self.record(attempt.pair, attempt.number, own)
+        self.run.emit("cost:updated", tokens=turn.tokens)
+        kind, message = code_of(attempt.pair), str(seen)
+        self.run.cause = {"type": "LlmError", "kind": kind, "message": message}
+
+    def answered(self, turn: Turn, reply: Reply) -> None:
+        """Count the cost; an answer that the provider blocked is none, and ends the node."""
+        self.run.emit("cost:updated", tokens=turn.tokens)
+        if reply.finish_reason == "content_filter":
+            node, used = self.run.node_id, {"usage": {"totalTokens": reply.tokens}}
+            blocked = ("llm", "content_filter")
+            self.record(blocked, 1, {"target": node, "providerId": "first", **used})
+            cause = {"type": "LlmError", "kind": blocked[1], "message": "blocked"}
+            raise RunError("content_filter", "blocked", target=node, cause=cause)
+
     def run_pair(self, pair: Pair | None) -> Pair | None:
         if pair is None or pair[0] != "llm":
             return pair
@@ -317,12 +328,38 @@ class RelaviumAgent(RelaviumTelling):
     # ------------------------------------------------------------------ tools
 
     def classify_tool(self, call: Call, outcome: Outcome) -> Pair | None:
-        code = _CODE_OF_OUTCOME.get(outcome.kind)
+        code = CODE_OF_OUTCOME.get(outcome.kind)
         return None if code is None else ("run", code)
 
     def after_tool(self, turn: Turn, call: Call, attempt: int, outcome: Outcome) -> Next:
-        """End the node by whatever has a code; tell the model of the rest, so that it mends it."""
+        """End the node by what has a code; tell the model of the rest, so that it mends it."""
         return Next(act="tell" if self.classify_tool(call, outcome) is None else "end")
+
+    def call_proposed(self, turn: Turn, call: Call) -> None:
+        self.run.emit("agent:tool_call", toolCallId=call.id, tool=call.name)
+
+    def approval_asked(self, call: Call) -> None:
+        self.run.emit("agent:approval_requested", toolCallId=call.id, tool=call.name)
+
+    def approval_decided(self, call: Call, decision: Decision) -> None:
+        """A dialog that the person closes cancels the run."""
+        if decision == "dismissed":
+            raise asyncio.CancelledError(f"{call.name}: the dialog was closed")
+
+    def call_over(
+        self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
+    ) -> None:
+        """Tell the result, or record the failure with the call that it belongs to."""
+        if step is None or step.act == "tell":
+            self.run.emit("agent:tool_result", toolCallId=call.id, tool=call.name, ok=outcome.ok)
+            return
+        pair = self.classify_tool(call, outcome)
+        if pair is None:
+            return
+        self.run.tool = call.name
+        self.run.cause = {"type": outcome.kind, "message": outcome.message}
+        own = {"target": call.id, "tool": call.name, "cause": self.run.cause}
+        self.record(pair, attempt, {**own, "correlationId": self.run.correlation_id})
 
     def content(self, call: Call, outcome: Outcome) -> Mapping[str, Any]:
         if outcome.ok:
@@ -334,32 +371,66 @@ class RelaviumAgent(RelaviumTelling):
             return {"ok": False, "error": f"there is no tool {call.name}"}
         return {"ok": False, "error": f"the arguments of {call.name} do not fit"}
 
-    # ------------------------------------------------------------------ limits and ends
+    # ------------------------------------------------------------------ errors and ends
 
     def at_limit(self, turn: Turn, limit: str) -> Ended:
         """Return the end of a run that has reached a limit; time runs out with its own event."""
-        code = _CODE_OF_LIMIT[limit]
         if limit == "wall_time":
             self.run.emit("run:timeout")
-        found = RunError(code, f"limit: {limit}", target=self.run.node_id, cause={"limit": limit})
-        self.log(found)
-        return found
+        code, cause = CODE_OF_LIMIT[limit], {"limit": limit}
+        error = RunError(code, f"limit: {limit}", target=self.run.node_id, cause=cause)
+        return self.logged(error)
 
     def cancelled(self, turn: Turn) -> Ended:
         return Ended("cancelled", ("run", "cancelled"), "the run was cancelled")
 
     def unexpected(self, turn: Turn, error: Exception) -> Ended:
-        return RunError("internal", "uncaught throw", cause=_cause(error))
+        return RunError("internal", "uncaught throw", cause=cause_of(error))
 
-    async def turn_over(self, turn: Turn, end: Ended) -> None:
-        """Emit the one terminal event of the run, and tell the person of a failure, once."""
-        if end.state == "completed":
-            self.run.emit("run:completed", outputs=dict(self.run.outputs))
-        elif end.state == "cancelled":
-            self.run.emit("run:cancelled")
-        else:
-            self.fail_run(self.error_of(end, self.run.node))
-        await self.kept("ended")
+    def error_of(self, end: Ended, node: Node | None) -> RunError:
+        """Return the end of a node as a RunError, with what it stands for."""
+        if isinstance(end, RunError):
+            return end
+        code = code_of(end.pair) or "internal"
+        target = self.run.tool or ("" if node is None else node.id)
+        field = "request" if code == "validation" else None
+        return RunError(code, str(end), target=target, field=field, cause=self.run.cause)
+
+    def fail_run(self, error: RunError) -> None:
+        """Log an error whole, end the run with it, and tell the person."""
+        self.log(error, final=True)
+        own = {"nodeId": self.run.failed_node, "partialOutputs": dict(self.run.outputs)}
+        id_ = self.run.correlation_id
+        self.run.emit("run:failed", error=self.shown(error), correlationId=id_, **own)
+        self.tell_user(error)
+
+    def tell_user(self, error: RunError) -> None:
+        """Map an internal error to one for the person, here and nowhere else."""
+        self.host.show_user(told(error))
+
+    def shown(self, error: RunError) -> dict[str, Any]:
+        """Return an error as the stream of events has it: a code and a text for people."""
+        fields = {"code": error.code, "message": told(error), "retryable": error.retryable}
+        return fields if error.field is None else {**fields, "field": error.field}
+
+    def logged(self, error: RunError) -> RunError:
+        """Return an error that is in the log."""
+        self.log(error)
+        return error
+
+    def log(self, error: RunError, *, final: bool = False) -> None:
+        """Put an error into the structured log, with its cause and the correlation id."""
+        own = {"target": error.target, "message": str(error), "final": final}
+        joined = {
+            "correlationId": self.run.correlation_id,
+            "cause": error.cause or {"type": "none"},
+        }
+        self.record(("run", error.code), max(1, self.run.attempt), {**own, **joined})
+
+    def record(self, pair: Pair | None, attempt: int, context: Mapping[str, Any]) -> None:
+        """Put a failure on record, with the run and the node that it is of."""
+        where = {"runId": self.run.id, "nodeId": self.run.node_id}
+        self.put_on_record(pair, {**where, **context}, attempt)
 
     # ------------------------------------------------------------------ human gates
 
@@ -373,68 +444,51 @@ class RelaviumAgent(RelaviumTelling):
         """Carry out a run that is one human gate, and return what was decided."""
         self.turns += 1
         self.run = self.new_run(self.turns)
-        limit_s = (
-            self.world.deadlines_s.get(kind, self.gate_s) if deadline_s is None else deadline_s
-        )
+        limit_s = deadline_s
+        if limit_s is None:
+            limit_s = self.world.deadlines_s.get(kind, self.gate_s)
+        id_ = f"gate-{self.turns}"
         gate = InteractionRequest(
-            id=f"gate-{self.turns}",
-            kind=kind,
-            prompt=prompt,
-            options=options,
-            deadline_s=limit_s,
+            id=id_, kind=kind, prompt=prompt, options=options, deadline_s=limit_s
         )
-        node = Node(id=gate.id, do="handler")
-        self.run.node = node
+        node = self.run.node = Node(id=id_, do="handler")
         self.run.emit("run:started")
         await self.kept("started")
         self.node_event("node:started", node)
         self.gate_paused(gate)
         answer = await first_answer(self.world, gate)
         if answer is None:
-            # Where nobody sees it, the gate waits too.
+            # Where there is no screen, the gate waits too.
             await asyncio.sleep(limit_s)
             answer = InteractionAnswer(status="timeout")
         if answer.status == "timeout":
             self.gate_timed_out(node)
-            await self.kept("ended")
-            return answer
-        self.gate_resumed(gate, answer)
-        await self.kept("node", nodeId=node.id)
-        self.node_event("node:completed", node, output=answer.status)
-        self.run.emit("run:completed", outputs={node.id: answer.status})
+        else:
+            self.gate_resumed(gate, answer)
+            await self.kept("node", nodeId=id_)
+            self.node_event("node:completed", node, output=answer.status)
+            self.run.emit("run:completed", outputs={id_: answer.status})
         await self.kept("ended")
         return answer
 
     def gate_paused(self, gate: InteractionRequest) -> None:
         """Emit that the run waits for a person, and until when."""
-        self.run.emit(
-            "human_gate:paused",
-            gateId=gate.id,
-            timeoutMs=round(gate.deadline_s * 1000),
-            timeoutAction="reject",
-            expiresAt=round((time.monotonic() + gate.deadline_s) * 1000),
-        )
+        expires_ms = round((time.monotonic() + gate.deadline_s) * 1000)
+        own = {"timeoutMs": round(gate.deadline_s * 1000), "timeoutAction": "reject"}
+        self.run.emit("human_gate:paused", gateId=gate.id, expiresAt=expires_ms, **own)
         self.run.emit("run:paused", gateIds=[gate.id])
 
     def gate_resumed(self, gate: InteractionRequest, answer: InteractionAnswer) -> None:
         """Emit what the person decided; a no is a decision and no failure."""
-        decision: Literal["approved", "rejected"] = (
-            "approved" if answer.status == "accepted" else "rejected"
-        )
+        decision = "approved" if answer.status == "accepted" else "rejected"
         self.run.emit("human_gate:resumed", gateId=gate.id, decision=decision, decidedBy="user")
 
     def gate_timed_out(self, node: Node) -> None:
-        """Fail the run of a gate that nobody answered."""
+        """Fail the run of a gate that was not answered."""
         error = RunError("run_timeout", "nobody answered", target=node.id, cause={"gate": node.id})
         self.log(error)
         self.node_failed(node, error, (node,))
         self.fail_run(error)
-
-
-def _cause(error: BaseException) -> dict[str, Any]:
-    """Return an exception for the log: its type, its text and where it was thrown."""
-    stack = "".join(traceback.format_exception(error))
-    return {"type": type(error).__name__, "message": str(error), "stack": stack}
 
 
 reference_relavium = reference("relavium", "Relavium")(RelaviumAgent)

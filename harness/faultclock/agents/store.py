@@ -213,7 +213,7 @@ class FileStore:
             self.sync_folder(path.parent)
 
     def clear_journals(self, session_id: str, *, but: int) -> None:
-        """Take away the journals of earlier manifests, which nobody reads any more."""
+        """Take away the journals of earlier manifests, which are never read again."""
         for path in sorted(self.place(session_id).glob("journal-*.log")):
             if path.name != f"journal-{but}.log":
                 with suppress(OSError):

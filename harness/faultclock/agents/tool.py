@@ -1,4 +1,6 @@
-"""The reference tool: it looks items up at a web service, and keeps its contract when that fails.
+"""The reference tools: one looks items up at a web service, one places an order there.
+
+`look_up` keeps its contract when the service fails:
 
     arguments  {"ids": [1, 2, 3]}
     value      {"items": [{"id": 1, "text": "…"}, …]}
@@ -7,6 +9,14 @@ Items are looked up together (async) or one after the other (blocking). Each has
 an item that fails for good is an entry of `errors`, never a hole in a good-looking value. Where
 all fail, the tool fails. What can go wrong is decided by `Lookup`, one step a method, so that a
 miniature can get exactly one of them wrong.
+
+`place_order` never places an order twice:
+
+    arguments  {"item": 17}
+    value      {"order": "…"}
+
+The service takes no idempotency key. An answer that is lost therefore ends the execution, with an
+error that says that the outcome is unknown: what to do about it is for the caller, who can look.
 """
 
 from __future__ import annotations
@@ -17,7 +27,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultclock.agents.json_exchange import ServiceError, ask, ask_blocking
+from faultclock.agents.json_exchange import ServiceError, ask, ask_blocking, stopping
 from faultclock.agents.waits import rule_wait_s
 from faultclock.subjects.bind_tool import tool
 from faultclock.subjects.ports import (
@@ -60,15 +70,35 @@ CONTRACT: dict[str, Any] = {
         "batch": {"ids": [1, 2, 3, 4, 5]},
     },
 }
+#: The one attempt at an order may take this long, which leaves time to say so.
+_ORDER_S = 20.0
+ACTING_CONTRACT: dict[str, Any] = {
+    "name": "place_order",
+    "input_schema": {
+        "type": "object",
+        "properties": {"item": {"type": "integer", "minimum": 1}},
+        "required": ["item"],
+        "additionalProperties": False,
+    },
+    "output_schema": {
+        "type": "object",
+        "properties": {"order": {"type": "string"}},
+        "required": ["order"],
+        "additionalProperties": False,
+    },
+    "timeout_s": 30.0,
+    "fixtures": {"valid": {"item": 17}, "invalid": {"item": "seventeen"}, "batch": {"item": 17}},
+}
 _TIMEOUT = ("ToolTransient", "ExecutionTimeout")
 _BUSY = ("ToolTransient", "ResourceBusy")
 _MALFORMED = ("ToolTerminal", "OutputMalformed")
 _REFUSED = ("ToolTerminal", "InputInvalid")
-#: Status to what it means for whoever called the tool. Of the others, a client's mistake is one of
+_FORBIDDEN = ("ToolTerminal", "Forbidden")
+#: Status to what it means for the caller of the tool. Of the others, a client's mistake is one of
 #: the arguments, and a server's is a service that cannot work now.
 _BY_STATUS = {
-    401: ("ToolTerminal", "Forbidden"),
-    403: ("ToolTerminal", "Forbidden"),
+    401: _FORBIDDEN,
+    403: _FORBIDDEN,
     404: ("ToolTerminal", "NotFound"),
     410: ("ToolTerminal", "NotFound"),
     429: _BUSY,
@@ -109,7 +139,7 @@ class Lookup:
         return f"{self.call.base_url}/items/{item}"
 
     def problem(self, failure: ServiceError) -> ToolProblem:
-        """Return what a failed attempt means for whoever called the tool."""
+        """Return what a failed attempt means for the caller of the tool."""
         if failure.kind == "status":
             status = failure.status or 0
             pair = _BY_STATUS.get(status, _BUSY if status >= 500 else _REFUSED)
@@ -176,15 +206,12 @@ async def look_up(call: ToolRequest, steps: Lookup) -> ToolResult:
     if refusal is not None:
         return ToolResult(problem=refusal)
     try:
-        async with asyncio.timeout(call.timeout_s):
-            ids = call.arguments["ids"]
-            return steps.result(await asyncio.gather(*(_one(call, steps, item) for item in ids)))
+        with stopping(call.signal, steps.stopped()):
+            async with asyncio.timeout(call.timeout_s):
+                work = (_one(call, steps, item) for item in call.arguments["ids"])
+                return steps.result(await asyncio.gather(*work))
     except TimeoutError:
         return steps.too_long()
-    except asyncio.CancelledError:
-        if not call.signal.cancelled:
-            raise
-        raise steps.stopped() from None
 
 
 async def _one(call: ToolRequest, steps: Lookup, item: int) -> dict[str, Any] | ToolProblem:
@@ -250,6 +277,76 @@ def _one_blocking(
             return _problem((problem.error_class, problem.code), problem.message, str(item))
         # A wait that the cancel ends; the loop's head says what becomes of it.
         stop.wait(min(wait_s, max(0.0, give_up_at - time.monotonic())))
+
+
+class Order:
+    """One execution: what is refused, how often the order is sent, what a failure is."""
+
+    attempts_max = 1
+    attempt_s = _ORDER_S
+
+    def __init__(self, call: ToolRequest) -> None:
+        self.call = call
+
+    def refused(self, arguments: Mapping[str, Any]) -> ToolProblem | None:
+        """Return why the arguments cannot be used; None: they can."""
+        item = arguments.get("item")
+        # True is an int for Python, and no number for JSON.
+        if set(arguments) == {"item"} and type(item) is int and item >= 1:
+            return None
+        return _problem(_REFUSED, "give `item`: a whole number from 1")
+
+    def problem(self, failure: ServiceError) -> ToolProblem:
+        """Return what a failed order means for the caller of the tool."""
+        status = failure.status or 0
+        if failure.kind == "status" and status in (401, 403):
+            return _problem(_FORBIDDEN, "the service does not allow this")
+        if failure.kind == "status" and status in (429, 503):
+            return _problem(_BUSY, "the service took no order: it is busy")
+        if failure.kind == "status" and status < 500:
+            return _problem(_REFUSED, "the service refuses this order")
+        unknown = (
+            "the answer was lost: the order may have been placed, so look before you repeat it"
+        )
+        return _problem(_TIMEOUT, unknown)
+
+
+@tool(
+    id="reference-acting-tool",
+    title="Correct tool that changes something at a web service, async",
+    declares=("errors",),
+    inline=True,
+    **ACTING_CONTRACT,
+)
+async def reference_acting_tool(call: ToolRequest) -> ToolResult:
+    """Place an order."""
+    return await place_order(call, Order(call))
+
+
+async def place_order(call: ToolRequest, steps: Order) -> ToolResult:
+    """Execute once, in the steps that `steps` takes.
+
+    Raises:
+        TypedError: Cancellation/ToolCancelled.
+    """
+    refusal = steps.refused(call.arguments)
+    if refusal is not None:
+        return ToolResult(problem=refusal)
+    body = {"item": call.arguments["item"]}
+    problem = refusal
+    stopped = TypedError("Cancellation", "ToolCancelled", "the execution was cancelled")
+    with stopping(call.signal, stopped):
+        for _ in range(steps.attempts_max):
+            try:
+                answer = await ask(f"{call.base_url}/orders", call.api_key, steps.attempt_s, body)
+            except ServiceError as failure:
+                problem = steps.problem(failure)
+                continue
+            text = answer.get("text") if isinstance(answer, dict) else None
+            if isinstance(text, str):
+                return ToolResult(value={"order": text})
+            problem = steps.problem(ServiceError("malformed"))
+    return ToolResult(problem=problem)
 
 
 def _problem(pair: tuple[str, str], message: str, item: str | None = None) -> ToolProblem:

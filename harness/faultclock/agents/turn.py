@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -23,6 +23,11 @@ from faultclock.subjects.stud import AttemptError
 #: Class and code of a failure.
 Pair = tuple[str, str]
 Message = dict[str, Any]
+
+
+def code_of(pair: Pair | None) -> str | None:
+    """Return the code of a failure, None where the model has no name for it."""
+    return None if pair is None else pair[1]
 
 
 TurnT = TypeVar("TurnT", bound="Turn")
@@ -112,25 +117,29 @@ class Services:
         self.world = surroundings
         self.host = surroundings.host
 
+    async def tried(self, service: Callable[..., Awaitable[Any]], *given: Any) -> Exception | None:
+        """Ask a service, and wait for `hook_s` at most; return what it failed with."""
+        try:
+            async with asyncio.timeout(self.hook_s):
+                await service(*given)
+        except Exception as error:  # noqa: BLE001 - a service may raise anything
+            return error
+        return None
+
+    def emit(self, name: str, **fields: Any) -> None:
+        """Emit an event."""
+        self.host.event(name, **fields)
+
     async def run_hooks(self, slot: HookSlot, payload: Mapping[str, Any]) -> None:
         """Call the hooks of a slot; what they do wrong is `hook_failed`'s affair."""
         for hook in self.world.hooks:
-            if hook.slot != slot:
-                continue
-            try:
-                async with asyncio.timeout(self.hook_s):
-                    await hook.run(payload)
-            except Exception as error:  # noqa: BLE001 - it is somebody else's code
+            if hook.slot == slot and (error := await self.tried(hook.run, payload)):
                 self.hook_failed(hook, error)
 
     async def export(self, name: str, **fields: Any) -> None:
         """Hand something to the telemetry sink; whether that works makes no difference."""
-        if self.world.telemetry is None:
-            return
-        try:
-            async with asyncio.timeout(self.hook_s):
-                await self.world.telemetry.export(name, fields)
-        except Exception as error:  # noqa: BLE001 - telemetry must not be felt
+        sink = self.world.telemetry
+        if sink is not None and (error := await self.tried(sink.export, name, fields)):
             self.telemetry_failed(name, error)
 
     def put_on_record(
@@ -172,16 +181,13 @@ class Moments:
     def approval_decided(self, call: Call, decision: Decision) -> None:
         """The person has answered, or not in time."""
 
-    def call_refused(self, turn: Turn, call: Call, outcome: Outcome, step: Next) -> None:
-        """A call is not executed."""
-
     def call_started(self, turn: Turn, call: Call, attempt: int) -> None:
         """A tool is about to be executed."""
 
-    def call_ended(
+    def call_over(
         self, turn: Turn, call: Call, attempt: int, outcome: Outcome, step: Next | None
     ) -> None:
-        """A tool was executed; `step` is what comes next where that was not good."""
+        """A call was refused, or executed; `step` is what comes next where it is not good."""
 
 
 class Turns(Services, ABC, Generic[TurnT, ResultT]):
@@ -201,7 +207,7 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
         """Let everything go."""
 
     async def run_turn(self, text: str) -> ResultT:
-        """Answer one message of the user; whatever happens, the turn ends in a state."""
+        """Answer one message of the user; in any case the turn ends in a state."""
         async with self.queue:
             self.turn = turn = self.new_turn(text)
             try:
@@ -303,7 +309,7 @@ class Turns(Services, ABC, Generic[TurnT, ResultT]):
 
     @abstractmethod
     def unexpected(self, turn: TurnT, error: Exception) -> Ended:
-        """Return the end of a turn in which something happened that nobody thought of."""
+        """Return the end of a turn in which something unforeseen happened."""
 
     @abstractmethod
     def remember(self, turn: TurnT, end: Ended) -> None:

@@ -43,7 +43,7 @@ def wait_s(
     if backoff == "linear":
         nominal_s = base_s * failures
     elif backoff == "exponential":
-        # 64 doublings are longer than anybody waits; more would overflow a float.
+        # 64 doublings are longer than any wait; more would overflow a float.
         nominal_s = base_s * float(factor ** min(failures - 1, 64))
     else:
         nominal_s = base_s

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faultclock.agents.chat_exchange import ChatExchange
+from faultclock.model.secrets import without_secrets
 from faultclock.subjects.ports import ProviderRequest, ProviderTarget, Reply, Surroundings, Tool
 
 
@@ -53,6 +54,13 @@ def definitions(tools: Sequence[Tool]) -> list[Any]:
         }
         for tool in tools
     ]
+
+
+def one_line(message: str) -> str:
+    """Return a message as one line, without its stack and its secrets."""
+    text = without_secrets(message.partition("Traceback (most recent call last)")[0])
+    # The mark that stands for a secret says that there was one.
+    return " ".join(text.replace("<secret>", "…").split())
 
 
 def assistant_message(reply: Reply) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class OpenLock(asyncio.Lock):
 def errors() -> dict[str, type[BaseException]]:
     """Return the exceptions that a row may name."""
     from faultclock.agents.matrix import StageFailed
-    from faultclock.agents.relavium_telling import RunError
+    from faultclock.agents.relavium_run import RunError
     from faultclock.agents.stud_cli.session import Halted
     from faultclock.agents.turn import Ended
     from faultclock.subjects.ports import TypedError

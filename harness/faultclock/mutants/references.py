@@ -76,17 +76,6 @@ def _emitting(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any
     return type(base.__name__, (base,), {"emit": emit, "__doc__": base.__doc__})
 
 
-def _with_timeline(base: type[Any], operators: tuple[EventOperator, ...]) -> type[Any]:
-    """Return an agent whose timeline passes its events, bookmarks and all, through operators."""
-
-    def make_timeline(self: Any, epoch: int = 1) -> Any:
-        timeline = base.make_timeline(self, epoch)
-        timeline.put = Editor(operators, timeline.put).pass_on
-        return timeline
-
-    return type(base.__name__, (base,), {"make_timeline": make_timeline, "__doc__": base.__doc__})
-
-
 class _Host:
     """A host that is given what has become of the events and records of a subject."""
 
@@ -123,7 +112,8 @@ def _emit(subject: Any, name: str, fields: Fields) -> None:
 
 
 def _afk() -> Reference:
-    from faultclock.agents.afk import AfkAgent, Breaker
+    from faultclock.agents.afk import AfkAgent
+    from faultclock.agents.breaker import Breaker
 
     return Reference(
         prefix="mini-afk-",
@@ -154,11 +144,11 @@ def _error_matrix() -> Reference:
 
 
 def _kode() -> Reference:
-    from faultclock.agents.kode import KodeAgent, Memory
+    from faultclock.agents.kode import KodeAgent
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         own = dict(fields)
-        agent.timeline.emit(own.pop("channel"), name, own)
+        agent.say(own.pop("channel"), name, **own)
 
     return Reference(
         prefix="mini-kode-sdk-",
@@ -166,15 +156,14 @@ def _kode() -> Reference:
         base=KodeAgent,
         bind=_agent,
         scenarios="kode-sdk/",
-        parts={"memory": Part(made=Memory, attribute="memory_type")},
-        edited=_with_timeline,
+        edited=_emitting,
         emit=emit,
     )
 
 
 def _relavium() -> Reference:
     from faultclock.agents.relavium import RelaviumAgent
-    from faultclock.agents.relavium_telling import Run
+    from faultclock.agents.relavium_run import Run
 
     def emit(agent: Any, name: str, fields: Fields) -> None:
         agent.run.emit(name, **fields)
@@ -195,13 +184,12 @@ def _relavium() -> Reference:
 def _stud_cli() -> Reference:
     from faultclock.agents.stud_cli.cancellation import Scope
     from faultclock.agents.stud_cli.lifecycle import Extensions
+    from faultclock.agents.stud_cli.persistence import Persistence, Resume
     from faultclock.agents.stud_cli.person import Approvals, Interactions
     from faultclock.agents.stud_cli.provider import ProviderCall, TransportRetries
-    from faultclock.agents.stud_cli.resume import Resume
     from faultclock.agents.stud_cli.runtime import ReferenceRuntime
-    from faultclock.agents.stud_cli.session import Persistence
+    from faultclock.agents.stud_cli.session import Telling
     from faultclock.agents.stud_cli.stages import Workflow
-    from faultclock.agents.stud_cli.telling import Telling
 
     def emit(subject: Any, name: str, fields: Fields) -> None:
         # A part knows its session, which is the runtime itself.

@@ -70,7 +70,7 @@ _REFERENCES = {
         role="tool",
     ),
     "reference-acting-tool": Shipped(
-        "agents.acting_tool:reference_acting_tool",
+        "agents.tool:reference_acting_tool",
         "Correct tool that changes something at a web service, async",
         role="tool",
         model="common",

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.agents.calls import misfit, read_call
+from faultclock.agents.stud_cli.persistence import Replay, sealed, tool_message
 from faultclock.agents.stud_cli.provider import whole_calls
-from faultclock.agents.stud_cli.resume import Replay, sealed, tool_message
-from faultclock.agents.stud_cli.telling import Telling, pair_of, typed, without_internals
+from faultclock.agents.stud_cli.session import Telling, pair_of, typed, without_internals
 from faultclock.agents.waits import wait_s
 from faultclock.agents.wire import assistant_message
 from faultclock.subjects.ports import Reply, ToolCall, TypedError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultclock.agents.stud_cli.session import Persistence
+from faultclock.agents.stud_cli.persistence import Persistence
 from faultclock.subjects.ports import TypedError
 from tests.agents.stud_cli.fakes import FakeHost, FakeStore, made_session
 from tests.agents.stud_cli.play import TURN, calling, play, saying

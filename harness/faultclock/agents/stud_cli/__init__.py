@@ -6,10 +6,9 @@ runtime        the object: start, run_turn, ask, cancel, close; the message loop
 tools          the calls of an answer: decided on, executed, and a typed result
 provider       one request to the model, with the transport's retries
 person         asking the person, and who decides whether a call is executed
-session        what all of these share, and saving it: snapshots and the journal
-resume         opening a stored session, and making a turn whole that was cut off
+session        what all of these share, and what each audience reads of a failure
+persistence    saving the session, opening a stored one, and making whole a turn that was cut off
 stages         an attached state machine
 lifecycle      extensions
 cancellation   the tree of scopes
-telling        what each audience reads of a failure
 """

@@ -134,7 +134,7 @@ class Scope:
         return result
 
     def check(self) -> None:
-        """Raise the Cancellation if there is one: whatever the work ended with, it was cut off.
+        """Raise the Cancellation if there is one: the work was cut off, however it ended.
 
         Raises:
             TypedError: Cancellation, with the code of the scope that the cancel was for: who
@@ -154,7 +154,7 @@ class Scope:
 async def within(deadline_s: float, work: Coroutine[Any, Any, T]) -> T:
     """Await `work` for at most `deadline_s` seconds; stop it in any case before leaving.
 
-    Code of others may ignore that it is cancelled, so nobody waits for it longer than a moment.
+    Code of others may ignore that it is cancelled, so it is waited for no longer than a moment.
 
     Raises:
         TimeoutError: it was not done in time.

@@ -15,8 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from faultclock.agents.stud_cli.cancellation import within
-from faultclock.agents.stud_cli.session import Session
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.session import Session, pair_of
 from faultclock.subjects.ports import Extension, TypedError
 
 #: How long a phase may take, in seconds; the document names no figure.
@@ -54,7 +53,7 @@ class Extensions:
                 await self.disposed(extension)
 
     async def close(self) -> None:
-        """Deactivate and dispose in reverse order, each of them whatever the others do."""
+        """Deactivate and dispose in reverse order, each of them even where others fail."""
         for extension in self.in_order(self.active, "deactivate"):
             await self.leave(extension, "deactivate")
         self.active.clear()
@@ -70,11 +69,8 @@ class Extensions:
         """Bring an extension into a phase; return whether it is there."""
         missing = [name for name in extension.depends_on if name in self._disabled]
         if missing:
-            error = TypedError(
-                "ExtensionHost",
-                "DependencyMissing",
-                f"{extension.id} needs {missing[0]}, which is disabled",
-            )
+            message = f"{extension.id} needs {missing[0]}, which is disabled"
+            error = TypedError("ExtensionHost", "DependencyMissing", message)
             self.disable(extension, phase, error)
             return False
         try:
@@ -103,11 +99,7 @@ class Extensions:
         Raises:
             Exception: the phase failed.
         """
-        await within(self.phase_s(), _awaited(extension, phase))
-
-    def phase_s(self) -> float:
-        """Return how long a phase may take, in seconds."""
-        return _PHASE_S
+        await within(_PHASE_S, _awaited(extension, phase))
 
     def disable(self, extension: Extension, phase: str, error: Exception) -> None:
         """Go on without an extension, and say so."""

@@ -6,7 +6,7 @@
 One prompt at a time, and the first answer wins. Not to answer in time is to deny. An answer that
 comes later is refused, and changes nothing. A broken interactor is as one that does not answer.
 
-    a tool that is not gated      nobody is asked
+    a tool that is not gated      no person is asked
     a state machine is attached   its stage's allowed tools, else its grant; the mode is not asked
     otherwise the mode            ask (a cache, then the person) · allowlist · yolo
 
@@ -87,7 +87,7 @@ class Interactions:
 
         Raises:
             TypedError: the request is not valid, or there is no interactor for it.
-            Halted: there is nobody to ask.
+            Halted: there is no person to ask.
         """
         request = InteractionRequest(
             id=self.session.new_id("ix"),
@@ -175,15 +175,12 @@ class Interactions:
             TypedError: Session/InteractionAlreadyAnswered: this one comes too late.
         """
         if exchange.settled.done():
-            raise TypedError(
-                "Session",
-                "InteractionAlreadyAnswered",
-                f"the request {exchange.request.id} has been settled",
-            )
+            message = f"the request {exchange.request.id} has been settled"
+            raise TypedError("Session", "InteractionAlreadyAnswered", message)
         exchange.settled.set_result((answer, interactor))
 
     def expire(self, exchange: Exchange) -> None:
-        """Settle a request that nobody has answered by its deadline."""
+        """Settle a request that has no answer at its deadline."""
         if not exchange.settled.done():
             exchange.settled.set_result((InteractionAnswer(status="timeout"), None))
 
@@ -198,22 +195,22 @@ class Interactions:
     # What is said of it.
 
     def raised(self, request: InteractionRequest) -> None:
-        """Emit that a request goes out, before anybody sees it."""
+        """Emit that a request goes out, before it is on a screen."""
         self.session.host.event("InteractionRaised", **_named(request))
 
     def answered(self, request: InteractionRequest, status: str) -> None:
-        """Emit what became of it; whoever still shows it takes it off."""
+        """Emit what became of it; a screen that still shows it takes it off."""
         self.session.host.event("InteractionAnswered", **_named(request), status=status)
 
     def timed_out(self, request: InteractionRequest) -> None:
-        """Audit that nobody answered in time, before the denial that follows from it."""
+        """Audit that no answer came in time, before the denial that follows from it."""
         self.session.host.audit_event("InteractionTimedOut", **_named(request))
 
     def audit(self, request: InteractionRequest, status: str) -> None:
         """Audit the exchange."""
         self.session.host.audit_event("InteractionExchange", **_named(request), status=status)
 
-    # Nobody there.
+    # No person there.
 
     def without_a_person(self, request: InteractionRequest) -> InteractionAnswer:
         """Answer for the absent person in mode `yolo`, and halt the turn in any other.
@@ -283,8 +280,8 @@ class Approvals:
         """Return the verdict on a call, audited.
 
         Raises:
-            Halted: it needs a person, and nobody is there.
-            TypedError: Cancellation: the user closed the dialog; or nobody can be asked.
+            Halted: it needs a person, and none is there.
+            TypedError: Cancellation: the user closed the dialog; or no person can be asked.
         """
         if not self.is_gated(call):
             return Verdict(approved=True)
@@ -364,7 +361,7 @@ class Approvals:
         return "Confirm" if call.contract.destructive else "Approve"
 
     def read(self, answer: InteractionAnswer) -> Verdict:
-        """Return what an answer means; whatever is not a clear yes is a no.
+        """Return what an answer means; all but a clear yes is a no.
 
         Raises:
             Dismissed: the dialog was closed.
@@ -397,29 +394,19 @@ class Approvals:
 
     def audit(self, call: Call, decision: str, source: str | None) -> None:
         """Write the one Approval record of a call."""
-        self.session.host.audit_event(
-            "Approval", decision=decision, source=source, tool=call.name, tool_call=call.id
-        )
+        record = {"decision": decision, "source": source, **call.named}
+        self.session.host.audit_event("Approval", **record)
 
     def denied(self, call: Call, verdict: Verdict) -> None:
         """Emit that a call is denied, by whom, and why."""
-        self.session.host.event(
-            "ToolCallDenied",
-            tool=call.name,
-            tool_call=call.id,
-            decider=verdict.decider,
-            reason=verdict.reason,
-        )
+        why = {"decider": verdict.decider, "reason": verdict.reason}
+        self.session.host.event("ToolCallDenied", **call.named, **why)
 
     def content(self, verdict: Verdict) -> dict[str, Any]:
         """Return the typed result that the model gets for a denied call."""
-        return self.session.telling.shape(
-            "ToolTerminal",
-            "ApprovalDenied",
-            "The call was not approved and was not executed.",
-            decider=verdict.decider,
-            reason=verdict.reason,
-        )
+        message = "The call was not approved and was not executed."
+        why = {"decider": verdict.decider, "reason": verdict.reason}
+        return self.session.telling.shape("ToolTerminal", "ApprovalDenied", message, **why)
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -47,7 +47,7 @@ class ProviderCall:
         target = ProviderTarget(id="", base_url=world.base_url, model=world.model)
         self.request = request_to(world, target, messages, tools)
         self.retries = self.retries_type(self.request)
-        self._attempt: Attempt | None = None
+        self._attempt: Attempt[Reply] | None = None
 
     async def send(self) -> None:
         """Send the request; again, for as long as the failure's class allows.

@@ -27,8 +27,8 @@ from typing import Any
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.stud_cli.lifecycle import Extensions
+from faultclock.agents.stud_cli.persistence import Resume, sealed, user
 from faultclock.agents.stud_cli.provider import ProviderCall
-from faultclock.agents.stud_cli.resume import Resume, sealed, user
 from faultclock.agents.stud_cli.session import Halted, StudTurn
 from faultclock.agents.stud_cli.stages import LoopEnd, Workflow
 from faultclock.agents.stud_cli.tools import ToolCalls
@@ -182,9 +182,8 @@ class ReferenceRuntime(ToolCalls):
         """
         said = turn.text.strip()
         if not said:
-            raise TypedError(
-                "Validation", "InputInvalid", "the message is empty", {"turn": turn.id}
-            )
+            context = {"turn": turn.id}
+            raise TypedError("Validation", "InputInvalid", "the message is empty", context)
         await self.persistence.note("turn_started", turn=turn.id, text=said)
         turn.messages.append(user(said))
 
@@ -331,7 +330,7 @@ class ReferenceRuntime(ToolCalls):
         self.host.audit_event("Turn", turn=turn.id, outcome=outcome)
 
     def end_turn(self, turn: StudTurn) -> None:
-        """Say that a turn is over, whatever became of it."""
+        """Say that a turn is over, however it ended."""
         turn.scope.close()
         self.host.event("SessionTurnEnd", turn=turn.id)
 
@@ -359,7 +358,7 @@ class ReferenceRuntime(ToolCalls):
 
         Raises:
             TypedError: Cancellation/TurnCancelled: the dialog was closed, or it was cancelled;
-                otherwise why nobody could be asked.
+                otherwise why no person could be asked.
         """
         self.check_open()
         # What is asked between turns is cancelled as a turn would be.
@@ -380,7 +379,7 @@ class ReferenceRuntime(ToolCalls):
             scope.close()
 
     def cancel(self, scope: CancelScope, target: str | None) -> None:
-        """Cancel what runs in a scope: downwards only, and as often as anybody likes."""
+        """Cancel what runs in a scope: downwards only; to cancel twice is to cancel once."""
         if scope == "session":
             self.scope.cancel("user")
             return
@@ -413,9 +412,8 @@ class ReferenceRuntime(ToolCalls):
             async with asyncio.timeout(_DRAIN_S), self.queue:
                 return
         except TimeoutError:
-            self.host.audit_event(
-                "SessionLifecycle", session=self.id, state="save-and-close-timeout"
-            )
+            state = "save-and-close-timeout"
+            self.host.audit_event("SessionLifecycle", session=self.id, state=state)
             self.cancel("turn", None)
         async with self.queue:
             return

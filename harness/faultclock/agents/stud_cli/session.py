@@ -1,29 +1,157 @@
-"""What all parts of one life share: the session, the turn that runs, and the brackets of events.
+"""What all parts of one life share: the session, the turn that runs, and what is said of a failure.
 
-A Session holds nothing that the store does not hold too, but for the turn on its way. It is saved
-by a snapshot at each turn boundary, and by a journal of what happens in between. The store's
-acknowledgement comes first, the event SessionPersisted after it. An unavailable store is asked
-three times, 2 and 4 seconds apart; then the session is in error, and stays as it was last saved.
+A Session holds nothing that the store does not hold too, but for the turn on its way. Three
+audiences hear of a failure, each what is theirs to know:
+
+    the audit trail    class, code, context and attempt of every failure, and every decision
+    the user           a sentence to act on: no class names, no codes, nothing of the inside
+    the model          class, code and a sentence; never a stack, a path or a secret
 """
 
 from __future__ import annotations
 
-import asyncio
+import re
 import time
 import uuid
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultclock.agents.stud_cli.cancellation import Scope
-from faultclock.agents.stud_cli.telling import Telling
-from faultclock.agents.turn import Ended, Message, Turn, Turns
-from faultclock.agents.waits import wait_s
-from faultclock.subjects.ports import Slot, Stage, Surroundings, TypedError
+from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
+from faultclock.agents.turn import Ended, Turn, Turns
+from faultclock.agents.wire import one_line
+from faultclock.subjects.ports import Host, Slot, Stage, Surroundings, TypedError
 
-_UNAVAILABLE = ("Session", "StoreUnavailable")
+_MODEL_TEXT_MAX = 300
+_PATH = re.compile(r"(?<![\w:/.])/(?:[\w.@-]+/)+[\w.@-]*|\b[A-Za-z]:\\\S+|\bfile:/\S+")
+
+_FOR_THE_USER = {
+    "ProviderTransient": "The AI provider could not answer at the moment. Please try again later.",
+    "ProviderCapability": "The chosen model cannot do this. Please pick another model, or shorten"
+    " the conversation.",
+    "Session": "The session could not be saved or opened. Please check where sessions are stored.",
+    "Validation": "The input or the configuration is not valid. Please correct it and try again.",
+    "ExtensionHost": "The agent could not finish this turn. An operator can find the details in"
+    " the audit trail.",
+}
+_FOR_THE_USER_OTHERWISE = (
+    "The request could not be carried out. An operator can find the details in the audit trail."
+)
+_FOR_THE_MODEL = "The turn ended with an error."
+
+
+class Telling:
+    """Says each thing once, to whom it belongs."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._audited: list[BaseException] = []
+
+    # To the audit trail.
+
+    def failed_attempt(
+        self, error: BaseException, attempt: int | None, context: Mapping[str, Any]
+    ) -> None:
+        """Audit one failed attempt with its number (1-based)."""
+        error_class, code = pair_of(error)
+        self.host.audit(
+            error_class=error_class,
+            code=code,
+            context={**context, **self.details(error)},
+            attempt=attempt,
+        )
+        self.is_audited(error)
+
+    def is_audited(self, error: BaseException) -> None:
+        """Note that the audit trail has `error` already."""
+        self._audited.append(error)
+
+    def details(self, error: BaseException) -> dict[str, Any]:
+        """Return what operators want to know of `error`."""
+        return {"message": str(error), "type": type(error).__name__}
+
+    def cancelled(self, scope: Scope) -> None:
+        """Audit a cancel, as what it is: not an error."""
+        self.host.audit_event(
+            "Cancellation",
+            scope=scope.kind,
+            code=scope.code,
+            reason=scope.reason,
+            target=scope.names[0] if scope.names else None,
+            tool_call=scope.names[-1] if scope.kind == "tool" else None,
+        )
+
+    def swallowed(self, reason: str, error: BaseException) -> None:
+        """Emit that an error is ignored on purpose, and why."""
+        error_class, code = pair_of(error)
+        self.host.event("SuppressedError", reason=reason, error_class=error_class, code=code)
+
+    # To the user and the model.
+
+    def turn_failed(self, error: BaseException, context: Mapping[str, Any]) -> None:
+        """Tell everyone of the error that ends a turn or keeps a session shut."""
+        if is_cancellation(error):
+            return
+        if not any(known is error for known in self._audited):
+            self.failed_attempt(error, None, context)
+        self.host.show_user(self.for_the_user(error))
+        error_class, code = pair_of(error)
+        if error_class is not None and code is not None:
+            self.host.tell_model(self.shape(error_class, code, _FOR_THE_MODEL)["error"])
+
+    def for_the_user(self, error: BaseException) -> str:
+        """Return the sentence that a person is shown."""
+        return _FOR_THE_USER.get(pair_of(error)[0] or "", _FOR_THE_USER_OTHERWISE)
+
+    def shape(self, error_class: str, code: str, message: str, **more: Any) -> dict[str, Any]:
+        """Return the typed shape in which the model learns of an error."""
+        return {
+            "error": {
+                "class": error_class,
+                "code": code,
+                "message": self.for_the_model(message),
+                **{name: self.for_the_model(str(text)) for name, text in more.items()},
+            }
+        }
+
+    def for_the_model(self, message: str) -> str:
+        """Return `message` without internal details."""
+        return without_internals(message)
+
+    def tool_failed(self, content: Mapping[str, Any]) -> None:
+        """Hand the model the shape of a failed call; its next request carries the same."""
+        if "error" in content:
+            self.host.tell_model(content["error"])
+
+
+def pair_of(error: BaseException) -> tuple[str | None, str | None]:
+    """Return class and code of an error that carries them; nothing is read from its message."""
+    error_class, code = getattr(error, "error_class", None), getattr(error, "code", None)
+    if isinstance(error_class, str) and isinstance(code, str):
+        return error_class, code
+    return None, None
+
+
+def without_internals(message: str) -> str:
+    """Return `message` as one line without stacks, absolute paths and secrets.
+
+    Example:
+        >>> without_internals("no such file: /srv/agent/notes.txt")
+        'no such file: …'
+    """
+    text = _PATH.sub("…", one_line(message))
+    return text if len(text) <= _MODEL_TEXT_MAX else f"{text[: _MODEL_TEXT_MAX - 1]}…"
+
+
+def typed(error: BaseException, otherwise: tuple[str, str], message: str) -> TypedError:
+    """Return `error` in the one shape that crosses ports; class and code of the origin stay."""
+    error_class, code = pair_of(error)
+    pair = otherwise if error_class is None or code is None else (error_class, code)
+    wrapper = TypedError(*pair, f"{message}: {error}")
+    wrapper.__cause__ = error
+    return wrapper
 
 
 class Halted(Ended):
@@ -108,118 +236,3 @@ class Session(Turns[StudTurn, str], ABC):
             self.host.event("StagePostFired", turn=turn.id, stage=name, id=id_, error=True)
             raise
         self.host.event("StagePostFired", turn=turn.id, stage=name, id=id_, error=False)
-
-
-class Persistence:
-    """All that this runtime asks of the session store.
-
-    Attributes:
-        attempts_max: how often an operation is tried in all.
-    """
-
-    attempts_max = 3
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.store = session.world.store
-
-    async def snapshot(self, messages: list[Message]) -> None:
-        """Save the session with `messages` as its history, then say so.
-
-        Raises:
-            TypedError: Session/StoreUnavailable, after the last attempt.
-        """
-        session = self.session
-        await self.write(self.manifest(messages))
-        # Nothing is known to be saved before this line.
-        session.history = messages
-        for owner, slot in tuple(session.slots.items()):
-            await self.write_slot(owner, slot)
-            del session.slots[owner]
-        session.dirty = False
-        self.persisted()
-
-    def persisted(self) -> None:
-        """Emit SessionPersisted: the store has acknowledged."""
-        self.session.host.event("SessionPersisted", session=self.session.id)
-
-    def manifest(self, messages: list[Message]) -> dict[str, Any]:
-        """Return the slim manifest: no extension set, no slots, no secrets."""
-        session = self.session
-        manifest: dict[str, Any] = {
-            "sessionId": session.id,
-            "storeId": self.store.id,
-            "mode": session.mode,
-            "messages": messages,
-            "createdAt": session.created_at,
-            "updatedAt": session.now(),
-        }
-        if session.sm_state is not None:
-            manifest["smState"] = session.sm_state
-        return manifest
-
-    # The six operations.
-
-    async def write(self, manifest: dict[str, Any]) -> None:
-        """Replace the manifest; the store clears the journal with it."""
-        await self.ask("write", manifest)
-
-    async def write_slot(self, owner: str, slot: Slot) -> None:
-        """Replace the slot of an extension."""
-        await self.ask("write_slot", owner, slot)
-
-    async def note(self, kind: str, **fields: Any) -> None:
-        """Add an entry to the journal."""
-        await self.ask("append", {"kind": kind, **fields})
-
-    async def read(self) -> Any:
-        """Return the manifest, None if there is none."""
-        return await self.ask("read")
-
-    async def read_journal(self) -> list[Any]:
-        """Return the entries since the last snapshot."""
-        return list(await self.ask("read_journal") or ())
-
-    async def read_slot(self, owner: str) -> Slot | None:
-        """Return the slot of an extension, None if there is none."""
-        slot: Slot | None = await self.ask("read_slot", owner)
-        return slot
-
-    # Retries.
-
-    async def ask(self, operation: str, *arguments: Any) -> Any:
-        """Do one operation, again while the store is unavailable.
-
-        Raises:
-            TypedError: of the last attempt, with the class and code of its cause; or whatever
-                else the store says, at once.
-        """
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await getattr(self.store, operation)(self.session.id, *arguments)
-            except TypedError as error:
-                self.audit_attempt(operation, error, attempt)
-                if (error.error_class, error.code) != _UNAVAILABLE:
-                    raise
-                if attempt >= self.attempts_max:
-                    self.session.failed = self.gave_up(operation, error, attempt)
-                    raise self.session.failed from error
-            await asyncio.sleep(self.wait_s(attempt))
-
-    def wait_s(self, failures: int) -> float:
-        """Return the wait after the `failures`-th failure (1-based), in seconds."""
-        return wait_s("linear", 2.0, failures)
-
-    def audit_attempt(self, operation: str, error: TypedError, attempt: int) -> None:
-        """Put a failed attempt into the audit trail."""
-        context = {"operation": operation, "session": self.session.id}
-        self.session.telling.failed_attempt(error, attempt, context)
-
-    def gave_up(self, operation: str, error: TypedError, attempts: int) -> TypedError:
-        """Return the error with which the session ends."""
-        message = f"the session store did not {operation} in {attempts} attempts: {error}"
-        wrapper = TypedError(error.error_class, error.code, message, error.context)
-        self.session.telling.is_audited(wrapper)
-        return wrapper

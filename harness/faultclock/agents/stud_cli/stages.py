@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
-from faultclock.agents.stud_cli.resume import sealed
-from faultclock.agents.stud_cli.session import Halted, Session, StudTurn
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.persistence import sealed
+from faultclock.agents.stud_cli.session import Halted, Session, StudTurn, pair_of
 from faultclock.agents.waits import rule_wait_s
 from faultclock.subjects.ports import Next, Stage, StateMachine, TypedError
 
@@ -56,13 +55,7 @@ class StageAttempt:
 class Workflow:
     """One turn's way through the stages."""
 
-    def __init__(
-        self,
-        session: Session,
-        machine: StateMachine,
-        turn: StudTurn,
-        loop: Loop,
-    ) -> None:
+    def __init__(self, session: Session, machine: StateMachine, turn: StudTurn, loop: Loop) -> None:
         self.session = session
         self.machine = machine
         self.turn = turn
@@ -184,12 +177,9 @@ class Workflow:
         """Return what the attempt failed with: the error of its Act, or the judgement on it."""
         if attempt.error is not None and pair_of(attempt.error)[0] is not None:
             return attempt.error
-        error = TypedError(
-            "ExtensionHost",
-            "StageFailed",
-            f"attempt {attempt.number} of the stage {attempt.stage.id} failed",
-            {"stage": attempt.stage.id},
-        )
+        message = f"attempt {attempt.number} of the stage {attempt.stage.id} failed"
+        context = {"stage": attempt.stage.id}
+        error = TypedError("ExtensionHost", "StageFailed", message, context)
         error.__cause__ = attempt.error
         return error
 

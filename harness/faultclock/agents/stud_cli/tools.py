@@ -20,10 +20,9 @@ from typing import Any
 
 from faultclock.agents.calls import Call, misfit, read_call
 from faultclock.agents.stud_cli.cancellation import within
+from faultclock.agents.stud_cli.persistence import Persistence, tool_message
 from faultclock.agents.stud_cli.person import Approvals, Dismissed, Interactions, Verdict
-from faultclock.agents.stud_cli.resume import tool_message
-from faultclock.agents.stud_cli.session import Persistence, Session, StudTurn
-from faultclock.agents.stud_cli.telling import pair_of
+from faultclock.agents.stud_cli.session import Session, StudTurn, pair_of
 from faultclock.agents.waits import rule_wait_s
 from faultclock.subjects.ports import (
     CancelSignal,
@@ -117,8 +116,8 @@ class ToolCalls(Session):
             pair, message = ("ToolTerminal", "InputInvalid"), call.misfit
         else:
             return None
-        self.put_on_record(pair, {**_named(call), "message": message}, 1)
-        self.host.event("ToolInvocationFailed", **_named(call))
+        self.put_on_record(pair, {**call.named, "message": message}, 1)
+        self.host.event("ToolInvocationFailed", **call.named)
         return self.telling.shape(*pair, message)
 
     async def settle_all(
@@ -148,7 +147,7 @@ class ToolCalls(Session):
         """Return the content of a call that was cancelled alone.
 
         Raises:
-            TypedError: whatever else it was: the end of the whole turn.
+            TypedError: anything else is the end of the whole turn.
         """
         if error is not call.scope.error:
             raise error
@@ -157,9 +156,9 @@ class ToolCalls(Session):
         )
 
     def leave(self, call: Call) -> None:
-        """Be done with a call, whatever became of it."""
+        """Be done with a call, however it ended."""
         if call.scope.error is not None:
-            self.host.event("ToolInvocationCancelled", **_named(call))
+            self.host.event("ToolInvocationCancelled", **call.named)
         call.scope.close()
 
     # ------------------------------------------------------------------ executions
@@ -191,15 +190,12 @@ class ToolCalls(Session):
         """Count and note the execution before it happens."""
         limit = self.world.limits.tool_calls_max
         if limit is not None and turn.executions >= limit:
-            raise TypedError(
-                "ExtensionHost",
-                "LoopBoundExceeded",
-                f"the turn may execute {limit} tools",
-                {"limit": "tool_calls_max", **_named(call)},
-            )
+            message = f"the turn may execute {limit} tools"
+            context = {"limit": "tool_calls_max", **call.named}
+            raise TypedError("ExtensionHost", "LoopBoundExceeded", message, context)
         turn.executions += 1
         await self.persistence.note(
-            "tool_started", **_named(call), attempt=attempt, arguments=call.arguments
+            "tool_started", **call.named, attempt=attempt, arguments=call.arguments
         )
         turn.executed.add(call.id)
         turn.results.pop(call.id, None)
@@ -207,10 +203,10 @@ class ToolCalls(Session):
 
     async def note_end(self, call: Call, attempt: int, content: dict[str, Any] | None) -> None:
         """Note the end of the execution; `content` is None where another one follows."""
-        await self.persistence.note("tool_ended", **_named(call), attempt=attempt, content=content)
+        await self.persistence.note("tool_ended", **call.named, attempt=attempt, content=content)
 
     async def attempt(self, call: Call) -> ToolResult:
-        """Execute once; whatever the tool does becomes a typed result."""
+        """Execute once; all that the tool does becomes a typed result."""
         signal = CancelSignal()
         try:
             value = await within(self.deadline_s(call), self.execute(call, signal))
@@ -239,9 +235,8 @@ class ToolCalls(Session):
     def broken(self, call: Call, error: Exception) -> ToolResult:
         """Return the typed result of an exception, whose text is for operators only."""
         error_class, code = pair_of(error)
-        self.host.audit_event(
-            "ToolException", **_named(call), type=type(error).__name__, message=str(error)
-        )
+        what = {"type": type(error).__name__, "message": str(error)}
+        self.host.audit_event("ToolException", **call.named, **what)
         pair = _MALFORMED if error_class is None or code is None else (error_class, code)
         return _failed(pair, "The tool failed without an answer.")
 
@@ -279,7 +274,7 @@ class ToolCalls(Session):
         """Put the execution into the audit trail and onto the event bus."""
         self.audit_attempt(call, result, attempt)
         good = result.ok and not result.errors
-        self.host.audit_event("ToolInvocation", **_named(call), attempt=attempt, ok=good)
+        self.host.audit_event("ToolInvocation", **call.named, attempt=attempt, ok=good)
         name = "ToolInvocationSucceeded" if result.ok else "ToolInvocationFailed"
         self.tool_event(name, call, attempt)
 
@@ -287,14 +282,14 @@ class ToolCalls(Session):
         """Audit what failed, with the number of the attempt; each item of a partial result too."""
         failures = result.errors if result.problem is None else (result.problem,)
         for failure in failures:
-            context = {**_named(call), "message": failure.message}
+            context = {**call.named, "message": failure.message}
             if failure.item is not None:
                 context["item"] = failure.item
             self.put_on_record((failure.error_class, failure.code), context, attempt)
 
     def tool_event(self, name: str, call: Call, attempt: int) -> None:
         """Emit an event about an execution."""
-        self.host.event(name, **_named(call), attempt=attempt)
+        self.host.event(name, **call.named, attempt=attempt)
 
     def content(self, result: ToolResult) -> dict[str, Any]:
         """Return the content of the tool message: a value, a partial one, or a typed error."""
@@ -313,10 +308,6 @@ class ToolCalls(Session):
             for failure in result.errors
         ]
         return {"value": result.value, "errors": errors}
-
-
-def _named(call: Call) -> dict[str, Any]:
-    return {"tool": call.name, "tool_call": call.id}
 
 
 def _failed(pair: tuple[str, str], message: str) -> ToolResult:

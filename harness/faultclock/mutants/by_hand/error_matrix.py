@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from faultclock.agents.matrix import MatrixAgent
-from faultclock.agents.matrix_conversation import Failure
+from faultclock.agents.matrix_errors import Failure
 from faultclock.agents.matrix_programs import ProgramRun, ProgramRunner
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import Node, RunResult

@@ -14,7 +14,7 @@ from faultclock.agents.calls import (
     proposed,
 )
 from faultclock.agents.kode import KodeAgent
-from faultclock.agents.kode_telling import CallRecord
+from faultclock.agents.kode_records import CallRecord
 from faultclock.agents.turn import Turn
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import InteractionAnswer, Reply

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faultclock.agents.calls import Call
+from faultclock.agents.stud_cli.persistence import Replay
 from faultclock.agents.stud_cli.person import Approvals, Verdict
 from faultclock.agents.stud_cli.provider import ProviderCall
-from faultclock.agents.stud_cli.resume import Replay
 from faultclock.agents.stud_cli.runtime import ReferenceRuntime
 from faultclock.agents.stud_cli.session import StudTurn
 from faultclock.agents.turn import Message

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from faultclock.agents.relavium import RelaviumAgent
-from faultclock.agents.relavium_telling import Run
+from faultclock.agents.relavium_run import Run
 from faultclock.mutants.by_hand.table import ByHand
 from faultclock.subjects.ports import RunResult
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 from faultclock.agents.calls import Call
 from faultclock.agents.stud_cli.cancellation import Scope, is_cancellation
 from faultclock.agents.stud_cli.lifecycle import Extensions
+from faultclock.agents.stud_cli.persistence import Resume
 from faultclock.agents.stud_cli.person import Verdict
-from faultclock.agents.stud_cli.resume import Resume
 from faultclock.agents.stud_cli.runtime import ReferenceRuntime
 from faultclock.agents.stud_cli.session import Session, StudTurn
 from faultclock.agents.stud_cli.stages import LoopEnd, Workflow

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultclock.agents.acting_tool import CONTRACT as ACTING
-from faultclock.agents.acting_tool import Order, place_order
+from faultclock.agents.tool import ACTING_CONTRACT, Order, place_order
 from faultclock.mutants.by_hand.table import BY_HAND, ByHand
 from faultclock.mutants.talks import WholeLookup
 from faultclock.subjects.bind_tool import tool
@@ -62,7 +61,7 @@ BY_HAND["mini-tool-sends-twice"] = Miniature(
         title="Places an order again when the answer was lost",
         declares=("errors",),
         inline=True,
-        **ACTING,
+        **ACTING_CONTRACT,
     )(_sends_twice),
     fails="tool.repeats",
     model="common",

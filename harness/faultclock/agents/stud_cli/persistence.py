@@ -1,4 +1,9 @@
-"""Resuming a session, in this order, and refusing before anything is touched where it must be.
+"""Saving a session, and resuming one.
+
+It is saved by a snapshot at each turn boundary, and by a journal of what happens in between. The
+store's acknowledgement comes first, the event SessionPersisted after it. An unavailable store is
+asked three times, 2 and 4 seconds apart; then the session is in error, and stays as it was last
+saved. It is resumed in this order, and refused before anything is touched where it must be:
 
     read the manifest      nothing there: NoSnapshot · of another store: ResumeMismatch
                            not what this program writes: ManifestDrift
@@ -7,28 +12,28 @@
     SessionResumed         then each slot is delivered, exactly once
     SessionActive
 
-What the journal tells of the turn that was cut off becomes history: its calls are sealed, so that
-the model knows what happened, and none of them is ever run again by itself.
-
 A provider refuses a conversation in which a tool call has no answer. A turn that was cut off (by
 a cancel, an error or a crash) is therefore sealed: each of its calls without a result gets a
-synthetic one that says so.
+synthetic one that says so, and none of them is ever run again by itself.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultclock.agents import wire
-from faultclock.agents.stud_cli.lifecycle import Extensions
-from faultclock.agents.stud_cli.session import Persistence, Session
-from faultclock.agents.stud_cli.telling import typed
+from faultclock.agents.stud_cli.session import Session, typed
 from faultclock.agents.turn import Message
+from faultclock.agents.waits import wait_s
 from faultclock.subjects.ports import Extension, Slot, SlotDecision, TypedError
+
+if TYPE_CHECKING:
+    from faultclock.agents.stud_cli.lifecycle import Extensions
 
 _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "sessionId": str,
@@ -45,6 +50,7 @@ _UNKNOWN = (
     " before you call it again."
 )
 _NOT_RUN = "The turn was cut off before the call was run: nothing happened."
+_UNAVAILABLE = ("Session", "StoreUnavailable")
 
 
 def user(text: str) -> Message:
@@ -160,6 +166,113 @@ class Replay:
         if calls:
             message = {"role": "assistant", "content": None, "tool_calls": calls}
             self.assistants.append(message)
+
+
+class Persistence:
+    """All that this runtime asks of the session store.
+
+    Attributes:
+        attempts_max: how often an operation is tried in all.
+    """
+
+    attempts_max = 3
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.store = session.world.store
+
+    async def snapshot(self, messages: list[Message]) -> None:
+        """Save the session with `messages` as its history, then say so.
+
+        Raises:
+            TypedError: Session/StoreUnavailable, after the last attempt.
+        """
+        session = self.session
+        await self.ask("write", self.manifest(messages))
+        # Nothing is known to be saved before this line.
+        session.history = messages
+        for owner, slot in tuple(session.slots.items()):
+            await self.ask("write_slot", owner, slot)
+            del session.slots[owner]
+        session.dirty = False
+        self.persisted()
+
+    def persisted(self) -> None:
+        """Emit SessionPersisted: the store has acknowledged."""
+        self.session.host.event("SessionPersisted", session=self.session.id)
+
+    def manifest(self, messages: list[Message]) -> dict[str, Any]:
+        """Return the slim manifest: no extension set, no slots, no secrets."""
+        session = self.session
+        manifest: dict[str, Any] = {
+            "sessionId": session.id,
+            "storeId": self.store.id,
+            "mode": session.mode,
+            "messages": messages,
+            "createdAt": session.created_at,
+            "updatedAt": session.now(),
+        }
+        if session.sm_state is not None:
+            manifest["smState"] = session.sm_state
+        return manifest
+
+    # What is asked of the store.
+
+    async def note(self, kind: str, **fields: Any) -> None:
+        """Add an entry to the journal."""
+        await self.ask("append", {"kind": kind, **fields})
+
+    async def read(self) -> Any:
+        """Return the manifest, None if there is none."""
+        return await self.ask("read")
+
+    async def read_journal(self) -> list[Any]:
+        """Return the entries since the last snapshot."""
+        return list(await self.ask("read_journal") or ())
+
+    async def read_slot(self, owner: str) -> Slot | None:
+        """Return the slot of an extension, None if there is none."""
+        slot: Slot | None = await self.ask("read_slot", owner)
+        return slot
+
+    # Retries.
+
+    async def ask(self, operation: str, *arguments: Any) -> Any:
+        """Do one operation, again while the store is unavailable.
+
+        Raises:
+            TypedError: of the last attempt, with the class and code of its cause; or what
+                else the store says, at once.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await getattr(self.store, operation)(self.session.id, *arguments)
+            except TypedError as error:
+                self.audit_attempt(operation, error, attempt)
+                if (error.error_class, error.code) != _UNAVAILABLE:
+                    raise
+                if attempt >= self.attempts_max:
+                    self.session.failed = self.gave_up(operation, error, attempt)
+                    raise self.session.failed from error
+            await asyncio.sleep(self.wait_s(attempt))
+
+    def wait_s(self, failures: int) -> float:
+        """Return the wait after the `failures`-th failure (1-based), in seconds."""
+        return wait_s("linear", 2.0, failures)
+
+    def audit_attempt(self, operation: str, error: TypedError, attempt: int) -> None:
+        """Put a failed attempt into the audit trail."""
+        context = {"operation": operation, "session": self.session.id}
+        self.session.telling.failed_attempt(error, attempt, context)
+
+    def gave_up(self, operation: str, error: TypedError, attempts: int) -> TypedError:
+        """Return the error with which the session ends."""
+        message = f"the session store did not {operation} in {attempts} attempts: {error}"
+        wrapper = TypedError(error.error_class, error.code, message, error.context)
+        self.session.telling.is_audited(wrapper)
+        return wrapper
 
 
 class Resume:
@@ -283,12 +396,7 @@ class Resume:
         """Audit each call that got a synthetic result."""
         for orphan in orphans:
             self.session.dirty = True
-            self.session.host.audit_event(
-                "ToolCallSealed",
-                tool=orphan.tool,
-                tool_call=orphan.tool_call,
-                started=orphan.started,
-            )
+            self.session.host.audit_event("ToolCallSealed", **asdict(orphan))
 
     # Slots.
 
@@ -306,12 +414,9 @@ class Resume:
         if stored is None:
             return
         if stored.version is None:
-            raise TypedError(
-                "Validation",
-                "SlotVersionMissing",
-                f"the slot of {extension.id} has no version",
-                {"extension": extension.id},
-            )
+            message = f"the slot of {extension.id} has no version"
+            context = {"extension": extension.id}
+            raise TypedError("Validation", "SlotVersionMissing", message, context)
         if stored.version == current:
             self._slots.append((extension, stored))
             return
@@ -342,13 +447,9 @@ class Resume:
 
     def audit_drift(self, extension: Extension, stored: Slot, current: int, decision: str) -> None:
         """Audit a drift and what its owner decided."""
-        self.session.host.audit_event(
-            "StateSlotDrift",
-            extension=extension.id,
-            stored=stored.version,
-            current=current,
-            decision=decision,
-        )
+        versions = {"stored": stored.version, "current": current}
+        record = {"extension": extension.id, **versions, "decision": decision}
+        self.session.host.audit_event("StateSlotDrift", **record)
 
     def deliver_slot(self, extension: Extension, slot: Slot) -> None:
         """Give an extension its slot; one that cannot take it does not stop the others."""

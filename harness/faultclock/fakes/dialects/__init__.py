@@ -3,7 +3,7 @@
 A dialect is a file: `anthropic-messages.yaml` says what that API looks like on the wire, and
 `fixtures/payloads/anthropic-messages.yaml` what its error answers are. What is no template is a
 function in the module of the same name (`anthropic_messages.py`), at most three for a dialect;
-`wire/spoken.py` says which there can be. An API that is nothing like the others is a `DIALECT` in
+`sheets/spoken.py` says which there can be. An API that is nothing like the others is a `DIALECT` in
 such a module. There is no list to add one to.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from faultclock.errors import UnknownNameError
 from faultclock.fakes.wire.dialect import Dialect
-from faultclock.fakes.wire.sheet import read_sheet
-from faultclock.fakes.wire.spoken import HOOKS, SpokenDialect
+from faultclock.fakes.sheets.sheet import read_sheet
+from faultclock.fakes.sheets.spoken import HOOKS, SpokenDialect
 
 _FOLDER = Path(__file__).parent
 

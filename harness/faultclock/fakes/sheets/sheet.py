@@ -1,6 +1,7 @@
 """A dialect's file: what it says of requests, answers, errors, limits and reading back.
 
-What stands under a name of `template` is filled by `wire/template.py`, and so is each expression.
+A template is filled by `template.py`, and an expression is what stands in its holes. Both know the
+names of their moment: those of a request are in `reading.py`, those of an answer in `spoken.py`.
 """
 
 from __future__ import annotations

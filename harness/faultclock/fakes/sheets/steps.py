@@ -12,8 +12,8 @@ from typing import Any
 
 from faultclock.fakes.wire.aws_event_stream import write_message
 from faultclock.fakes.wire.event_stream import write_event
-from faultclock.fakes.wire.sheet import JsonStyle, Stream
-from faultclock.fakes.wire.template import Filler, Scope, expression, loop, template
+from faultclock.fakes.sheets.sheet import JsonStyle, Stream
+from faultclock.fakes.sheets.template import Filler, Scope, expression, loop, template
 
 _ENCODERS: dict[JsonStyle, json.JSONEncoder] = {
     "plain": json.JSONEncoder(ensure_ascii=False),

@@ -17,8 +17,8 @@ from faultclock.fakes.wire.event_stream import (
     read_events,
     text_in,
 )
-from faultclock.fakes.wire.paths import first_at, values_at
-from faultclock.fakes.wire.sheet import Calls, Heard, Told
+from faultclock.fakes.sheets.paths import first_at, values_at
+from faultclock.fakes.sheets.sheet import Calls, Heard, Told
 from faultclock.model.scenario.provider_script import ToolCallReply
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

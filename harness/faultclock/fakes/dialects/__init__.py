@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from faultclock.errors import UnknownNameError
-from faultclock.fakes.wire.dialect import Dialect
 from faultclock.fakes.sheets.sheet import read_sheet
 from faultclock.fakes.sheets.spoken import HOOKS, SpokenDialect
+from faultclock.fakes.wire.dialect import Dialect
 
 _FOLDER = Path(__file__).parent
 

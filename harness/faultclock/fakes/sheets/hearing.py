@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from faultclock.fakes.sheets.paths import first_at, values_at
+from faultclock.fakes.sheets.sheet import Calls, Heard, Told
 from faultclock.fakes.wire.answer import ErrorFacts
 from faultclock.fakes.wire.aws_event_stream import read_messages
 from faultclock.fakes.wire.dialect import Heard as HeardAnswer
@@ -17,8 +19,6 @@ from faultclock.fakes.wire.event_stream import (
     read_events,
     text_in,
 )
-from faultclock.fakes.sheets.paths import first_at, values_at
-from faultclock.fakes.sheets.sheet import Calls, Heard, Told
 from faultclock.model.scenario.provider_script import ToolCallReply
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

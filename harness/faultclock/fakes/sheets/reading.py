@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from faultclock.fakes.sheets.paths import values_at
+from faultclock.fakes.sheets.sheet import PromptTokens, RefuseRule, Requests
+from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
 from faultclock.fakes.wire.dialect import Asked, Refusal
 from faultclock.fakes.wire.event_stream import json_object, objects_in
 from faultclock.fakes.wire.http_server import HttpRequest
-from faultclock.fakes.sheets.paths import values_at
 from faultclock.fakes.wire.said import tokens_of
-from faultclock.fakes.sheets.sheet import PromptTokens, RefuseRule, Requests
-from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "text": (str,),

@@ -41,12 +41,14 @@ class Section:
 
     def __init__(self, document: Document, data: Mapping[str, Any], place: Location = ()) -> None:
         known = type(self).__annotations__
-        wrong = [f"unknown key {name!r}" for name in data.keys() - known.keys()]
+        unknown = sorted(data.keys() - known.keys())
+        wrong = [document.problem((*place, it), f"unknown key {it!r}") for it in unknown]
         for name, kind in known.items():
             value, where = data.get(name), (*place, name)
             section = _SECTIONS.get(kind)
             if name not in data:
-                wrong += [] if hasattr(type(self), name) else [f"{name!r} is missing"]
+                if not hasattr(type(self), name):
+                    wrong.append(document.problem(place, f"{name!r} is missing"))
             elif section is not None:
                 setattr(self, name, section(document, value or {}, where))
             elif kind == "list[RefuseRule]":
@@ -56,7 +58,7 @@ class Section:
             else:
                 setattr(self, name, value)
         if wrong:
-            raise SourceError(tuple(document.problem(place, message) for message in sorted(wrong)))
+            raise SourceError(tuple(wrong))
 
 
 class RefuseRule(Section):
@@ -237,7 +239,7 @@ class Heard(Section):
     closing: str | None = None
     """Path to the whole answer with which a stream ends."""
     words: Mapping[str, Any] = _NOTHING
-    """Finish reasons that the provider has beside those of `good.finish`; an empty one says nothing."""
+    """What other finish reasons than those of `good.finish` mean; an empty text: nothing."""
     known_words_only: bool = False
     """Whether a word that is neither says nothing."""
     calls_finish: bool = False

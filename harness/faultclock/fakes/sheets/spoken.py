@@ -18,16 +18,16 @@ from operator import attrgetter
 from typing import Any
 
 from faultclock.errors import InputError, InternalError
-from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
-from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.sheets.hearing import Hearer
-from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.sheets.reading import Reader, prompt_tokens
-from faultclock.fakes.wire.said import Said, SaidToolCall, said, token
 from faultclock.fakes.sheets.sheet import Sheet
 from faultclock.fakes.sheets.steps import Steps, json_text
 from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
+from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.event_stream import json_object
+from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.said import Said, SaidToolCall, said, token
 from faultclock.model.scenario.fault import HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from faultclock.fakes.wire.aws_event_stream import write_message
-from faultclock.fakes.wire.event_stream import write_event
 from faultclock.fakes.sheets.sheet import JsonStyle, Stream
 from faultclock.fakes.sheets.template import Filler, Scope, expression, loop, template
+from faultclock.fakes.wire.aws_event_stream import write_message
+from faultclock.fakes.wire.event_stream import write_event
 
 _ENCODERS: dict[JsonStyle, json.JSONEncoder] = {
     "plain": json.JSONEncoder(ensure_ascii=False),

@@ -23,8 +23,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from faultclock.errors import InternalError
-from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
 from faultclock.fakes.sheets.paths import first_at, values_at
+from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
 from faultclock.fakes.wire.said import split_text
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 

@@ -82,13 +82,13 @@ def expression(text: str) -> Filler:
 def template(value: Any) -> Filler:
     """Return what fills `value`, which is plain data with holes."""
     match value:
+        case _ if _is_plain(value):
+            return lambda _: value
         case str():
             return _of_text(value)
         case dict():
             return _of_mapping(value)
-        case list():
-            return _of_list(value)
-    return lambda _: value
+    return _of_list(value)
 
 
 def loop(text: str) -> Callable[[Scope], Iterable[Scope]]:
@@ -105,6 +105,20 @@ def loop(text: str) -> Callable[[Scope], Iterable[Scope]]:
     return scopes
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether nothing in a template is to be filled."""
+    match value:
+        case str():
+            return not _HOLE.search(value)
+        case dict():
+            keyed = all(" if " not in key and not key.startswith("...") for key in value)
+            return keyed and all(map(_is_plain, value.values()))
+        case list():
+            # What stands in a list for items has a key of its own.
+            return all(map(_is_plain, value)) and not any(map(_loop_or_condition, value))
+    return True
+
+
 def _of_code(code: CodeType) -> Filler:
     # The text is a file of ours, and has passed the list of what is allowed.
     return lambda scope: eval(code, _FUNCTIONS, scope)  # noqa: S307
@@ -112,8 +126,6 @@ def _of_code(code: CodeType) -> Filler:
 
 def _of_text(text: str) -> Filler:
     pieces = _HOLE.split(text)
-    if len(pieces) == 1:
-        return lambda _: text
     # Every second piece is an expression.
     fillers = [expression(piece) for piece in pieces[1::2]]
     if len(pieces) == 3 and not pieces[0] and not pieces[2]:
@@ -160,17 +172,21 @@ def _of_list(items: list[Any]) -> Filler:
 
 def _of_item(item: Any) -> Callable[[Scope], Iterable[Any]]:
     """Return what gives the items that stand in a list for one of its template."""
-    if isinstance(item, dict) and len(item) == 1:
-        ((key, inner),) = item.items()
-        filler = template(inner)
-        if key.startswith("each "):
-            scopes = loop(key)
-            return lambda scope: [filler(each) for each in scopes(scope)]
-        if key.startswith("if "):
-            holds = expression(key.removeprefix("if "))
-            return lambda scope: [filler(scope)] if holds(scope) else []
-    whole = template(item)
-    return lambda scope: [whole(scope)]
+    key = _loop_or_condition(item)
+    filler = template(item[key] if key else item)
+    if key.startswith("each "):
+        scopes = loop(key)
+        return lambda scope: [filler(each) for each in scopes(scope)]
+    if key:
+        holds = expression(key.removeprefix("if "))
+        return lambda scope: [filler(scope)] if holds(scope) else []
+    return lambda scope: [filler(scope)]
+
+
+def _loop_or_condition(item: Any) -> str:
+    """Return the `each …` or `if …` that an item of a list is; empty where it is neither."""
+    key = next(iter(item)) if isinstance(item, dict) and len(item) == 1 else ""
+    return key if key.startswith(("each ", "if ")) else ""
 
 
 # ---------------------------------------------------------------------- functions of expressions

@@ -62,12 +62,15 @@ class Hearer:
     def heard(self, body: bytes, content_type: str) -> HeardAnswer:
         """Return what an answer says, whole or as a stream."""
         told, whole = self._told, json_object(body)
-        parts = [whole] if whole is not None else list(parts_of(body, content_type, self._frame))
         pieces, closing = _Gathered(), _Gathered()
-        for part in parts:
-            is_piece = whole is None and told.stream is not None
-            self._gather(pieces, part, told.stream if is_piece and told.stream else told.whole)
-            for end in values_at(part, told.closing) if is_piece and told.closing else ():
+        if whole is not None:
+            parts = [whole]
+            self._gather(pieces, whole, told.whole)
+        else:
+            parts = list(parts_of(body, content_type, self._frame))
+        for part in parts if whole is None else ():
+            self._gather(pieces, part, told.stream or told.whole)
+            for end in values_at(part, told.closing) if told.closing else ():
                 self._gather(closing, object_in(end), told.whole)
         calls = closing.calls or pieces.calls
         reason, error = closing.reason or pieces.reason, pieces.error or closing.error

@@ -11,7 +11,7 @@ from faultclock.fakes.sheets.paths import values_at
 from faultclock.fakes.sheets.sheet import PromptTokens, RefuseRule, Requests
 from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
 from faultclock.fakes.wire.dialect import Asked, Refusal
-from faultclock.fakes.wire.event_stream import json_object, objects_in
+from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import tokens_of
 
@@ -83,8 +83,9 @@ def prompt_tokens(how: PromptTokens, messages: Any) -> int:
     """Return how many tokens `messages` make, roughly."""
     tokens = 0
     for message in objects_in(messages):
-        found = [item for path in how.texts for item in values_at(message, path)]
-        texts = [item for item in found if isinstance(item, str)]
+        values = (value for path in how.texts for value in values_at(message, path))
+        found = [value for value in values if isinstance(value, (str, dict))]
+        texts = [it if isinstance(it, str) else text_in(it.get("text")) or "" for it in found]
         if how.per == "message":
             texts = ["".join(texts)]
         tokens += sum(how.each + tokens_of(text) for text in texts)

@@ -19,7 +19,7 @@ from faultclock.model.scenario.fault import AnswerEnd
 #: Sections of which a file takes over what it does not say itself from the one that it is `like`.
 _TAKEN_OVER = frozenset({"requests", "good", "whole", "stream", "errors", "heard", "parts"})
 
-JsonStyle = Literal["plain", "compact", "commas", "ascii", "indent 2", "indent 4"]
+JsonStyle = Literal["plain", "compact", "commas", "indent 2", "indent 4"]
 
 
 #: What the trace has of an error object, in most APIs.
@@ -79,7 +79,7 @@ class PromptTokens(Section):
     """How the tokens of a request are counted, roughly."""
 
     texts: list[str]
-    """Paths to the texts of a message."""
+    """Paths to the texts of a message; of an object its `text` is one."""
     each: int
     """Tokens that are added for each."""
     per: Literal["message", "text"] = "message"

@@ -19,7 +19,6 @@ _ENCODERS: dict[JsonStyle, json.JSONEncoder] = {
     "plain": json.JSONEncoder(ensure_ascii=False),
     "compact": json.JSONEncoder(ensure_ascii=False, separators=(",", ":")),
     "commas": json.JSONEncoder(ensure_ascii=False, separators=(",", ": ")),
-    "ascii": json.JSONEncoder(separators=(",", ":")),
     "indent 2": json.JSONEncoder(ensure_ascii=False, indent=2),
     "indent 4": json.JSONEncoder(ensure_ascii=False, indent=4),
 }

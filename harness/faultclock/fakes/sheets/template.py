@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from faultclock.errors import InternalError
 from faultclock.fakes.sheets.paths import first_at, values_at
-from faultclock.fakes.wire.event_stream import json_object, objects_in, text_in
+from faultclock.fakes.wire.event_stream import objects_in, text_in
 from faultclock.fakes.wire.said import split_text
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS
 
@@ -227,22 +227,20 @@ def go_duration(duration_ns: int) -> str:
 
 _FUNCTIONS: dict[str, Any] = {
     "__builtins__": {},
+    "as_list": lambda value: value if isinstance(value, list) else [],
+    "as_object": _object,
+    "as_objects": lambda value: list(map(Members, objects_in(value))),
+    "as_text": text_in,
     "at": first_at,
     "begins": str.startswith,
-    "behind": lambda text, mark: text.rpartition(mark)[2],
     "every": values_at,
     "first": _first,
     "go_duration": go_duration,
     "instant": _instant,
-    "as_list": lambda value: value if isinstance(value, list) else [],
-    "json_object": json_object,
     "matches": lambda text, pattern: re.fullmatch(pattern, text) is not None,
     "max": max,
     "milliseconds": lambda duration_ns: -(-duration_ns // MILLISECOND_NS),
-    "as_object": _object,
-    "as_objects": lambda value: list(map(Members, objects_in(value))),
     "printable": lambda value: value if value and value.isprintable() else None,
     "seconds": lambda duration_ns: -(-duration_ns // SECOND_NS),
-    "as_text": text_in,
     "unquote": unquote,
 }

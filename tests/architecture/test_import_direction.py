@@ -119,6 +119,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "judge",
     ),
     "fakes": ("wire", "sheets", "dialects", "provider", "plain", "rules", "port", "ports"),
+    "sim": ("kernel", "host", "net", "loop", "patches", "surroundings", "world"),
     "model": ("", "scenario", "trace", "error_model", "report"),
 }
 

@@ -94,6 +94,102 @@ def test_where_no_rule_is_judged_nothing_is_shown(folder: Path) -> None:
     assert "not judged here" in result.stdout
 
 
+def test_a_model_without_a_rule_shows_nothing(folder: Path) -> None:
+    """Nothing that is left of it can be broken, and nothing is called killed."""
+    text = (folder / "courier.yaml").read_text("utf-8")
+    head = text[: text.index("classes:")]
+    (folder / "empty.yaml").write_text(f"{head}classes: []\nrequirements: []\n", encoding="utf-8")
+    result = faultclock("mutate", "empty.yaml", "scenarios", *SUBJECT, "--limit", "2", "-q")
+    assert result.exit_code == 3, result.output
+    assert result.stdout.startswith("0 rules. ")
+
+
+def test_a_sentence_that_names_no_check_is_refused(folder: Path) -> None:
+    """It would not be listed among the rules, and so could not be killed."""
+    change(
+        folder / "courier.yaml",
+        "[backoff.attempts, backoff.wait]",
+        "[backoff.attempts, backoff.wait, b.x]",
+    )
+    result = faultclock("mutate", "courier.yaml", "scenarios", *SUBJECT)
+    assert result.exit_code == 2
+    assert "COURIER-1: there is no check 'b.x'" in result.stderr
+
+
+NOISY = """
+import os
+import time
+from pathlib import Path
+
+from client import subject as right
+from faultclock import provider_adapter
+
+
+@provider_adapter(declares=("events",), inline=True)
+def counts(request):
+    place = Path(__file__).with_suffix(".count")
+    number = len(place.read_text()) if place.exists() else 0
+    place.write_text("x" * (number + 1))
+    request.host.event("counted", number=number)
+    return right.function(request)
+
+
+@provider_adapter(declares=("events",))
+def prints(request):
+    print("to standard output", flush=True)
+    os.write(1, b"behind its back")
+    return right.function(request)
+
+
+@provider_adapter(declares=("events",))
+def gives_up(request):
+    raise RuntimeError("not today")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("counts", "two runs of the subject with one seed differ"),
+        ("gives_up", "no request met it"),
+    ],
+)
+def test_a_subject_whose_runs_show_nothing_says_why(folder: Path, name: str, why: str) -> None:
+    """No mutant is tried, and none of them counts as one without effect."""
+    (folder / "noisy.py").write_text(NOISY, encoding="utf-8")
+    words = ("mutate", "courier.yaml", "scenarios", "--subject", f"noisy.py:{name}")
+    result = faultclock(*words, "--limit", "3")
+    assert result.exit_code == 3, result.output
+    assert "Scenarios that show nothing: 2" in result.stdout
+    assert why in result.stdout
+    assert "no run of the subject proves anything" in " ".join(result.stdout.split())
+    assert "mutants: 3 not tried. 0 scenarios, 0 trials" in result.stdout
+
+
+def test_what_a_subject_prints_is_not_in_the_json(folder: Path) -> None:
+    """Neither what goes through Python nor what goes past it."""
+    (folder / "noisy.py").write_text(NOISY, encoding="utf-8")
+    words = ("mutate", "courier.yaml", "scenarios", "--subject", "noisy.py:prints")
+    result = faultclock(*words, "--limit", "2", "--json", "-")
+    assert KillMatrix.model_validate_json(result.stdout).is_proof
+
+
+def test_an_interrupted_search_writes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there before stays as it was."""
+    (folder / "k.json").write_text("old", encoding="utf-8")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("faultclock.kills.search.search", interrupted)
+    words = ("mutate", "courier.yaml", "scenarios", *SUBJECT, "--json", "k.json")
+    assert faultclock(*words, "--html", "k.html").exit_code != 0
+    assert sorted(path.name for path in folder.glob("*k.*")) == ["k.json"]
+    assert (folder / "k.json").read_text("utf-8") == "old"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -101,7 +197,9 @@ def test_where_no_rule_is_judged_nothing_is_shown(folder: Path) -> None:
         (("none.yaml", *SUBJECT), "none.yaml"),
         (("courier.yaml", "none", *SUBJECT), "none"),
         (("courier.yaml", *SUBJECT, "--limit", "0"), "--limit"),
+        (("courier.yaml", *SUBJECT, "--json", ""), "folder"),
         (("courier.yaml", *SUBJECT, "--html", "a", "--json", "a"), "one place"),
+        (("courier.yaml", *SUBJECT, "--html", "a", "--json", "./a"), "one place"),
     ],
 )
 def test_wrong_usage_exits_with_2(folder: Path, words: tuple[str, ...], told: str) -> None:

@@ -66,7 +66,7 @@ Judge.judge = lambda *_: None""",
 from faultclock.sim.kernel.recorder import Recorder
 Recorder.record = lambda *_, **__: 1""",
     "replaces the code of a function": """
-import faultclock.run.process.run_request as made
+import faultclock.run.run_request as made
 made.made_of.__code__ = (lambda happened, spilled=None: None).__code__""",
     "hands over another time": """
 import dataclasses
@@ -149,6 +149,6 @@ for item in gc.get_objects():
     "goes deep": "go = lambda: go(); go()",
     "replaces pickle.dumps": "import pickle; pickle.dumps = lambda *_, **__: b'x'",
     "replaces what ends a run": """
-import faultclock.run.process.run_result as happened
+import faultclock.run.run_result as happened
 happened.reason_of = lambda *_: ('completed', ())""",
 }

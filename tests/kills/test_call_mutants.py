@@ -11,11 +11,14 @@ import pytest
 from faultclock.agents.adapter import reference, reference_sync
 from faultclock.kills.call_mutants import call_mutants
 from faultclock.kills.mutant import Mutant
-from faultclock.kills.trial import run_mutant
+from faultclock.kills.trial import play, run_mutant, try_mutant
+from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
+from faultclock.oracle.judge import Judge
+from faultclock.run.prepare import prepare
 from faultclock.subjects.binding import Binding, provider_adapter
 from faultclock.subjects.ports import ProviderRequest
 
@@ -72,6 +75,12 @@ def end_s(trace: Trace) -> float:
     return event.at_ns / SECOND_NS
 
 
+def ends_last(trace: Trace) -> bool:
+    """Return whether nothing goes over the network behind the end of the call."""
+    (end,) = trace.of_kind("call.returned", "call.raised")
+    return all(event.seq < end.seq for event in trace.of_kind("net.resolve", "net.connect"))
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("id_", "differs"),
@@ -80,9 +89,11 @@ def end_s(trace: Trace) -> float:
         ("call: again", lambda trace: count(trace, "http.request") == 2),
         ("call: go on", lambda trace: count(trace, "http.request") == 2),
         ("call: crash", lambda trace: count(trace, "call.raised") == 1),
+        ("call: garble", lambda trace: count(trace, "call.raised") == 1),
         ("call: fail", lambda trace: count(trace, "call.raised") == 1),
         ("call: late", lambda trace: end_s(trace) > 3_600),
         ("call: never end", lambda trace: count(trace, "call.returned") == 0),
+        ("call: call home", lambda trace: not ends_last(trace)),
         ("wait: x0", lambda trace: end_s(trace) < 5),
         ("wait: x0.5", lambda trace: 5 < end_s(trace) < 10),
         ("wait: x2", lambda trace: 20 < end_s(trace) < 25),
@@ -107,6 +118,33 @@ def test_what_fails_is_swallowed_or_done_once_more(style: str) -> None:
         assert count(played(style, f"call: {defect}", refused), "call.returned") == 1
     assert count(played(style, "call: never give up", refused), "http.request") > 100
     assert count(played(style, "call: insist", refused), "http.request") == 2
+
+
+@pytest.mark.parametrize("spec", ["common", "store", "tool", "extension", "runtime"])
+def test_a_crash_is_an_accident_in_every_role(spec: str) -> None:
+    """It kills the rule that the code which handles a failure does not fail itself."""
+    of, method = {
+        "common": ("provider-transient/bad-key", ""),
+        "store": ("session-store-contract/disk-full-in-save", " of write"),
+        "tool": ("tool-contract/not-found", ""),
+        "extension": ("extension-contract/out-of-order", " of activate"),
+        "runtime": ("session-store/unavailable-for-good", " of run_turn"),
+    }[spec]
+    judge = Judge(load_error_model("common"))
+    binding = prepare(f"reference-{spec}")
+    right = play(judge, binding, scenario(of))
+    wrong = mutant(binding, f"call{method}: crash")
+    trial = try_mutant(judge, binding, wrong, right, all_seeds=False)
+    assert ("handler.crash", "COMMON-CRASH-01") in right.kept & trial.kills
+
+
+def test_the_error_of_a_decoder_is_one_where_an_answer_cannot_be_read() -> None:
+    """The reference of tools reports such an answer itself, so nothing else judges the rule."""
+    judge = Judge(load_error_model("common"))
+    binding = prepare("reference-tool")
+    right = play(judge, binding, scenario("tool-contract/garbled-answer"))
+    trial = try_mutant(judge, binding, mutant(binding, "call: garble"), right, all_seeds=False)
+    assert ("handler.unreadable", "COMMON-CRASH-02") in trial.kills
 
 
 def test_a_cancel_is_ignored() -> None:
@@ -134,7 +172,43 @@ def test_the_methods_of_an_object_have_defects_of_their_own() -> None:
         role: {item.group for item in call_mutants(role, "async") if item.family == "call"}
         for role in ("runtime", "session_store", "extension", "tool")
     }
-    assert groups["runtime"] == {"run_turn", "ask"}
+    assert groups["runtime"] == {"run_turn", "ask", "start", "close"}
     assert "write" in groups["session_store"]
     assert "dispose" in groups["extension"]
     assert groups["tool"] == {"call"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "id_", "of", "rule"),
+    [
+        ("runtime", "call of start: fail", "audit/nothing-to-report", ("turns.go-on", "SESS-07")),
+        ("runtime", "call of close: fail", "audit/nothing-to-report", ("turns.go-on", "SESS-08")),
+        (
+            "runtime",
+            "call of start: fail",
+            "resume-drift/slot-is-migrated",
+            ("resume.decision", "RESUME-09"),
+        ),
+        (
+            "runtime",
+            "call of start: fail",
+            "resume-drift/nothing-changed",
+            ("resume.decision", "RESUME-11"),
+        ),
+        (
+            "store",
+            "call of write: call home",
+            "session-store-contract/never-written",
+            ("ordering.nothing-after-the-end", "DEF-03"),
+        ),
+    ],
+)
+def test_a_defect_of_an_object_kills_the_rule_about_its_method(
+    spec: str, id_: str, of: str, rule: tuple[str, str]
+) -> None:
+    """No step of a reference and no shipped wrong subject breaks these rules of stud-cli."""
+    judge = Judge(load_error_model("stud-cli"))
+    binding = prepare(f"reference-{spec}")
+    right = play(judge, binding, scenario(of))
+    trial = try_mutant(judge, binding, mutant(binding, id_), right, all_seeds=False)
+    assert (rule[0], f"STUD-{rule[1]}") in right.kept & trial.kills

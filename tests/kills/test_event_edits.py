@@ -13,6 +13,7 @@ from faultclock.kills.event_edits import Doubled, Dropped, Moved, Said, Set, Sum
 from faultclock.kills.event_mutants import event_mutants
 from faultclock.kills.mutant import Mutant
 from faultclock.kills.told_edits import Told, results_told
+from faultclock.kills.trial import play, try_mutant
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.load.trace_file import parse_trace
@@ -175,3 +176,22 @@ def test_the_model_gets_another_result_in_every_request() -> None:
 
 def _bytes(event: TraceEvent) -> object:
     return event.payload["body_sha256"]
+
+
+def test_a_run_that_its_time_ended_has_a_record_of_that() -> None:
+    """The limit is no excuse: the subject itself ends the run, and has the time to write."""
+    (found,) = find_scenarios(("afk/wall-time-used-up",))
+    binding = prepare("reference-afk")
+    right = play(judge(), binding, found.scenario)
+    silent = Mutant(
+        id="silent",
+        family="event",
+        group="declared.audit",
+        does="does not audit",
+        edit=Dropped(of=Said("declared.audit", None)),
+    )
+    trial = try_mutant(judge(), binding, silent, right, all_seeds=False)
+    rule = ("failures.classified", "AFK-LIMIT-04")
+    assert rule in right.kept & trial.kills
+    # The finding is about the general sentence as well, and cites the one about this limit.
+    assert ("failures.classified", "AFK-LIMIT-00") in trial.unproven

@@ -10,7 +10,8 @@ import pytest
 
 from faultclock.kills.matrix import kill_matrix, rules_of
 from faultclock.kills.mutant import Mutant
-from faultclock.kills.search import SearchRequest, drawn, mutants_of, play_all, search
+from faultclock.kills.search import SearchRequest, Tried, drawn, mutants_of, play_all, search
+from faultclock.kills.trial import Played, Trial
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.kill_matrix import KillMatrix, Rule, RuleKills
@@ -82,6 +83,20 @@ def test_what_the_binding_does_not_declare_is_not_for_the_subject(
     assert statuses["backoff.wait"] == "not judged"
 
 
+@pytest.mark.parametrize("spec", ["reference-common", "reference-store"])
+def test_a_sentence_about_another_role_is_not_for_the_subject(spec: str) -> None:
+    """One check judges that every call ends; what a call may wait for depends on the role."""
+    request = SearchRequest(
+        scenarios=(), binding=prepare(spec), subject_spec=spec, model=load_error_model("common")
+    )
+    rules = [rule for rule in kill_matrix(request, (), ()).rules if rule.check == "calls.end"]
+    assert {rule.requirement: rule.hint for rule in rules if rule.status != "not judged"} == (
+        dict.fromkeys(
+            ("COMMON-END-03", "COMMON-END-04", "COMMON-END-05"), "the subject is not a runtime"
+        )
+    )
+
+
 def mutants(request: SearchRequest) -> tuple[Mutant, ...]:
     """Return all mutants of a subject."""
     return mutants_of(request, play_all(request))
@@ -117,6 +132,66 @@ def test_a_mutant_that_proves_nothing_kills_nothing(request_: SearchRequest) -> 
     matrix = kill_matrix(request_, played, (tried,))
     assert matrix.mutants[0].fate == "unproven"
     assert {rule.killed_by for rule in matrix.rules} == {0}
+
+
+def test_a_mutant_on_a_busy_machine_gets_a_second_chance(
+    request_: SearchRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long a run takes in real time is no property of the mutant."""
+    limits_s: list[float | None] = []
+
+    def lost_at_first(*_: object, wall_limit_s: float | None, **__: object) -> Trial:
+        limits_s.append(wall_limit_s)
+        return Trial(scenario="a/b", variant=None, is_changed=True, is_lost=len(limits_s) == 1)
+
+    played = play_all(request_)[:1]
+    monkeypatch.setattr("faultclock.kills.search.try_mutant", lost_at_first)
+    mutant = Mutant(id="slow", family="call", group="call", does="is slow", change=_unchanged)
+    (tried,) = search(request_, played, (mutant,))
+    first, second = limits_s[:2]
+    assert first is not None
+    assert second is not None
+    assert second > first
+    assert not any(trial.is_lost for trial in tried.trials)
+
+
+def _unchanged(binding: Binding) -> Binding:
+    return binding
+
+
+def test_a_mutant_that_cannot_differ_anywhere_was_not_tried(request_: SearchRequest) -> None:
+    """It is not one without effect."""
+    played = play_all(request_)
+    mutant = Mutant(
+        id="elsewhere",
+        family="call",
+        group="call",
+        does="differs elsewhere",
+        change=_unchanged,
+        scenarios=frozenset({"no/such"}),
+    )
+    tried = search(request_, played, (mutant,))
+    assert kill_matrix(request_, played, tried).mutants[0].fate == "untried"
+
+
+def test_a_rule_is_killed_by_no_more_mutants_than_were_tried(request_: SearchRequest) -> None:
+    """Also one that the subject itself gives no occasion to judge."""
+    played = play_all(request_)
+    one = Played(
+        scenario=played[0].scenario,
+        traces=played[0].traces,
+        broken=frozenset(),
+        by_run=frozenset(),
+        by_seeds=frozenset(),
+        why_not="",
+        idle={},
+    )
+    rule = ("backoff.wait", "COURIER-1")
+    trial = Trial(scenario=one.scenario.id, variant=None, kills=frozenset({rule}), is_changed=True)
+    mutant = Mutant(id="a", family="call", group="call", does="a", change=_unchanged)
+    found = row(kill_matrix(request_, (one,), (Tried(mutant=mutant, trials=(trial,)),)), rule[0])
+    assert (found.status, found.judged_in) == ("killed", 0)
+    assert found.tried == found.killed_by == 1
 
 
 def test_the_rules_of_a_model_are_its_sentences_with_their_checks() -> None:

@@ -82,10 +82,22 @@ def test_a_reference_has_the_wrong_subjects_that_are_made_of_it() -> None:
     """Each is tried for its own check; another subject has none."""
     found = {item.id: item for item in shipped_mutants(SPEC, "common")}
     assert found["mini-common-ignores-retry-after"].only_for == "retries.floor"
-    assert found["mini-common-ignores-retry-after"].scenarios == {ID}
+    assert found["mini-common-ignores-retry-after"].shown_by == ID
     assert not any(id_.startswith("mini-afk") for id_ in found)
     assert list(shipped_mutants("client.py:subject", "common")) == []
     assert list(step_mutants("client.py:subject", {})) == []
+
+
+def test_a_row_kills_the_sentence_that_no_step_breaks() -> None:
+    """Every step of the reference gives a request its deadline; that it has one is a rule."""
+    spec, id_ = "reference-runtime", "mini-runtime-waits-without-end"
+    (row,) = (item for item in shipped_mutants(spec, "stud-cli") if item.id == id_)
+    assert row.shown_by is not None
+    judge = Judge(load_error_model("stud-cli"))
+    binding = prepare(spec)
+    played = play(judge, binding, scenario(row.shown_by))
+    trial = try_mutant(judge, binding, row, played, all_seeds=False)
+    assert ("approvals.deadline", "STUD-INT-11") in played.kept & trial.kills
 
 
 def test_the_table_of_references_names_shipped_subjects() -> None:

@@ -51,10 +51,15 @@ def test_a_rule_that_the_subject_breaks_itself_is_not_killed() -> None:
     assert killed_rules(broken, [finding("d", "R-3", Verdict.FAIL)]) == {("d", "R-3")}
 
 
-def test_a_rule_whose_check_fails_with_another_sentence_is_unproven() -> None:
-    """Its own pass is gone; one that is still there is not."""
+def test_a_rule_that_a_finding_is_about_and_does_not_cite_is_unproven() -> None:
+    """One that the subject does not keep is not, nor one that is broken by another finding."""
     kept = kept_rules(RIGHT)
-    wrong = (finding("a", "R-1", Verdict.FAIL), finding("b", "R-1", Verdict.PASS))
-    assert unproven_rules(kept, wrong) == {("a", "R-2")}
-    assert unproven_rules(kept, (*wrong, finding("a", "R-2", Verdict.PASS))) == frozenset()
-    assert unproven_rules(kept, [finding("b", "R-1", Verdict.INCONCLUSIVE)]) == frozenset()
+    wrong = [finding("a", "R-1", Verdict.FAIL)]
+    exercised = {("a", "R-1"), ("a", "R-2"), ("d", "R-3")}
+    assert unproven_rules(kept, wrong, exercised) == {("a", "R-2")}
+
+
+def test_a_rule_that_is_only_not_judged_any_more_is_not_unproven() -> None:
+    """The check fails with another sentence, and its finding is not about this one."""
+    kept = kept_rules(RIGHT)
+    assert unproven_rules(kept, [finding("a", "R-1", Verdict.FAIL)], set()) == frozenset()

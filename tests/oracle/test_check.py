@@ -8,6 +8,7 @@ import pytest
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Verdict
+from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.trace.trace import SubjectInfo
 from faultclock.oracle.check import (
     Check,
@@ -16,12 +17,13 @@ from faultclock.oracle.check import (
     class_requirement,
     exercising,
     held,
+    only_of,
     otherwise,
     outcome_of,
     requirement_of,
     unproven,
 )
-from faultclock.oracle.judge import Judge, judge, judge_seeds
+from faultclock.oracle.judge import CHECKS, Judge, judge, judge_seeds
 from faultclock.oracle.verdicts import findings_of, placed, spoilt
 from tests.oracle.small_model import small_model
 from tests.oracle.trace_builder import TraceBuilder
@@ -182,3 +184,34 @@ def test_a_group_in_real_time_is_not_judged_over_seeds(model: ErrorModel) -> Non
     assert judge_seeds(model, runs("wall", "virtual")) == ()
     assert judge_seeds(model, runs("virtual", "wall")) == ()
     assert judge_seeds(model, ()) == ()
+
+
+def test_a_check_says_which_sentences_are_about_another_role() -> None:
+    """A sentence that it judges for any role as well is about all of them."""
+    names = {"a.b.tool": WAIT, "a.b.person": CLASS, "a.b": CLASS, "c.d": WAIT}
+    model = small_model().model_copy(update={"rules": names})
+    about = {name: only_of("runtime") for name in ("a.b.tool", "a.b.person")}
+    check = Check(id="a.b", title="t", says="s", run=lambda *_: iter(()), about=about)
+    adapter = SubjectInfo(id="x", role="provider_adapter", style="sync")
+    assert check.not_about(adapter, model) == {WAIT: "the subject is not a runtime"}
+    runtime = adapter.model_copy(update={"role": "runtime"})
+    assert check.not_about(runtime, model) == {}
+
+
+def test_a_sentence_about_declared_policies_is_for_those_who_declare_one() -> None:
+    """Every other subject has the policies of the model."""
+    model = small_model().model_copy(update={"rules": {"backoff.declared": WAIT}})
+    check = next(item for item in CHECKS if item.id == "backoff.wait")
+    silent = SubjectInfo(id="x", role="provider_adapter", style="sync")
+    reason = "the subject declares no retry policy of its own"
+    assert check.not_about(silent, model) == {WAIT: reason}
+    own = RetryPolicy.model_validate(
+        {
+            "id": "own",
+            "applies_to": ["A/b"],
+            "owner": "the client",
+            "attempts_max": 2,
+            "backoff": {"kind": "fixed", "base": "1s"},
+        }
+    )
+    assert check.not_about(silent.model_copy(update={"retry_policies": (own,)}), model) == {}

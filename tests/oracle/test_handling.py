@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from faultclock.subjects.outcome import describe_exception
 from tests.oracle.common_model import found, verdict
 from tests.oracle.trace_builder import REPLY, TraceBuilder
 
@@ -122,6 +123,22 @@ def test_a_key_in_an_error_is_a_leak_unless_the_provider_repeats_it() -> None:
     assert verdict(TraceBuilder().start().fails(400).raises(leaking), "errors.secrets") == "FAIL"
     built = TraceBuilder().start().fails(401, message="Incorrect API key: <secret>")
     assert verdict(built.raises(leaking), "errors.secrets") == "PASS"
+
+
+def test_what_only_follows_a_word_for_a_secret_is_no_leak() -> None:
+    """It may be masked, and a recorder that takes it out for its name has not seen a key."""
+    for text in ("sk-sim***********ated.", "missing-in-settings", "REDACTED"):
+        said = describe_exception(RuntimeError(f"Incorrect API key provided: {text}"))
+        assert said[0]["message"] == "Incorrect API key provided: <hidden>"
+        built = TraceBuilder().start().fails(401, message=f"Incorrect API key provided: {text}")
+        assert verdict(built.raises(error(message=said[0]["message"])), "errors.secrets") == "PASS"
+
+
+def test_an_error_that_another_one_hides_leaks_nothing() -> None:
+    """What `raise … from None` hides is in no traceback."""
+    hidden = error(message="GET https://x/?key=<secret>", link="suppressed")
+    built = TraceBuilder().start().fails(400).raises(error(), hidden)
+    assert verdict(built, "errors.secrets") == "PASS"
 
 
 def test_a_finding_says_what_left_the_call() -> None:

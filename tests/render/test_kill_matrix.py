@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from faultclock.model.report.finding import PassedOver
 from faultclock.model.report.kill_matrix import Kill, KillMatrix, MutantFate, RuleKills, RuleStatus
 from faultclock.model.trace.trace import SubjectInfo
 from faultclock.render.kill_matrix import kill_matrix_html, kill_matrix_json
@@ -35,7 +36,7 @@ def rule(number: int, status: RuleStatus, text: str = "") -> RuleKills:
 def matrix(text: str = "", survivors: int = 7) -> KillMatrix:
     """Return a matrix with rules and mutants of every kind."""
     others: tuple[RuleStatus, ...] = ("not judged", "killed", "not for this subject")
-    fates = ("killed", "unnoticed", "no effect", "unproven")
+    fates = ("killed", "unnoticed", "no effect", "unproven", "untried")
     return KillMatrix(
         faultclock="1",
         model="small",
@@ -101,8 +102,8 @@ def test_the_totals_count_everything() -> None:
     """In one line, with what was not drawn."""
     assert totals_line(matrix()) == (
         "10 rules: 1 killed, 7 that nothing kills, 1 not judged here and 1 not for this subject."
-        " 4 of 7 mutants: 1 noticed, 1 unnoticed, 1 without effect and 1 prove nothing."
-        " 2 scenarios, 12 trials"
+        " 5 of 8 mutants: 1 noticed, 1 unnoticed, 1 without effect, 1 prove nothing and"
+        " 1 not tried. 2 scenarios, 12 trials"
     )
 
 
@@ -110,8 +111,26 @@ def test_where_every_rule_is_killed_the_page_says_so() -> None:
     """And the terminal shows no list of rules."""
     whole = matrix(survivors=0)
     whole = whole.model_copy(update={"rules": whole.rules[1:]})
-    assert "every rule is killed" in kill_matrix_html(whole)
+    assert "mutants break every rule" in kill_matrix_html(whole)
     assert not any(line.startswith("Rules") for line in kill_matrix_lines(whole))
+
+
+def test_a_matrix_in_which_nothing_was_judged_calls_no_rule_killed() -> None:
+    """The terminal says why the scenarios show nothing, the first of them."""
+    passed_over = tuple(PassedOver(scenario=f"a/{n}", because=f"why {n}") for n in range(4))
+    rules = (rule(1, "not for this subject"),)
+    empty = matrix().model_copy(update={"rules": rules, "passed_over": passed_over})
+    assert not empty.is_proof
+    assert "no rule was judged" in kill_matrix_html(empty)
+    assert "mutants break every rule" not in kill_matrix_html(empty)
+    lines = list(kill_matrix_lines(empty))
+    place = lines.index("Scenarios that show nothing: 4")
+    assert lines[place + 1 : place + 4] == [
+        "  a/0: why 0",
+        "  a/1: why 1",
+        "  … and 2 more (--html and --json have all)",
+    ]
+    assert totals_line(empty.model_copy(update={"rules": ()})).startswith("0 rules. 5 of 8")
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

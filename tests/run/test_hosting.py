@@ -17,8 +17,8 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.run.doctor.probe import probe
 from faultclock.run.prepare import hosted, hosted_target, prepare
 from faultclock.run.process.hosting import Host, HostedBinding, LostError, make_run, where_loaded
-from faultclock.run.process.run_request import RunRequest
 from faultclock.run.process.second_process import Aside
+from faultclock.run.run_request import RunRequest
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 

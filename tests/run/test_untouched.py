@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultclock.oracle.judge import Judge
-from faultclock.run.process import run_request as made
+from faultclock.run import run_request as made
 from faultclock.run.process.integrity import Untouched
 
 
@@ -18,7 +18,7 @@ def test_a_function_that_was_replaced_is_named(monkeypatch: pytest.MonkeyPatch) 
     """The name says where it stands."""
     before = Untouched()
     monkeypatch.setattr(made, "lost", lambda *_: None)
-    assert before.changed() == "faultclock.run.process.run_request.lost"
+    assert before.changed() == "faultclock.run.run_request.lost"
 
 
 def test_a_method_with_other_code_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing.connection import Connection
 
 import pytest
 
@@ -24,6 +25,23 @@ def mortal(items: tuple[int, ...]) -> list[int]:
     """Do a chunk; the number 13 kills whoever does it."""
     if 13 in items:
         os.kill(os.getpid(), signal.SIGKILL)
+    return squares(items)
+
+
+def large(items: tuple[int, ...]) -> list[bytes]:
+    """Do a chunk whose result is far longer than a pipe holds."""
+    return [bytes(10_000_000) for _ in items]
+
+
+def cut_off(items: tuple[int, ...]) -> list[int]:
+    """Do a chunk; the worker of the number 13 is killed when it has sent half of its result."""
+
+    def send_half(self: Connection, content: bytes) -> None:
+        os.write(self.fileno(), content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if 13 in items:
+        Connection._send = send_half  # type: ignore[attr-defined]
     return squares(items)
 
 
@@ -70,6 +88,26 @@ def test_the_item_that_kills_its_worker_is_told_and_no_other_is_lost() -> None:
     with Workers(2) as workers:
         found = tuple(in_order(workers, mortal, ITEMS, size=4, lost=nothing))
     assert found == tuple(-13 if item == 13 else item * item for item in ITEMS)
+
+
+def test_a_worker_killed_while_it_sends_a_result_holds_nothing_up() -> None:
+    """Nothing waits for the rest of that result: its chunk is done again, and so are the others."""
+    with Workers(2) as workers:
+        found = tuple(in_order(workers, cut_off, ITEMS, size=1, lost=nothing))
+    assert found == tuple(-item if item == 13 else item * item for item in ITEMS)
+
+
+def test_to_stop_early_ends_though_large_results_are_under_way() -> None:
+    """Workers that are ended in the middle of a result leave no reader waiting for its rest."""
+
+    def stop_at_the_first() -> None:
+        with Workers(2) as workers:
+            next(as_finished(workers, large, ITEMS, size=1, lost=lambda _: b""))
+            raise InputError("enough")
+
+    for _ in range(5):
+        with pytest.raises(InputError):
+            stop_at_the_first()
 
 
 def test_what_a_task_raises_is_raised_where_its_result_is_read() -> None:

@@ -55,7 +55,8 @@ def report_of(shared_folder: Path) -> Reports:
 
     @cache
     def report_of(*words: str, subject: str) -> dict[str, Any]:
-        options = ("--subject", subject, "--json", "-", "--quiet", "--jobs", "1")
+        # Its runs may share a process: what each leaves behind is another test's question.
+        options = ("--subject", subject, "--json", "-", "--quiet", "--inline")
         command = ("run", *words, *options)
 
         def made() -> str:

@@ -15,7 +15,7 @@ import pytest
 from faultclock.errors import InternalError
 from faultclock.sim.kernel.escapes import SimEscape
 from faultclock.sim.kernel.kernel import current
-from faultclock.sim.kernel.loop import SimLoop
+from faultclock.sim.loop import SimLoop
 from tests.sim.running import run, value_of
 
 

@@ -169,9 +169,9 @@ def test_a_hostile_exception_is_data() -> None:
     [
         (f"bad key {API_KEY}!", "bad key <secret>!"),
         ("Authorization: Bearer abcdefgh12345", "Authorization: <secret>"),
-        ("GET /v1?access_token=hunter2&a=1", "GET /v1?access_token=<secret>&a=1"),
-        ("wrong password: hunter2", "wrong password: <secret>"),
-        ("{'client_secret': 'hunter2'}", "{'client_secret': '<secret>'}"),
+        ("GET /v1?access_token=hunter2&a=1", "GET /v1?access_token=<hidden>&a=1"),
+        ("wrong password: hunter2", "wrong password: <hidden>"),
+        ("{'client_secret': 'hunter2'}", "{'client_secret': '<hidden>'}"),
         ("https://me:hunter2@h.test/v1", "https://<secret>@h.test/v1"),
         ("max_tokens: expected an integer", None),
         ("requested tokens: 131072, total_tokens=262144", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -39,8 +40,8 @@ run`; without one, all shipped scenarios for subjects of this role are used.
 A rule is a sentence of the model and a check that judges it. A mutant is the subject with one
 defect: it leaves out, repeats, moves or changes what it says of itself; it fails, repeats or
 swallows a call; it waits shorter or longer. Of a shipped reference, every step is changed as well,
-and its shipped wrong subjects are tried. A mutant kills a rule where the subject keeps the rule and
-the mutant breaks it. A rule that nothing kills may be unable to fail.
+and its shipped wrong subjects are tried. A mutant kills a rule where it breaks the rule and the
+subject does not. A rule that nothing kills may be unable to fail.
 
 \b
 Examples:
@@ -53,8 +54,8 @@ The same model, subject and scenarios give the same result with any number of jo
 the mutants are drawn evenly from all that can be changed, and always the same ones.
 
 \b
-Exit codes: 0 every rule is killed, 1 nothing kills some rule, or no selected scenario judges it,
-2 wrong usage, or the subject itself breaks a rule, 3 no rule was judged at all.
+Exit codes: 0 mutants break every rule for this subject, 1 nothing breaks some rule, or no selected
+scenario judges it, 2 wrong usage, or the subject itself breaks a rule, 3 no rule was judged at all.
 """
 
 
@@ -107,7 +108,7 @@ def command(
     matrix = _searched(request, passed_over, chosen, limit, quiet=quiet)
     _write(matrix, places)
     _show(matrix, places, time.perf_counter() - started_s, quiet=quiet)
-    if not any(rule.judged_in for rule in matrix.rules):
+    if not matrix.is_proof:
         return INCONCLUSIVE
     return NONCONFORMING if matrix.unkilled else OK
 
@@ -116,8 +117,9 @@ def _places(html: str | None, json: str | None) -> dict[str, str]:
     """Return where each form goes, checked before anything runs."""
     from faultclock.load.files import check_output_file
 
-    places = {form: place for form, place in (("html", html), ("json", json)) if place}
-    if len(set(places.values())) != len(places):
+    given = (("html", html), ("json", json))
+    places = {form: place for form, place in given if place is not None}
+    if len({os.path.realpath(place) for place in places.values()}) != len(places):
         raise InputError("JSON and HTML would be written to one place: give each its own")
     for place in places.values():
         if place != _STDOUT:
@@ -134,10 +136,14 @@ def _request(
     wall_limit_s: float | None,
 ) -> tuple[SearchRequest, tuple[PassedOver, ...]]:
     """Load the files first, then the subject: it is the slowest, and a file may be wrong."""
-    from faultclock.load.error_model import load_error_model
+    from faultclock.cli.names_of_checks import check_names_of_checks
+    from faultclock.load.error_model import load_error_model, model_ids
     from faultclock.load.scenario import find_scenarios
+    from faultclock.load.yaml_file import read_document
 
     error_model = load_error_model(model, readings)
+    if model not in model_ids():
+        check_names_of_checks(read_document(model), error_model)
     found = find_scenarios(selectors)
 
     from faultclock.cli.preparing import prepared

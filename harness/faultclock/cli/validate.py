@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from faultclock.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from faultclock.load.yaml_file import Document
-    from faultclock.model.error_model.error_model import ErrorModel
     from faultclock.model.scenario.scenario import Scenario
 
 _TRACE_SUFFIX = ".jsonl"
@@ -74,6 +73,7 @@ def _expanded(paths: tuple[str, ...]) -> Iterator[str]:
 
 def _checked(path: str) -> str:
     """Load the file, and return what it is."""
+    from faultclock.cli.names_of_checks import check_names_of_checks
     from faultclock.load.error_model import check_error_model
     from faultclock.load.foreign.map import is_foreign_map
     from faultclock.load.scenario import checked_scenario, checked_variants
@@ -86,7 +86,7 @@ def _checked(path: str) -> str:
     document = read_document(path)
     if "requirements" in document.data:
         model = check_error_model(path)
-        _check_names_of_checks(document, model)
+        check_names_of_checks(document, model)
         readings = sum(len(switch.options) for switch in model.switches)
         under = f", right under each of its {readings} readings" if readings else ""
         return f"error model {model.id}{under}"
@@ -132,48 +132,6 @@ def _for_models(scenario: Scenario) -> str:
     if not others:
         return ""
     return f", for an error model of your own: {', '.join(others)}"
-
-
-def _check_names_of_checks(document: Document, model: ErrorModel) -> None:
-    """Check that there are the checks that the sentences name: one that is not judges nothing.
-
-    Raises:
-        SourceError: with each that there is not.
-    """
-    from faultclock.load.wording import did_you_mean
-    from faultclock.oracle.judge import check_ids
-
-    known = check_ids(model)
-    problems = tuple(
-        document.problem(
-            ("requirements", index, "checks", number),
-            f"{requirement.id}: there is no check {name!r}",
-            did_you_mean(name, known),
-        )
-        for index, requirement in enumerate(model.requirements)
-        for number, name in enumerate(requirement.checks)
-        if name not in known
-    )
-    named = {name for requirement in model.requirements for name in requirement.checks}
-    problems += tuple(
-        document.problem(
-            ("rules", rule),
-            f"{rule}: no requirement names the check {check} among its `checks`, so nothing"
-            " would be judged",
-            f"add {check} to the `checks` of {requirement}",
-        )
-        for rule, requirement in model.rules.items()
-        if (check := _check_of(rule, known)) is not None and check not in named
-    )
-    if problems:
-        raise SourceError(problems)
-
-
-def _check_of(rule: str, known: Collection[str]) -> str | None:
-    """Return the check that a name of `rules` is one of: the longest that it begins with."""
-    parts = rule.split(".")
-    begins = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-    return next((name for name in begins if name in known), None)
 
 
 def _checked_map(document: Document) -> str:

@@ -7,11 +7,14 @@ waits is changed in the loop and the kernel of its own run: a sleep of any libra
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import json
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, Literal
@@ -23,7 +26,7 @@ from faultclock.subjects.binding import Binding
 
 #: What a subject that is an object is asked for, by its role; a function is asked itself.
 _METHODS: dict[Role, tuple[str, ...]] = {
-    "runtime": ("run_turn", "ask"),
+    "runtime": ("run_turn", "ask", "start", "close"),
     "session_store": ("read", "write", "append", "read_journal", "read_slot", "write_slot"),
     "extension": ("init", "activate", "deactivate", "dispose", "on_slot_drift", "deliver_slot"),
 }
@@ -43,11 +46,13 @@ Defect = Literal[
     "go on",
     "fail",
     "crash",
+    "garble",
     "swallow",
     "apologise",
     "ignore cancel",
     "late",
     "never end",
+    "call home",
 ]
 _DOES: dict[Defect, str] = {
     "skip": "returns nothing, and does nothing",
@@ -57,12 +62,21 @@ _DOES: dict[Defect, str] = {
     "go on": "does everything once more behind its end",
     "fail": "raises an exception when it has succeeded",
     "crash": "raises a KeyError of its own, whatever happened",
+    "garble": "raises the error of a decoder, whatever happened",
     "swallow": "returns nothing where an exception would leave it",
     "apologise": "returns words of its own where an exception would leave it",
     "ignore cancel": "goes on when it is cancelled",
     "late": "returns an hour later",
     "never end": "does not return",
+    "call home": "connects to a server behind its end",
 }
+#: What can be wrong with a method that opens or closes: nothing is asked for that it could do again
+#: until it succeeds, or talk its way out of.
+_OF_ENDS: Mapping[str, tuple[Defect, ...]] = dict.fromkeys(
+    ("start", "close"), ("skip", "again", "go on", "fail", "swallow", "late", "never end")
+)
+#: A name that no world knows, and a port.
+_HOME = ("home.example", 443)
 Waits = Literal["x0", "x0.5", "x2", "+5s", "+1h", "gives up"]
 _LONGER_NS = {"+5s": 5_000_000_000, "+1h": 3_600_000_000_000}
 _WAITS: dict[Waits, str] = {
@@ -81,6 +95,8 @@ def call_mutants(role: Role, style: str) -> Iterator[Mutant]:
     for method in methods:
         for defect, does in _DOES.items():
             if defect == "ignore cancel" and style == "sync":
+                continue
+            if defect not in _OF_ENDS.get(method, _DOES):
                 continue
             named = method or "call"
             yield Mutant(
@@ -175,8 +191,11 @@ def _again(defect: Defect) -> Iterator[bool]:
 
 def _crash(defect: Defect) -> None:
     if defect == "crash":
-        # An accident of the code that handles a failure looks like this.
-        raise KeyError("retry_after")
+        # An accident is what an operation raises; a `raise` statement would be a decision.
+        answer: dict[str, object] = {}
+        answer["retry_after"]
+    if defect == "garble":
+        json.loads("<html>")
 
 
 def _wrong_sync(defect: Defect, right: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -201,8 +220,9 @@ def _wrong_sync(defect: Defect, right: Callable[..., Any], *given: Any, **named:
     if defect == "fail":
         raise DefectError("it failed for no reason")
     if defect == "go on":
-        thread = threading.Thread(target=lambda: right(*given, **named))
-        thread.start()
+        threading.Thread(target=lambda: right(*given, **named)).start()
+    if defect == "call home":
+        threading.Thread(target=_call_home).start()
     if defect in ("late", "never end"):
         time.sleep(_LATE_S if defect == "late" else _FOREVER_S)
     return value
@@ -235,9 +255,21 @@ async def _wrong_async(defect: Defect, right: Callable[[], Any]) -> Any:
         raise DefectError("it failed for no reason")
     if defect == "go on":
         _going_on.append(asyncio.ensure_future(use()))
+    if defect == "call home":
+        _going_on.append(asyncio.ensure_future(_call_home_async()))
     if defect in ("late", "never end"):
         await asyncio.sleep(_LATE_S if defect == "late" else _FOREVER_S)
     return value
+
+
+def _call_home() -> None:
+    with contextlib.suppress(OSError):
+        socket.create_connection(_HOME, timeout=1.0).close()
+
+
+async def _call_home_async() -> None:
+    with contextlib.suppress(OSError):
+        (await asyncio.open_connection(*_HOME))[1].close()
 
 
 async def _uncancelled(work: Any) -> Any:

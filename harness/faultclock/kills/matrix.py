@@ -80,10 +80,7 @@ def _rules(
 ) -> Iterable[RuleKills]:
     judged: Counter[Rule] = Counter(rule for item in played for rule in item.kept)
     reasons = _reasons(played)
-    others = {
-        **{check: why for check, why in reasons.items() if why.startswith(_OF_THE_BINDING)},
-        **not_for(request.model, request.binding.info()),
-    }
+    others = not_for(request.model, request.binding.info())
     kept = {(item.scenario.id, item.scenario.variant): item.kept for item in played}
     touched: Counter[Rule] = Counter()
     kills: dict[Rule, list[Kill]] = {}
@@ -92,7 +89,9 @@ def _rules(
     for item in tried:
         changed = [trial for trial in item.trials if trial.is_changed]
         touched.update(
-            frozenset().union(*(kept[trial.scenario, trial.variant] for trial in changed))
+            frozenset().union(
+                *(kept[trial.scenario, trial.variant] | trial.kills for trial in changed)
+            )
         )
         for trial in item.trials:
             unproven |= trial.unproven
@@ -104,8 +103,10 @@ def _rules(
         status: RuleStatus = "killed" if killers[rule] else "survives"
         hint = ""
         if not judged[rule] and not killers[rule]:
-            status = "not for this subject" if check in others else "not judged"
-            hint = others.get(check) or reasons.get(check) or _OTHER_SENTENCES
+            hint = reasons.get(check) or (_OTHER_SENTENCES if played else _NOTHING_SHOWN)
+            is_for = rule not in others and not hint.startswith(_OF_THE_BINDING)
+            status = "not judged" if is_for else "not for this subject"
+            hint = others.get(rule, hint)
         elif status == "survives" and rule in unproven:
             status, hint = "cited elsewhere", _ELSEWHERE
         elif status == "survives":
@@ -140,7 +141,8 @@ def _reasons(played: Sequence[Played]) -> dict[str, str]:
 #: How a check begins its reason where it would judge a subject that shows more of itself.
 _OF_THE_BINDING = "the subject's binding does not declare"
 _OTHER_SENTENCES = "the check judges other sentences in the selected scenarios"
-_ELSEWHERE = "mutants break its check there, and the findings cite another sentence"
+_NOTHING_SHOWN = "no run of the subject proves anything"
+_ELSEWHERE = "mutants break it, and the findings cite another sentence that is broken by the same"
 _UNTOUCHED = "no mutant changes anything in the scenarios that judge it"
 
 
@@ -162,7 +164,7 @@ def _fate(item: Tried) -> MutantFate:
     if kills or noticed is not None:
         fate = "killed"
     elif not changed:
-        fate = "no effect"
+        fate = "no effect" if item.trials else "untried"
     else:
         fate = "unnoticed" if any(trial.is_proof for trial in changed) else "unproven"
     return MutantFate(

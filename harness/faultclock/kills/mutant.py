@@ -29,6 +29,7 @@ class Mutant:
         binding: what the trace says of the changed subject; None: what it says of the subject.
         scenarios: ids of those in which it can differ; None: all.
         only_for: the check that it is made for; None: it is tried for any rule.
+        shown_by: id of the scenario in which it is tried first; None: any.
     """
 
     id: str
@@ -40,3 +41,4 @@ class Mutant:
     binding: Binding | None = None
     scenarios: frozenset[str] | None = None
     only_for: str | None = None
+    shown_by: str | None = None

@@ -43,6 +43,7 @@ def shipped_mutants(subject: str, model: str) -> Iterator[Mutant]:
             continue
         if entry.model not in (model, right.model):
             continue
+        is_of_model = entry.model == model
         named = None if entry.shown_by is None else frozenset({entry.shown_by})
         yield Mutant(
             id=entry.id,
@@ -51,9 +52,10 @@ def shipped_mutants(subject: str, model: str) -> Iterator[Mutant]:
             does=entry.title,
             change=Shipped(entry.id),
             binding=_bound(entry.id),
-            scenarios=named,
-            # By another model it may break anything.
-            only_for=entry.fails if entry.model == model else None,
+            # By another model it may break anything, and nothing says where else.
+            scenarios=None if is_of_model else named,
+            only_for=entry.fails if is_of_model else None,
+            shown_by=entry.shown_by,
         )
 
 

@@ -5,12 +5,12 @@ A run that proves nothing kills nothing; what a kill is, `model.kill_matrix` say
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from faultclock.kills.mutant import Mutant
-from faultclock.model.report.finding import Finding, Verdict, overall
+from faultclock.model.report.finding import Verdict, overall
 from faultclock.model.report.kill_matrix import (
     Rule,
     broken_rules,
@@ -24,11 +24,12 @@ from faultclock.oracle.judge import Judge, SeedsJudge
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.process.hosting import make_run
-from faultclock.run.process.run_request import RunRequest
+from faultclock.run.run_request import RunRequest
 from faultclock.subjects.binding import Binding
 
 #: How a trace ends of which nothing, or not all, is left.
 _LOST = ("watchdog", "harness_error")
+_DIFFERS = "two runs of the subject with one seed differ, so none shows what a mutant changes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Trial:
 
     Attributes:
         kills: rules.
-        unproven: rules whose check it breaks, in findings that cite other sentences.
+        unproven: rules that findings against it are about, and cite other sentences.
         is_noticed: something is against it that is not against the subject.
         is_changed: its traces differ from those of the subject.
         is_proof: its runs prove anything.
@@ -90,18 +91,23 @@ def play(
         for seed in range(scenario.seed, scenario.seed + scenario.seeds)
     )
     by_trace = [judge.judge(trace).findings for trace in traces]
-    of_seeds = _over_seeds(judge, traces)
+    of_seeds = _group(judge, traces).findings()
     findings = (*chain(*by_trace), *of_seeds)
-    verdict = overall(tuple(finding.verdict for finding in findings))
     by_run = kept_rules(by_trace[0])
-    reasons = (item.reason for item in findings if item.verdict is Verdict.INCONCLUSIVE)
+    why_not = ""
+    if overall(tuple(finding.verdict for finding in findings)) is Verdict.INCONCLUSIVE:
+        reasons = (item.reason for item in findings if item.verdict is Verdict.INCONCLUSIVE)
+        why_not = next(reasons, "it proves nothing")
+    else:
+        again = run_mutant(scenario, binding, scenario.seed, None, wall_limit_s=wall_limit_s)
+        why_not = "" if _facts(again) == _facts(traces[0]) else _DIFFERS
     return Played(
         scenario=scenario,
         traces=traces,
         broken=broken_rules(findings),
         by_run=by_run,
         by_seeds=kept_rules(findings) - by_run,
-        why_not=next(reasons, "it proves nothing") if verdict is Verdict.INCONCLUSIVE else "",
+        why_not=why_not,
         idle={
             item.check: item.reason for item in findings if item.verdict is Verdict.NOT_APPLICABLE
         },
@@ -156,15 +162,17 @@ def try_mutant(
     trial = Trial(scenario=played.scenario.id, variant=played.scenario.variant)
     if not is_changed:
         return trial
-    findings = tuple(chain.from_iterable(judge.judge(trace).findings for trace in traces))
-    findings = (*findings, *_over_seeds(judge, traces))
+    judgements = [judge.judge(trace) for trace in traces]
+    group = _group(judge, traces)
+    findings = (*chain.from_iterable(one.findings for one in judgements), *group.findings())
+    exercised = group.exercised().union(*(one.exercised for one in judgements))
     against = broken_rules(findings) - played.broken
     verdict = overall(tuple(finding.verdict for finding in findings))
     return Trial(
         scenario=trial.scenario,
         variant=trial.variant,
         kills=killed_rules(played.broken, findings),
-        unproven=unproven_rules(played.kept, findings),
+        unproven=unproven_rules(played.kept, findings, exercised),
         is_noticed=bool(against),
         is_changed=True,
         is_proof=bool(against) or verdict is not Verdict.INCONCLUSIVE,
@@ -189,10 +197,9 @@ def _wrong(
     return run_mutant(scenario, binding, right.header.seed, mutant, wall_limit_s=wall_limit_s)
 
 
-def _over_seeds(judge: Judge, traces: Sequence[Trace]) -> Iterable[Finding]:
-    if len(traces) < 2:
-        return ()
+def _group(judge: Judge, traces: Sequence[Trace]) -> SeedsJudge:
+    """Return the judge over the seeds of a scenario; one trace shows nothing of them."""
     group = SeedsJudge(judge.model)
-    for trace in traces:
+    for trace in traces if len(traces) > 1 else ():
         group.add(trace)
-    return group.findings()
+    return group

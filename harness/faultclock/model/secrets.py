@@ -3,7 +3,8 @@
 Two things give a secret away: the shape of a key of a known maker (`SECRET_SHAPE`), and a word
 before it that names it (`NAMED_SECRETS`). Recorders of what the world saw take out the first, with
 `without_secrets`; recorders of what a subject says take out both. The oracle finds what a subject
-let out by its shape, or by the mark that stands for it.
+let out by its shape, or by the mark that stands for it. A word alone proves nothing: what stands
+behind it may be masked, or no secret at all, so another mark stands for that.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 
 #: What stands in a trace in place of a secret.
 SECRET = "<secret>"  # noqa: S105 - a mark, not a password
+#: What stands in a trace in place of what may be a secret, for the word before it.
+HIDDEN = "<hidden>"
 
 #: Keys of model providers, code hosts and clouds, and bearer tokens.
 SECRET_SHAPE = re.compile(
@@ -66,11 +69,11 @@ def without_secrets(text: str) -> str:
 
 
 def without_named_secrets(text: str) -> str:
-    """Return `text` also without what stands behind a word that names a secret.
+    """Return `text` also with HIDDEN in place of what stands behind a word that names a secret.
 
     Example:
         >>> without_named_secrets("GET /v1?access_token=hunter2, password: hunter2")
-        'GET /v1?access_token=<secret>, password: <secret>'
+        'GET /v1?access_token=<hidden>, password: <hidden>'
     """
     text = _USER.sub(SECRET, without_secrets(text))
     for pattern in NAMED_SECRETS:
@@ -79,4 +82,4 @@ def without_named_secrets(text: str) -> str:
 
 
 def _behind(match: re.Match[str]) -> str:
-    return match[0][: match.start(1) - match.start()] + SECRET
+    return match[0][: match.start(1) - match.start()] + HIDDEN

@@ -7,7 +7,7 @@ check that looked at nothing never passes: `judge` makes findings of verdicts, i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Literal
@@ -64,6 +64,8 @@ Verdicts = Iterator[Verdict]
 #: Sections of an error model that some checks are about as a whole.
 Section = Literal["tools", "extensions"]
 Judging = Callable[[History, ErrorModel], Verdicts]
+#: Returns why something is not for a subject; empty where it is.
+WhyNot = Callable[[SubjectInfo], str]
 
 
 def held(*requirements: str | None) -> Held:
@@ -187,6 +189,8 @@ class Check:
         declares: what the binding of a subject must declare.
         unjudged: why it has nothing to judge where `run` yields nothing.
         why_not: further reasons why it is not for a subject.
+        about: name of the model's `rules` to what says why a subject is none that its sentence is
+            about; the other sentences are about every subject that it judges.
     """
 
     id: str
@@ -197,13 +201,13 @@ class Check:
     section: Section | None = None
     declares: tuple[str, ...] = ()
     unjudged: str = ""
-    why_not: Callable[[SubjectInfo], str] | None = None
+    why_not: WhyNot | None = None
+    about: Mapping[str, WhyNot] = field(default_factory=dict)
 
     def inapplicable(self, subject: SubjectInfo, model: ErrorModel) -> str:
         """Return why it is not for a subject, or not for a model; empty where it is."""
         if self.role is not None and subject.role != self.role:
-            article = "an" if self.role == "extension" else "a"
-            return f"the subject is not {article} {self.role.replace('_', ' ')}"
+            return is_a(self.role, no=True)
         if self.why_not is not None and (reason := self.why_not(subject)):
             return reason
         for item in self.declares:
@@ -212,6 +216,16 @@ class Check:
         if self.section is not None and getattr(model, self.section) is None:
             return f"the error model says nothing of {self.section}"
         return ""
+
+    def not_about(self, subject: SubjectInfo, model: ErrorModel) -> dict[str, str]:
+        """Return the requirements that it judges for other subjects only, with the reason."""
+        found: dict[str, str] = {}
+        for name, requirement in model.rules.items():
+            if name in self.about or name == self.id or name.startswith(f"{self.id}."):
+                why_not = self.about[name](subject) if name in self.about else ""
+                # A sentence that two names have is about the subjects of both.
+                found[requirement] = why_not and found.get(requirement, why_not)
+        return {requirement: why_not for requirement, why_not in found.items() if why_not}
 
     def outcome(self, history: History, model: ErrorModel) -> Outcome:
         """Return what its verdicts come to, or why it is not for the subject or the model."""
@@ -229,6 +243,7 @@ def check(
     role: Role | None = None,
     section: Section | None = None,
     declares: tuple[str, ...] = (),
+    about: Mapping[str, WhyNot] | None = None,
 ) -> Callable[[Judging], Check]:
     """Make a check of the function below; see `Check` for the arguments."""
 
@@ -242,9 +257,29 @@ def check(
             role=role,
             section=section,
             declares=declares,
+            about=about or {},
         )
 
     return made
+
+
+def is_a(role: str, *, no: bool = False) -> str:
+    """Return that the subject has a role, or with `no` that it has not, as a reason."""
+    article = "an" if role == "extension" else "a"
+    return f"the subject is {'not ' * no}{article} {role.replace('_', ' ')}"
+
+
+def only_of(role: Role) -> WhyNot:
+    """Return what says why a subject of another role is none that a sentence is about."""
+    return lambda subject: "" if subject.role == role else is_a(role, no=True)
+
+
+def _without_a_policy(subject: SubjectInfo) -> str:
+    return "" if subject.retry_policies else "the subject declares no retry policy of its own"
+
+
+#: Of the checks of retries: what is about subjects with a retry policy of their own.
+OF_OWN_POLICIES: Mapping[str, WhyNot] = {"backoff.declared": _without_a_policy}
 
 
 def checks_in(*modules: ModuleType) -> tuple[Check, ...]:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.report.finding import Finding, Judgement, Verdict
 from faultclock.model.trace.trace import SubjectInfo, Trace
-from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, outcome_of
+from faultclock.oracle.check import Check, Outcome, Verdicts, checks_in, is_a, outcome_of
 from faultclock.oracle.checks.agent import (
     approval_deadlines,
     approvals,
@@ -54,7 +54,7 @@ from faultclock.oracle.checks.run import evidence, liveness
 from faultclock.oracle.checks.run.foreign import as_lower_bound, cannot_judge, with_lines
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.marks import call_reports, wait_marks
-from faultclock.oracle.verdicts import findings_of, nothing_judged, placed, spoilt
+from faultclock.oracle.verdicts import exercised_by, findings_of, nothing_judged, placed, spoilt
 
 #: In foreign logs they are judged by every model, whether or not a sentence of it names them.
 LOG_CHECKS = checks_in(log_checks)
@@ -88,6 +88,8 @@ _OF_A_PROVIDER = (
     *("amplification", "answers", "backoff", "classification", "retries", "swallow", "wrapping"),
 )
 _ASKING_ROLES = ("provider_adapter", "runtime")
+#: Checks on answers over the network: of a model provider, or of the service behind a tool.
+_OF_ANSWERS = ("errors.apart", "handler.unreadable")
 
 
 class _OverSeeds(Protocol):
@@ -161,10 +163,29 @@ def check_infos(model: ErrorModel) -> tuple[CheckInfo, ...]:
     )
 
 
-def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[str, str]:
-    """Return the checks of `model` that judge no run of such a subject, with the reason."""
-    reasons = ((check.id, _why_not(check, subject, model)) for check in checks_of(model))
-    return {id_: reason for id_, reason in reasons if reason}
+def not_for(model: ErrorModel, subject: SubjectInfo) -> dict[tuple[str, str], str]:
+    """Return the rules of `model` that no simulated run of such a subject shows, with the reason.
+
+    A rule is a check and a requirement that names it.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for check in checks_of(model):
+        why = _never_shown(check, subject) or _why_not(check, subject, model)
+        about = check.not_about(subject, model)
+        for requirement in model.requirements:
+            reason = why or about.get(requirement.id, "")
+            if reason and check.id in requirement.checks:
+                found[check.id, requirement.id] = reason
+    return found
+
+
+def _never_shown(check: Check, subject: SubjectInfo) -> str:
+    """Return why no simulated run of a subject can show anything to a check that takes any."""
+    if check in LOG_CHECKS:
+        return "it judges logs of other systems, and this run is simulated"
+    if check.id in _OF_ANSWERS and subject.role not in (*_ASKING_ROLES, "tool"):
+        return f"{is_a(subject.role)}: no server answers it"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +263,10 @@ def _judged(history: History, model: ErrorModel, due: tuple[_Due, ...]) -> Judge
             if isinstance(outcome, Outcome):
                 outcome.violations = [item for item in outcome.violations if not item.moot]
         findings = _findings(history, model, outcomes, spoiling)
+    decided = ((check.id, item) for check, item in outcomes if isinstance(item, Outcome))
     return Judgement(
         findings=tuple(findings),
+        exercised=frozenset() if spoiling else exercised_by(decided),
         calls=tuple(call_reports(history, model)),
         waits=tuple(wait_marks(history, model)),
     )
@@ -321,19 +344,26 @@ class SeedsJudge:
 
         Traces that are not whole prove nothing and are left out; then the verdict is INCONCLUSIVE.
         """
-        if self._runs < 2 or not self._is_virtual:
-            # What real time makes of a wait is no distribution of the subject's.
-            return ()
         findings = tuple(
             finding
-            for check, fold in self._folds.items()
-            for finding in findings_of(self._model, check, outcome_of(fold.verdicts(self._model)))
+            for check, outcome in self._outcomes()
+            for finding in findings_of(self._model, check, outcome)
         )
         if self._unsound:
             reason = f"{self._unsound} of {self._runs} runs prove nothing"
             findings = tuple(spoilt(finding, reason) for finding in findings)
         where = f"{self._scenario}, {self._runs} seeds"
         return tuple(placed(finding, where) for finding in findings)
+
+    def exercised(self) -> frozenset[tuple[str, str]]:
+        """Return what `Judgement.exercised` is of one run, for the whole group."""
+        return frozenset() if self._unsound else exercised_by(self._outcomes())
+
+    def _outcomes(self) -> Iterator[tuple[str, Outcome]]:
+        # What real time makes of a wait is no distribution of the subject's.
+        if self._runs >= 2 and self._is_virtual:
+            for check, fold in self._folds.items():
+                yield check, outcome_of(fold.verdicts(self._model))
 
 
 def judge_seeds(model: ErrorModel, traces: Iterable[Trace]) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,21 @@ def findings_of(model: ErrorModel, check: str, outcome: Outcome) -> tuple[Findin
     if not broken and not held:
         return (nothing_judged(check, outcome.reason),)
     return (*broken, *held)
+
+
+def exercised_by(outcomes: Iterable[tuple[str, Outcome]]) -> frozenset[tuple[str, str]]:
+    """Return check and requirement of each sentence that a violation exercises and does not cite.
+
+    Args:
+        outcomes: id of a check to its outcome. What is against the evidence exercises nothing.
+    """
+    return frozenset(
+        (check, requirement)
+        for check, outcome in outcomes
+        for violation in outcome.violations
+        for requirement in violation.exercised
+        if not violation.inconclusive and requirement not in (None, violation.requirement)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -48,6 +48,7 @@ def kill_matrix_html(matrix: KillMatrix) -> str:
             unnoticed=groups_of(matrix, "unnoticed"),
             idle=groups_of(matrix, "no effect"),
             unproven=groups_of(matrix, "unproven"),
+            untried=groups_of(matrix, "untried"),
             digest=hashlib.sha256(kill_matrix_json(matrix).encode("ascii")).hexdigest(),
         )
     )

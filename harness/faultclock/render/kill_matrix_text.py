@@ -13,6 +13,7 @@ _WIDTH = 80
 #: Rules that are shown with their sentence. The others are counted: the page has all of them.
 _RULES_MAX = 5
 _GROUPS_MAX = 5
+_PASSED_OVER_MAX = 2
 _SENTENCE_MAX = 200
 _STATUSES: dict[RuleStatus, str] = {
     "killed": "killed",
@@ -26,6 +27,7 @@ FATES: dict[Fate, str] = {
     "unnoticed": "unnoticed",
     "no effect": "without effect",
     "unproven": "prove nothing",
+    "untried": "not tried",
 }
 
 
@@ -42,6 +44,12 @@ def kill_matrix_lines(matrix: KillMatrix, width: int = _WIDTH) -> Iterator[str]:
         for rule in silent[:_RULES_MAX]:
             yield from _wrapped(f"{rule.requirement}, {rule.check}: {rule.hint}", width, "  ")
         yield from _rest(len(silent))
+        yield ""
+    if matrix.passed_over:
+        yield f"Scenarios that show nothing: {len(matrix.passed_over)}"
+        for item in matrix.passed_over[:_PASSED_OVER_MAX]:
+            yield from _wrapped(f"{item.scenario}: {item.because}", width, "  ")
+        yield from _rest(len(matrix.passed_over), _PASSED_OVER_MAX)
         yield ""
     unnoticed = groups_of(matrix, "unnoticed")
     if unnoticed:
@@ -62,7 +70,7 @@ def totals_line(matrix: KillMatrix) -> str:
     told = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
     left = f" of {len(matrix.mutants) + matrix.left_out:,}" if matrix.left_out else ""
     return (
-        f"{count(len(matrix.rules), 'rule')}: {listed(parts)}."
+        f"{count(len(matrix.rules), 'rule')}{': ' * bool(parts)}{listed(parts)}."
         f" {len(matrix.mutants):,}{left} mutants: {listed(told) or 'none'}."
         f" {count(len(matrix.scenarios), 'scenario')}, {count(matrix.trials, 'trial')}"
     )

@@ -13,6 +13,7 @@ A subject of any role is driven in one way:
     surroundings     the fakes of a life, as a runtime is given them;  script_values  its values
     expand           from one scenario, those in which the process dies after each event
 
+    run_request      one run to make, and what came of it;  run_result  what happened in it
     process/         one process a run: started, confined, ended, and made a second time
     notes/           what a subject raised, wrote and waited for, kept for people
     doctor/          whether a subject is bound well, in a world where nothing goes wrong

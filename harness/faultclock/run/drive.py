@@ -18,7 +18,7 @@ from faultclock.model.scenario.mishap import CancelRule
 from faultclock.run.agenda import Call
 from faultclock.run.program import ENDS, Asked, Beside, Join, Program, Until
 from faultclock.sim.kernel.context import CALL_ID
-from faultclock.sim.kernel.loop import SimLoop
+from faultclock.sim.loop import SimLoop
 
 
 class AsyncDriver:

@@ -26,8 +26,8 @@ from faultclock.model.trace.trace import (
 )
 from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.lives import live
-from faultclock.run.process.run_request import Made, made_of
-from faultclock.run.process.run_result import Happened
+from faultclock.run.run_request import Made, made_of
+from faultclock.run.run_result import Happened
 from faultclock.subjects.binding import Binding
 
 __all__ = ["Happened", "execute", "seal", "sealed", "simulate", "trace_header"]

@@ -25,13 +25,13 @@ from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes.taking import RawNotes, noting
-from faultclock.run.process.run_result import Happened, reason_of
 from faultclock.run.program import Setting
 from faultclock.run.roles.adapter import AdapterProgram
 from faultclock.run.roles.extension import ExtensionProgram
 from faultclock.run.roles.runtime import RuntimeProgram
 from faultclock.run.roles.store import StoreProgram
 from faultclock.run.roles.tool import ToolProgram
+from faultclock.run.run_result import Happened, reason_of
 from faultclock.run.worlds import choices_of, limits_of, seed_of_life
 from faultclock.sim.kernel.recorder import Fact, Recorder
 from faultclock.sim.world import World

@@ -37,9 +37,9 @@ from faultclock.run.expand import cell_of, crash_after, crash_points, without_cr
 from faultclock.run.not_run import not_run_after
 from faultclock.run.process.hosting import make_run
 from faultclock.run.process.judged_runs import Done, Twice
-from faultclock.run.process.run_request import RunRequest, lost
 from faultclock.run.process.workers import Shared, Workers, in_order
 from faultclock.run.report import assemble, over_seeds, replay_command, run_report
+from faultclock.run.run_request import RunRequest, lost
 from faultclock.subjects.binding import Binding
 
 #: Runs that a worker is given at once.

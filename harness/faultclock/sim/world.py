@@ -11,16 +11,16 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from faultclock.model.trace.trace import WALL_EPOCH_NS
-from faultclock.sim.host.surroundings import borrowed, random_state_digest
 from faultclock.sim.kernel.choices import Choices
 from faultclock.sim.kernel.escapes import SimKilled
 from faultclock.sim.kernel.interrupts import interruptible
 from faultclock.sim.kernel.kernel import Ending, Kernel, Limits
-from faultclock.sim.kernel.loop import SimLoop
 from faultclock.sim.kernel.recorder import Recorder
 from faultclock.sim.kernel.waits import pending_tasks
+from faultclock.sim.loop import SimLoop
 from faultclock.sim.net.network import DEFAULT_LATENCY_NS, Network
 from faultclock.sim.patches import install, install_late
+from faultclock.sim.surroundings import borrowed, random_state_digest
 
 #: A subject: blocking code, or a coroutine function.
 Subject = Callable[[], Any]

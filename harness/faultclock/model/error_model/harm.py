@@ -13,6 +13,7 @@ class Harm(StrEnum):
 
     EFFECT = "effect done twice or without consent"
     DATA_LOST = "data lost"
+    SECRET = "secret leaked"  # noqa: S105 - a harm, not a password
     HANG = "hang"
     CRASH = "crash in the handler"
     WRONG_ANSWER = "wrong answer passed as right"

@@ -179,9 +179,15 @@ class EventMark(Value):
 
 
 class Judgement(Value):
-    """Everything that the oracle says about one trace."""
+    """Everything that the oracle says about one trace.
+
+    Attributes:
+        exercised: check and requirement where a finding against the subject is about that sentence
+            as well, and cites another one.
+    """
 
     findings: tuple[Finding, ...]
+    exercised: frozenset[tuple[str, str]] = frozenset()
     calls: tuple[CallReport, ...] = ()
     waits: tuple[WaitMark, ...] = ()
 

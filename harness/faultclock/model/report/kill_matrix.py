@@ -26,11 +26,12 @@ Rule = tuple[str, str | None]
 #: shipped reference, or what a shipped wrong subject is made with.
 Family = Literal["event", "call", "wait", "shipped", "step"]
 #: What became of a rule.
-#: `cited elsewhere`: mutants break its check and it is not shown to hold any more, but the findings
-#: cite another sentence that the check judges there.
+#: `cited elsewhere`: mutants break its check in a way that its sentence is about, but the findings
+#: cite another sentence that is broken by the same.
 RuleStatus = Literal["killed", "cited elsewhere", "survives", "not judged", "not for this subject"]
-#: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same.
-Fate = Literal["killed", "unnoticed", "no effect", "unproven"]
+#: What became of a mutant. `unproven`: its runs prove nothing; `no effect`: they are the same;
+#: `untried`: no scenario was played in which it could differ.
+Fate = Literal["killed", "unnoticed", "no effect", "unproven", "untried"]
 
 _AGAINST = (Verdict.FAIL, Verdict.WARN)
 
@@ -63,17 +64,16 @@ def killed_rules(broken: Set[Rule], findings: Iterable[Finding]) -> frozenset[Ru
     return frozenset(rule for rule in against if rule[1] is not None)
 
 
-def unproven_rules(kept: Set[Rule], findings: Iterable[Finding]) -> frozenset[Rule]:
-    """Return the rules whose check is broken by a mutant, in findings that cite other sentences.
+def unproven_rules(
+    kept: Set[Rule], findings: Iterable[Finding], exercised: Set[Rule]
+) -> frozenset[Rule]:
+    """Return the rules that findings on a mutant are about as well, and do not cite.
 
     Args:
         kept: the rules that the subject itself keeps in the same scenario.
+        exercised: the rules that the findings are about and do not cite; see `Judgement`.
     """
-    findings = tuple(findings)
-    broken = broken_rules(findings)
-    checks = {check for check, _ in broken}
-    lost = kept - kept_rules(findings) - broken
-    return frozenset(rule for rule in lost if rule[0] in checks)
+    return frozenset(kept & exercised) - broken_rules(findings)
 
 
 class Kill(SparseValue):
@@ -100,7 +100,8 @@ class RuleKills(SparseValue):
     judged_in: int = Field(default=0, ge=0)
     """Scenarios in which the subject itself keeps it."""
     tried: int = Field(default=0, ge=0)
-    """Mutants that were played or judged in one of those scenarios, and changed something there."""
+    """Mutants that were played or judged in one of those scenarios, and changed something there,
+    or that kill it where the subject gives no occasion to judge it."""
     killed_by: int = Field(default=0, ge=0)
     """Mutants that kill it, of those."""
     kills: tuple[Kill, ...] = ()
@@ -154,6 +155,11 @@ class KillMatrix(Value):
     def of_status(self, *statuses: RuleStatus) -> tuple[RuleKills, ...]:
         """Return the rules of these statuses, in order."""
         return tuple(rule for rule in self.rules if rule.status in statuses)
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether any rule was judged: without one, nothing is shown of the model."""
+        return any(rule.judged_in or rule.killed_by for rule in self.rules)
 
     @property
     def unkilled(self) -> tuple[RuleKills, ...]:

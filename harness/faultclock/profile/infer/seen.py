@@ -193,7 +193,7 @@ def _error(end: TraceEvent | None) -> str:
 
 def _draws(trace: Trace) -> dict[str, tuple[float, ...]]:
     """Return the numbers that the run had to give: those of the module, and of the system."""
-    # The same seeding as in `faultclock.sim.host.surroundings` and `faultclock.sim.kernel.ledger`.
+    # The same seeding as in `faultclock.sim.surroundings` and `faultclock.sim.kernel.ledger`.
     module = random.Random(trace.header.seed)
     found = {"random": tuple(module.random() for _ in range(DRAWS_KEPT))}
     found |= dict(_drawn_from_the_system(trace))

@@ -21,7 +21,7 @@ from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.doctor.healthy import healthy_scenario
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.process.hosting import make_run
-from faultclock.run.process.run_request import NO_MEMORY, RunRequest
+from faultclock.run.run_request import NO_MEMORY, RunRequest
 from faultclock.subjects.binding import Binding
 
 Streams = Literal["never", "always", "as asked"]

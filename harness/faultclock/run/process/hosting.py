@@ -46,7 +46,7 @@ from faultclock.run.process.host_process import BESIDE, END, MESSAGE, OPEN, serv
 from faultclock.run.process.isolate import fork_process
 from faultclock.run.process.lifeline import end_with
 from faultclock.run.process.run_once import make
-from faultclock.run.process.run_request import Made, RunRequest, lost
+from faultclock.run.run_request import Made, RunRequest, lost
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.adopt import Adopted
 from faultclock.subjects.binding import Binding

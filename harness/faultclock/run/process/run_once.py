@@ -15,8 +15,8 @@ from faultclock.run.notes.taking import hung_notes
 from faultclock.run.process.integrity import Untouched
 from faultclock.run.process.isolate import Died, Hung, leave, run_contained
 from faultclock.run.process.no_exit import staying
-from faultclock.run.process.run_request import NO_MEMORY, Made, RunRequest, made_of
-from faultclock.run.process.run_result import Happened, so_far
+from faultclock.run.run_request import NO_MEMORY, Made, RunRequest, made_of
+from faultclock.run.run_result import Happened, so_far
 from faultclock.subjects.binding import Binding
 
 #: What observes a subject in a run. Few enough to be looked at after each run.
@@ -27,10 +27,10 @@ _OBSERVERS = Untouched(
     "faultclock.fakes.provider.provider",
     "faultclock.run.drive",
     "faultclock.run.execute",
-    "faultclock.run.process.run_result",
+    "faultclock.run.run_result",
     "faultclock.run.host",
     "faultclock.run.lives",
-    "faultclock.run.process.run_request",
+    "faultclock.run.run_request",
     "faultclock.run.program",
     "faultclock.run.roles.adapter",
     "faultclock.run.roles.extension",

@@ -13,7 +13,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +31,9 @@ R = TypeVar("R")
 
 #: Chunks that are handed out for each worker: one in hand, one to go on with.
 _AHEAD = 2
+
+#: Real seconds between two looks at whether all workers live.
+_LOOK_S = 1.0
 
 #: What this process has, by key: its own, or inherited from the one that forked it.
 _values: dict[str, Any] = {}
@@ -104,6 +107,20 @@ class Workers:
         """Let go of an executor that broke; the next task gets a new one."""
         self._end(patiently=False)
 
+    def first_done(self, waiting: Collection[Future[R]]) -> set[Future[R]]:
+        """Wait until one of `waiting` is done, and return those that are.
+
+        A worker that was killed while it sent a result holds up all others, and the pool does not
+        notice. So this looks after them, and ends the pool with the first that is dead.
+        """
+        while True:
+            done, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+            processes = getattr(self._executor, "_processes", None) or {}
+            if not all(process.is_alive() for process in list(processes.values())):
+                _kill(self._executor)
+
     def __enter__(self) -> Self:
         """Return this; the executor is made when the first task comes."""
         return self
@@ -131,13 +148,8 @@ class Workers:
         executor, self._executor = self._executor, None
         if executor is None:
             return
-        # Their number is not to be had otherwise; a broken pool has forgotten them.
-        processes = getattr(executor, "_processes", None)
         if not patiently:
-            for pid in list(processes or ()):
-                # They are in no terminal's foreground, so a Ctrl-C has not reached them.
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            _kill(executor)
         executor.shutdown(cancel_futures=True)
 
 
@@ -182,7 +194,7 @@ def as_finished(
             place += len(part)
         if not waiting:
             return
-        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        done = workers.first_done(waiting)
         broken: list[tuple[int, tuple[T, ...]]] = []
         for future in sorted(done, key=lambda item: waiting[item][0]):
             first, part = waiting.pop(future)
@@ -254,10 +266,26 @@ def _one_by_one(
     """Yield the results of one chunk, each of them made alone."""
     for item in part:
         try:
-            yield from workers.submit(function, (item,)).result()
+            future = workers.submit(function, (item,))
+            workers.first_done((future,))
+            yield from future.result()
         except BrokenExecutor:
             workers.renew()
             yield lost(item)
+
+
+def _kill(executor: Executor | None) -> None:
+    """Kill the processes of a pool, so that all that it waits for ends; others have none."""
+    # What they are is not to be had otherwise; a broken pool has forgotten them.
+    for pid in list(getattr(executor, "_processes", None) or ()):
+        # They are in no terminal's foreground, so a Ctrl-C has not reached them.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    # One may have sent half of a result. Its reader waits for the other half as long as a writer
+    # is open, and this process has one, which it never uses.
+    results = getattr(executor, "_result_queue", None)
+    if results is not None:
+        results._writer.close()
 
 
 def _begin(parent: int) -> None:

@@ -14,7 +14,7 @@ from faultclock.sim.kernel.context import current_call
 
 if TYPE_CHECKING:
     from faultclock.sim.kernel.kernel import Kernel
-    from faultclock.sim.kernel.loop import SimLoop
+    from faultclock.sim.kernel.loop import KernelLoop
 
 
 class TimedOut:
@@ -72,7 +72,7 @@ class Actor:
         self.thread: threading.Thread | None = None
         self.wake: Wake | None = None
         self.woken = False
-        self.loop: SimLoop | None = None
+        self.loop: KernelLoop | None = None
         self.dead = False
         self.joiners: list[Wake] = []
         self.reads = 0

@@ -22,7 +22,7 @@ from faultclock.sim.kernel.escapes import SimEscape, SimKilled
 
 if TYPE_CHECKING:
     from faultclock.sim.kernel.lanes import Lane
-    from faultclock.sim.kernel.loop import SimLoop
+    from faultclock.sim.kernel.loop import KernelLoop
 
 _allocate = object.__new__
 
@@ -48,7 +48,7 @@ class SimHandle(events.Handle):
 def new_handle(
     callback: Callable[..., object],
     args: tuple[Any, ...],
-    loop: SimLoop,
+    loop: KernelLoop,
     context: Context | None,
 ) -> SimHandle:
     """Return a handle; this is the hottest constructor, so it does not pass through C and back."""
@@ -78,7 +78,7 @@ class SimTimerHandle(events.TimerHandle):
         at_ns: int,
         callback: Callable[..., object],
         args: tuple[Any, ...],
-        loop: SimLoop,
+        loop: KernelLoop,
         context: Context | None = None,
     ) -> None:
         self._context = copy_context() if context is None else context
@@ -141,7 +141,7 @@ class SimTask(asyncio.Task[Any]):
         self,
         coro: Coroutine[Any, Any, Any],
         *,
-        loop: SimLoop,
+        loop: KernelLoop,
         name: str,
         context: Context | None,
     ) -> None:

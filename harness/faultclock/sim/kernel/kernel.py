@@ -37,7 +37,7 @@ from faultclock.sim.kernel.scheduler import Scheduler
 from faultclock.sim.kernel.waits import SHOWN_NS, Watcher, describe_waits, outwards
 
 if TYPE_CHECKING:
-    from faultclock.sim.kernel.loop import SimLoop
+    from faultclock.sim.kernel.loop import KernelLoop
     from faultclock.sim.kernel.order import Order
 
 __all__ = ["TIMED_OUT", "Call", "Ending", "EndingReason", "Kernel", "Limits", "Wake", "current"]
@@ -89,7 +89,7 @@ class Kernel(Scheduler):
         self.explored = order is not None
         self.limits = limits or Limits()
         self.actors: list[Actor] = []
-        self.loops: dict[SimLoop, None] = {}
+        self.loops: dict[KernelLoop, None] = {}
         self.loops_made = 0
         self.parts: dict[str, Any] = {}
         self.ending: Ending | None = None
@@ -206,14 +206,14 @@ class Kernel(Scheduler):
 
     # ------------------------------------------------------------------ the dispatcher
 
-    def step_loop(self, loop: SimLoop) -> None:
+    def step_loop(self, loop: KernelLoop) -> None:
         """Step the world on the calling thread until `loop` is told to stop."""
         me = self._here()
         if self.in_event:
             raise InternalError("a callback of the world tried to run an event loop")
         self._dispatch(me, loop)
 
-    def _dispatch(self, me: Actor | None, loop: SimLoop | None) -> None:
+    def _dispatch(self, me: Actor | None, loop: KernelLoop | None) -> None:
         """Run events until `me` is woken or `loop` stops; a dying thread passes neither.
 
         Counting is by the range's own variable and reaches the totals when this returns or

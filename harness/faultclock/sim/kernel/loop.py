@@ -1,11 +1,8 @@
 """An asyncio event loop whose every callback is an entry of the world's one queue.
 
 `BaseEventLoop` gives tasks, `run_until_complete`, asynchronous generators and the exception
-handler; the network part comes from `net`, programs from `process_transports`. The loop's own
-time is a float of seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so
-delays never drift.
-
-What is in none of them is refused by name.
+handler; network and programs come on top of this, in `sim.loop`. The loop's own time is a float of
+seconds, because asyncio's is; on the queue it is an integer of nanoseconds, so delays never drift.
 """
 
 from __future__ import annotations
@@ -19,14 +16,12 @@ from contextvars import Context
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from faultclock.sim.host.process_transports import ProcessLoopMixin
 from faultclock.sim.kernel.actors import Actor, current
 from faultclock.sim.kernel.clock import FOREVER_NS, MONOTONIC_BASE_NS, SECOND_NS, seconds_to_ns
 from faultclock.sim.kernel.escapes import SimEscape, call_site, refuse
 from faultclock.sim.kernel.handles import SimFuture, SimHandle, SimTask, SimTimerHandle, new_handle
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.waits import SHOWN_NS, call_of, pending_tasks, task_stack
-from faultclock.sim.net.transports import NetworkLoopMixin
 
 Callback = Callable[..., object]
 
@@ -35,13 +30,8 @@ _frame = sys._getframe
 _NEVER_NS = FOREVER_NS - MONOTONIC_BASE_NS
 
 
-def new_event_loop() -> SimLoop:
-    """Return a fresh loop of the calling thread's world."""
-    return SimLoop()
-
-
-class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
-    """The event loop of the world that it was made in.
+class KernelLoop(asyncio.BaseEventLoop):
+    """The event loop of the world that it was made in, without network and programs.
 
     Attributes:
         kernel: its world.
@@ -276,29 +266,3 @@ class SimLoop(NetworkLoopMixin, ProcessLoopMixin, asyncio.BaseEventLoop):
         if not self._closed:
             with suppress(BaseException):
                 self.close()
-
-
-def _refused(name: str) -> Callable[..., Any]:
-    def method(_self: SimLoop, *_args: Any, **_kwargs: Any) -> Any:
-        refuse(f"loop.{name}")
-
-    method.__name__ = name
-    method.__doc__ = f"Refuse: {name} is not simulated."
-    return method
-
-
-#: What a loop of the standard library can do and this world cannot. Signal handlers are not
-#: among them: the base class answers NotImplementedError, which programs expect on Windows.
-_UNSUPPORTED = (
-    "create_datagram_endpoint",
-    "create_unix_connection",
-    "create_unix_server",
-    "sendfile",
-    "sock_recvfrom",
-    "sock_recvfrom_into",
-    "sock_sendfile",
-    "sock_sendto",
-)
-
-for _name in _UNSUPPORTED:
-    setattr(SimLoop, _name, _refused(_name))

@@ -18,7 +18,7 @@ from faultclock.sim.kernel.context import CALL_ID
 if TYPE_CHECKING:
     from faultclock.sim.kernel.actors import Actor
     from faultclock.sim.kernel.kernel import Kernel
-    from faultclock.sim.kernel.loop import SimLoop
+    from faultclock.sim.kernel.loop import KernelLoop
 
 #: A shorter wait is shown to no watcher: 1 ms of virtual time.
 SHOWN_NS = 1_000_000
@@ -85,7 +85,7 @@ def task_stack(task: asyncio.Task[Any]) -> Iterator[FrameType]:
     return reversed(list(_awaited_frames(task.get_coro())))
 
 
-def pending_tasks(loop: SimLoop) -> list[asyncio.Task[Any]]:
+def pending_tasks(loop: KernelLoop) -> list[asyncio.Task[Any]]:
     """Return the tasks of `loop` that are not done, in the order of their creation."""
     return sorted(asyncio.all_tasks(loop), key=hash)
 

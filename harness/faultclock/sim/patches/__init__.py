@@ -16,7 +16,6 @@ from contextlib import contextmanager
 
 from faultclock.errors import InternalError
 from faultclock.sim.kernel.actors import current
-from faultclock.sim.net import patches as net_patches
 from faultclock.sim.patches import (
     blocking,
     by_name,
@@ -28,6 +27,7 @@ from faultclock.sim.patches import (
     machine,
     processes,
     refusals,
+    sockets,
 )
 from faultclock.sim.patches.installer import Installation
 
@@ -53,7 +53,7 @@ def install() -> None:
             *listings.PATCHES,
             *processes.PATCHES,
             *refusals.PATCHES,
-            *net_patches.PATCHES,
+            *sockets.PATCHES,
         )
     )
     refusals.arm()

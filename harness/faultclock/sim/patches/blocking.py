@@ -24,8 +24,8 @@ from faultclock.sim.kernel.executors import (
     make_submit,
 )
 from faultclock.sim.kernel.locks import HybridLock, HybridRLock, HybridSimpleQueue
-from faultclock.sim.kernel.loop import new_event_loop
 from faultclock.sim.kernel.threads import make_hash, make_init, make_is_alive, make_join, make_start
+from faultclock.sim.loop import new_event_loop
 from faultclock.sim.patches.registry import Patch, dispatching, named_like
 
 

@@ -103,8 +103,12 @@ def _target(record: Mapping[str, object]) -> str:
 
 
 def _cut_at_once(failure: Failure, stop: TraceEvent | None) -> bool:
-    """Return whether the work was stopped before the failure could be written down."""
-    return stop is not None and failure.kind != "cancelled" and stop.at_ns <= failure.at_ns
+    """Return whether the work was stopped before the failure could be written down.
+
+    A cancel and a limit are what stopped it, and the subject itself acts on both.
+    """
+    is_the_stop = failure.kind in ("cancelled", "limit_reached")
+    return stop is not None and not is_the_stop and stop.at_ns <= failure.at_ns
 
 
 def _wrong_record(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.oracle.check import (
+    OF_OWN_POLICIES,
     Verdicts,
     Violation,
     also,
@@ -156,6 +157,7 @@ def _not_as_its_class(
     title="Scheduled waits",
     says="Each wait without a Retry-After lies within the legal interval of its retry.",
     unjudged="no retry was due after a scheduled wait",
+    about=OF_OWN_POLICIES,
 )
 def waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge each wait that the schedule of a policy bounds."""
@@ -167,6 +169,7 @@ def waits(history: History, model: ErrorModel) -> Verdicts:
     title="Retry-After, exactly",
     says="When the policy honors Retry-After, the wait is exactly as long as it says.",
     unjudged="no retry was due after a Retry-After that could be honored",
+    about=OF_OWN_POLICIES,
 )
 def exact_waits(history: History, model: ErrorModel) -> Verdicts:
     """Judge each wait that an answer has set."""
@@ -259,6 +262,7 @@ def _hint(waited_ns: int, step: Step, wait: Wait) -> str:
     title="Number of attempts",
     says="A call that retries makes exactly as many attempts as its policy allows.",
     unjudged="no call that retried came to the end of its attempts",
+    about=OF_OWN_POLICIES,
 )
 def attempts(history: History, model: ErrorModel) -> Verdicts:
     """Judge how many attempts each request had at a provider."""

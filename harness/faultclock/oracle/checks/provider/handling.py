@@ -14,7 +14,7 @@ from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.secrets import SECRET, SECRET_SHAPE
 from faultclock.model.trace.trace import TraceEvent
-from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held
+from faultclock.oracle.check import Verdicts, Violation, also, broken, check, held, only_of
 from faultclock.oracle.facts.history import History, once
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import Link, chain_of
@@ -88,6 +88,7 @@ def _shown(link: Link) -> str:
     title="Every call ends",
     says="Every call returns or raises. None waits for ever.",
     unjudged="no call began",
+    about={f"calls.end.{held_by}": only_of("runtime") for held_by in ("tool", "model", "person")},
 )
 def ends(history: History, model: ErrorModel) -> Verdicts:
     """Judge the calls that nothing stopped, in runs that show whether they end."""
@@ -235,11 +236,12 @@ def apart(history: History, model: ErrorModel) -> Verdicts:
     unjudged="no call ended with an error",
 )
 def secrets(history: History, model: ErrorModel) -> Verdicts:
-    """Judge the messages of all errors that left a call."""
+    """Judge the messages of all errors that left a call, but for those that it hides."""
     requirements = also(model, "errors.secrets")
     for raised in raised_in(history):
         yield held(*requirements)
-        leaking = next((link for link in raised.chain if _holds_a_secret(link["message"])), None)
+        shown = (link for link in raised.chain if link["link"] != "suppressed")
+        leaking = next((link for link in shown if _holds_a_secret(link["message"])), None)
         # Providers shorten a key before they repeat it: a client that passes it on leaks nothing.
         signals = (attempt.signal for attempt in raised.call.attempts)
         passed_on = any(_holds_a_secret(signal.message) for signal in signals if signal is not None)

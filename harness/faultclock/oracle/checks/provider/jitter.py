@@ -30,7 +30,15 @@ from dataclasses import dataclass, field
 from faultclock.model.duration import format_duration
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.retry_policy import Jitter
-from faultclock.oracle.check import Verdicts, also, broken, check, held, otherwise
+from faultclock.oracle.check import (
+    OF_OWN_POLICIES,
+    Verdicts,
+    also,
+    broken,
+    check,
+    held,
+    otherwise,
+)
 from faultclock.oracle.checks.failures.redone import waits_of
 from faultclock.oracle.facts.history import History
 from faultclock.oracle.retries.plans import plans_of
@@ -154,6 +162,7 @@ class JitterOverSeeds:
     title="Jitter is really drawn",
     says="Waits with jitter vary: between the calls of one run, and over seeds.",
     unjudged="fewer than two calls waited before the same retry, with jitter",
+    about=OF_OWN_POLICIES,
 )
 def within_run(history: History, model: ErrorModel) -> Verdicts:
     """Judge the waits before the same retry of several calls."""

@@ -10,7 +10,7 @@ from faultclock.model.trace.notes import RunNotes
 from faultclock.model.trace.trace import EndingReason
 from faultclock.run.notes.making import made_notes
 from faultclock.run.notes.output import KeptLines
-from faultclock.run.process.run_result import Ended, Happened
+from faultclock.run.run_result import Ended, Happened
 
 _NS = 1_000_000_000
 #: Why a run was ended that took too much memory.

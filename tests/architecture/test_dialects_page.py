@@ -83,14 +83,14 @@ def test_the_table_of_errors_is_that_of_the_files() -> None:
 
 
 def test_the_example_is_a_dialect_and_takes_two_files(tmp_path: Path) -> None:
-    """A copy of the project with the page's module and data file beside the others plays it."""
+    """A copy of the project with the page's two files beside the others plays it."""
     blocks = {match[1]: match[2] for match in _FENCE.finditer(_text())}
     copy = tmp_path / "project"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PROJECT / "harness", copy / "harness", ignore=ignored)
     for folder in ("fixtures", "scenarios"):
         shutil.copytree(PROJECT / folder, copy / folder)
-    (copy / "harness/faultclock/fakes/dialects/acme_chat.py").write_text(blocks["py"], "utf-8")
+    (copy / "harness/faultclock/fakes/dialects/acme-chat.yaml").write_text(blocks["yaml"], "utf-8")
     (copy / "fixtures/payloads/acme-chat.yaml").write_text(blocks["yml"], "utf-8")
     (tmp_path / "subject.py").write_text(_SUBJECT, "utf-8")
     (tmp_path / "limited.yaml").write_text(_SCENARIO, "utf-8")

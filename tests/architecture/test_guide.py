@@ -136,11 +136,7 @@ ADDITIONS = (
     Addition(
         row="a provider dialect",
         files={
-            "harness/faultclock/fakes/dialects/guide_example.py": at_the_end(
-                '"""An example."""\n\nfrom faultclock.fakes.dialects.deepseek import DeepSeek\n\n\n'
-                'class Example(DeepSeek):\n    """An example."""\n\n'
-                f'    name = "{NAME}"\n\n\nDIALECT = Example()\n'
-            ),
+            f"harness/faultclock/fakes/dialects/{NAME}.yaml": at_the_end("like: deepseek\n"),
             f"fixtures/payloads/{NAME}.yaml": like(
                 "fixtures/payloads/deepseek.yaml", ("dialect: deepseek", f"dialect: {NAME}")
             ),

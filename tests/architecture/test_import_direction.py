@@ -22,7 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "load": {"errors", "model"},
     "recordings": {"errors", "model", "load"},
     "sim": {"errors", "model"},
-    "fakes": {"errors", "model", "sim"},
+    "fakes": {"errors", "model", "load", "sim"},
     "subjects": {"errors", "model"},
     # The references: what is right by each document.
     "agents": {"errors", "model", "subjects"},
@@ -118,7 +118,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "verdicts",
         "judge",
     ),
-    "fakes": ("wire", "dialects", "provider", "plain", "rules", "port", "ports"),
+    "fakes": ("wire", "sheets", "dialects", "provider", "plain", "rules", "port", "ports"),
     "sim": ("kernel", "host", "net", "loop", "patches", "surroundings", "world"),
     "model": ("", "scenario", "trace", "error_model", "report"),
 }

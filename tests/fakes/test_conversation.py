@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
-from faultclock.fakes.dialects.openai_chat import OpenAIChat
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.provider import FakeProvider, ProviderState
 from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 
-DIALECT = OpenAIChat()
+DIALECT = dialect_named("openai-chat")
 CALL = ToolCallReply(name="write_file", arguments='{"path": "a"}')
 SCRIPT = ProviderScript(
     replies=(ProviderReply(tool_calls=(CALL, CALL)), ProviderReply(text="It is written."))

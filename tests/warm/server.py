@@ -44,7 +44,7 @@ _WARM = (
     "faultclock.certify.levels.hardened",
     "faultclock.pytest_plugin.bench.judging",
     "faultclock.explore.engine",
-    "faultclock.fakes.dialects.openai_chat",
+    "faultclock.fakes.dialects.http_json",
     "faultclock.profile.infer.profile",
     "faultclock.load.scenario",
     "faultclock.pytest_plugin.playing",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from faultclock.fakes.dialects.anthropic_messages import AnthropicMessages
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.dialect import Asked, Exchange, Meter, RateStanding
 from faultclock.fakes.wire.event_stream import read_events
@@ -23,7 +23,7 @@ from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
-DIALECT = AnthropicMessages()
+DIALECT = dialect_named("anthropic-messages")
 PAYLOADS: Mapping[str, ErrorPayload] = load_payloads(DIALECT.name)
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_601, think_ms=100)
 TOOLS = (

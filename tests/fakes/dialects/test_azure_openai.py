@@ -7,12 +7,12 @@ import uuid
 
 import pytest
 
-from faultclock.fakes.dialects.azure_openai import AzureOpenAI
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, events_of, headers_of, request
 
-DIALECT = AzureOpenAI()
+DIALECT = dialect_named("azure-openai")
 PAYLOADS = load_payloads("azure-openai")
 PATH = "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21"
 KEY = {"api-key": "k"}

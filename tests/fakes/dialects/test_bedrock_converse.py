@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultclock.fakes.dialects.bedrock_converse import BedrockConverse
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.aws_event_stream import write_message
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
@@ -26,7 +26,7 @@ from tests.fakes.dialects.bedrock_model import (
     stream_of,
 )
 
-DIALECT = BedrockConverse()
+DIALECT = dialect_named("bedrock-converse")
 PAYLOADS: Mapping[str, ErrorPayload] = load_payloads(DIALECT.name)
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_601, think_ms=100)
 STREAM = "application/vnd.amazon.eventstream"

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from faultclock.fakes.dialects.cohere import Cohere
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.wire.event_stream import read_events
@@ -25,7 +25,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
-DIALECT = Cohere()
+DIALECT = dialect_named("cohere")
 PAYLOADS = load_payloads("cohere")
 UNIX_S = 1_767_225_600
 EXCHANGE = Exchange(number=3, seed=7, unix_s=UNIX_S, think_ms=100)

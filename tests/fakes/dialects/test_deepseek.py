@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from faultclock.fakes.dialects.deepseek import DeepSeek
+from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import LIMITED, TOOLS, answered, headers_of, request
 
-DIALECT = DeepSeek()
+DIALECT = dialect_named("deepseek")
 PAYLOADS = load_payloads("deepseek")
 
 

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultclock.errors import InputError
-from faultclock.fakes.dialects.gemini_generate_content import (
-    GeminiGenerateContent,
-    protobuf_duration,
-)
+from faultclock.fakes.dialects import dialect_named
+from faultclock.fakes.dialects.gemini_generate_content import protobuf_duration
 from faultclock.fakes.wire.answer import Answer
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.wire.http_server import HttpRequest
@@ -25,7 +23,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
-DIALECT = GeminiGenerateContent()
+DIALECT = dialect_named("gemini-generate-content")
 PAYLOADS = load_payloads("gemini-generate-content")
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 MODEL = "/v1beta/models/gemini-x"

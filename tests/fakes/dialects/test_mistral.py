@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.fakes.dialects.mistral import Mistral
+from faultclock.fakes.dialects import dialect_named
+from faultclock.fakes.dialects.mistral import error_body
 from faultclock.load.payloads import load_payloads
 from faultclock.model.scenario.payload import ErrorPayload
 from tests.fakes.dialects.asking import (
@@ -22,7 +23,7 @@ from tests.fakes.dialects.asking import (
     request,
 )
 
-DIALECT = Mistral()
+DIALECT = dialect_named("mistral")
 PAYLOADS = load_payloads("mistral")
 
 
@@ -99,7 +100,7 @@ def test_a_request_without_messages_is_told_where_they_are_missing() -> None:
     answer = DIALECT.error_answer(payload, payload.status, EXCHANGE, refusal.values)
     (detail,) = json.loads(answer.chunks[0])["detail"]
     assert (answer.status, detail["loc"]) == (422, ["body", "messages"])
-    assert DIALECT.with_values({"detail": "x"}, {"param": "y"}) == {"detail": "x"}
+    assert error_body({"detail": "x"}, {"param": "y"}, EXCHANGE) == {"detail": "x"}
 
 
 def test_an_error_inside_a_stream_is_not_told() -> None:

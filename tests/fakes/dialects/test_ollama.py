@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from ollama import ChatResponse
 
 from faultclock.errors import InputError
-from faultclock.fakes.dialects.ollama import Ollama
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Meter, RateStanding
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from tests.fakes.dialects.asking import broken_off, facts_of
 
-DIALECT = Ollama()
+DIALECT = dialect_named("ollama")
 PAYLOADS = load_payloads("ollama")
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 HELLO = [{"role": "user", "content": "Hi."}]

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from faultclock.fakes.dialects.openai_chat import OpenAIChat
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.dialect import Asked, Exchange
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import split_text
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
 from tests.fakes.dialects.driver import unknown_members
 
-DIALECT = OpenAIChat()
+DIALECT = dialect_named("openai-chat")
 EXCHANGE = Exchange(number=3, seed=7, unix_s=1_767_225_600, think_ms=100)
 TOOLS = (
     ToolCallReply(name="weather", arguments='{"city": "Bern", "unit": "celsius"}'),

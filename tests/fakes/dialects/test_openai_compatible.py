@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from faultclock.fakes.dialects.openai_compatible import OpenAICompatible
+from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import EXCHANGE, LIMITED, answered, broken_off, headers_of, request
 
-DIALECT = OpenAICompatible()
+DIALECT = dialect_named("openai-compatible")
 PAYLOADS = load_payloads("openai-compatible")
 
 

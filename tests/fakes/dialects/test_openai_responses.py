@@ -10,7 +10,7 @@ from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from faultclock.errors import InternalError
-from faultclock.fakes.dialects.openai_responses import OpenAIResponses
+from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.wire.event_stream import read_events
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
@@ -28,7 +28,7 @@ from tests.fakes.dialects.asking import (
     headers_of,
 )
 
-DIALECT = OpenAIResponses()
+DIALECT = dialect_named("openai-responses")
 PAYLOADS = load_payloads("openai-responses")
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 ASKED = {"type": "function_call", "call_id": "call_1", "name": "time", "arguments": "{}"}

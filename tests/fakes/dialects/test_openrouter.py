@@ -7,7 +7,7 @@ import json
 import pytest
 
 from faultclock.errors import InternalError
-from faultclock.fakes.dialects.openrouter import OpenRouter
+from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_payloads
 from tests.fakes.dialects.asking import (
     EXCHANGE,
@@ -19,7 +19,7 @@ from tests.fakes.dialects.asking import (
     request,
 )
 
-DIALECT = OpenRouter()
+DIALECT = dialect_named("openrouter")
 PAYLOADS = load_payloads("openrouter")
 PATH = "/api/v1/chat/completions"
 
@@ -53,9 +53,8 @@ def test_limits_are_told_where_there_are_some() -> None:
     assert (told["x-ratelimit-limit"], told["x-ratelimit-remaining"]) == ("60", "0")
     assert told["x-ratelimit-reset"] == "1767225660000"
     assert told["retry-after"] == "3"
-    assert not any(
-        name.startswith(("x-rate", "retry")) for name in dict(DIALECT.headers("", EXCHANGE, 1))
-    )
+    untold = headers_of(answered(DIALECT, request(PATH)))
+    assert not any(name.startswith(("x-rate", "retry")) for name in untold)
 
 
 def test_the_code_of_an_error_is_a_number() -> None:

@@ -1,9 +1,9 @@
 """The seam between the provider and one API's way of speaking.
 
 A dialect turns requests into facts, intents into bytes, and bytes back into facts. It holds no
-connection, no clock and no fault: those are the provider's. To add an API, write one module in
-`fakes/dialects` with a class that fills `Dialect`; its error answers are data, in the file of the
-same name below `fixtures/payloads/`.
+connection, no clock and no fault: those are the provider's. To add an API, write one file in
+`fakes/dialects`; its error answers are data as well, in the file of the same name below
+`fixtures/payloads/`.
 """
 
 from __future__ import annotations

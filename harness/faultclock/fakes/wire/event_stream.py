@@ -69,6 +69,11 @@ def objects_in(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def object_in(value: object) -> dict[str, Any]:
+    """Return `value` where it is a JSON object; an empty one where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
 def text_in(value: object) -> str | None:
     """Return `value` where it is a text."""
     return value if isinstance(value, str) else None

@@ -92,8 +92,8 @@ def compare(base: str, names: Sequence[str], tiny: bool, rounds: int) -> bool:
     Returns whether every benchmark gave figures for both.
     """
     whole = True
-    print(f"| this checkout against {base} | median | lowest | highest |\n|---|---|---|---|")
     with checkout(base) as folder:
+        print(f"| this checkout against {base} | median | lowest | highest |\n|---|---|---|---|")
         for name in names:
             turns = [[measured(name, tiny, tree) for tree in (folder, ROOT)] for _ in range(rounds)]
             pairs = [(before, after) for before, after in turns if before and after]

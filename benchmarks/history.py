@@ -100,7 +100,7 @@ def measure(size: Size) -> Iterator[Row]:
             with timed(written, len(runs)):
                 for start in range(0, len(runs), BATCH):
                     session.record(runs[start : start + BATCH])
-        kept = {f"{len(runs):,} runs": path.stat().st_size / len(runs)}
+        kept = {f"runs: {len(runs):,}": path.stat().st_size / len(runs)}
         with HistoryStore(path) as store:
             with timed("read to resume", len(runs)):
                 there = tuple(store.resume(asked).done("family/one", None, "0" * 64))
@@ -113,6 +113,6 @@ def measure(size: Size) -> Iterator[Row]:
             history = read_history(path)
         assert not history.bugs
         assert len(history.flaky) == 1
-        kept[f"{many:,} runs"] = path.stat().st_size / many
+        kept[f"runs: {many:,}"] = path.stat().st_size / many
     yield from rows_of("time", "µs a run", taken_us, written)
-    yield from rows_of("file", "bytes a run", kept, f"{len(runs):,} runs")
+    yield from rows_of("file", "bytes a run", kept, f"runs: {len(runs):,}")

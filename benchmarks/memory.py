@@ -69,7 +69,7 @@ def measure(size: Size) -> Iterator[Row]:
     for runs in size.of((1, 1_000, 10_000), (1,)):
         with tempfile.TemporaryDirectory() as folder:
             for name, command in commands(runs, Path(folder)):
-                peaks.setdefault(name, {})[f"{runs:,} runs"] = peak_of(command, Path(folder))
+                peaks.setdefault(name, {})[f"runs: {runs:,}"] = peak_of(command, Path(folder))
     for name, of_sizes in peaks.items():
         if name:
-            yield from rows_of(name, "MiB", of_sizes, "1 runs")
+            yield from rows_of(name, "MiB", of_sizes, "runs: 1")

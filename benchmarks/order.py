@@ -112,5 +112,5 @@ def measure(size: Size) -> Iterator[Row]:
     """Yield the costs, the races and the length of a token."""
     yield from costs(size)
     yield from races(size)
-    lengths = {f"{count} choices": token_length(count) for count in (0, 1, 5, 30, 300)}
-    yield from rows_of("token", "characters", lengths, "0 choices")
+    lengths = {f"choices: {count}": token_length(count) for count in (0, 1, 5, 30, 300)}
+    yield from rows_of("token", "characters", lengths, "choices: 0")

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from benchmarks._table import Row, Size, rows_of, runs_a_find
 from faultclock.explore.drawing import Drawing, Planned
@@ -37,16 +36,11 @@ PLANTED = tuple(entry for entry in catalog() if entry.found_by == "explore")
 _LATENCIES_NS = (100_000, 1_000_000_000)
 _THINK_NS = (1_000_000, 10_000_000_000)
 
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One way of looking for a bug, by what run n of an exploration is."""
-
-    name: str
-    plans: Callable[[Scenario, int], Iterator[Planned]]
+#: What run n of an exploration of a scenario is, from the seed of the exploration.
+Plans = Callable[[Scenario, int], Iterator[Planned]]
 
 
-def _explored(kind: ScheduleKind) -> Callable[[Scenario, int], Iterator[Planned]]:
+def _explored(kind: ScheduleKind) -> Plans:
     def plans(scenario: Scenario, seed: int) -> Iterator[Planned]:
         drawing = Drawing(scenario, seed, (kind,))
         number = 1
@@ -81,20 +75,20 @@ def _any_magnitude(drawn: random.Random, bounds: tuple[int, int]) -> int:
     return round(math.exp(drawn.uniform(low, high)))
 
 
-SEARCHES = (
-    Search("random", _explored("random")),
-    Search("pct", _explored("pct")),
-    Search("fifo", _explored("tape")),
-    Search("latencies", _latencies),
-)
+SEARCHES = {
+    "random": _explored("random"),
+    "pct": _explored("pct"),
+    "fifo": _explored("tape"),
+    "latencies": _latencies,
+}
 
 
-def runs_to_find(entry: SubjectEntry, search: Search, seed: int, runs: int) -> int | None:
+def runs_to_find(entry: SubjectEntry, search: Plans, seed: int, runs: int) -> int | None:
     """Return the number of the first run that finds a planted bug; None: none of `runs` did."""
     assert entry.shown_by is not None
     (loaded,) = find_scenarios((entry.shown_by,))
     judge, binding = Judge(load_error_model(entry.model)), prepare(entry.id)
-    for plan in search.plans(loaded.scenario, seed):
+    for plan in search(loaded.scenario, seed):
         if plan.number > runs:
             return None
         trace = run_one(plan.scenario, binding, plan.seed, isolate=False, chance=plan.chance)
@@ -109,11 +103,9 @@ def measure(size: Size) -> Iterator[Row]:
     searches, runs = size.of((5, 300), (1, 3))
     for entry in PLANTED[: size.of(len(PLANTED), 1)]:
         figures = {}
-        for search in SEARCHES:
+        for name, search in SEARCHES.items():
             found = [runs_to_find(entry, search, n, runs) for n in range(1, searches + 1)]
             finds = [number for number in found if number is not None]
-            figures[search.name] = runs_a_find(
-                sum(finds) + runs * (searches - len(finds)), len(finds)
-            )
-        name = entry.id.removeprefix("mini-race-")
-        yield from rows_of(name, f"runs of {searches * runs:,}", figures, "random")
+            figures[name] = runs_a_find(sum(finds) + runs * (searches - len(finds)), len(finds))
+        bug = entry.id.removeprefix("mini-race-")
+        yield from rows_of(bug, f"runs of {searches * runs:,}", figures, "random")

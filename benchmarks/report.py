@@ -25,7 +25,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 PEERS = {"playwright": installed("playwright"), "chromium": CHROMIUM.exists()}
 SUBJECT = "openai-async" if installed("openai") else "reference"
 #: Runs of a report, and how many seeds give at least that many.
-SIZES = {"106 runs": (106, 1), "320 runs": (320, 3), "1,000 runs": (1_000, 10)}
+SIZES = {"runs: 106": (106, 1), "runs: 320": (320, 3), "runs: 1,000": (1_000, 10)}
 _COUNT = """() => {
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_ALL);
   let nodes = 0;
@@ -66,7 +66,7 @@ def weigh(browser: Browser, page: Path) -> dict[tuple[str, str], float]:
 def measure(size: Size) -> Iterator[Row]:
     """Yield what the pages of reports of some lengths cost; without a browser, only their bytes."""
     subject, scenarios = size.of((SUBJECT, ()), ("reference", (SCENARIO,)))
-    sizes = size.of(SIZES, {"one run": (1, 1)})
+    sizes = size.of(SIZES, {"runs: 1": (1, 1)})
     figures: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     with tempfile.TemporaryDirectory() as folder:
         pages = {name: Path(folder, f"{runs}.html") for name, (runs, _) in sizes.items()}

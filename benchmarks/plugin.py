@@ -18,7 +18,7 @@ import faultclock
 from benchmarks._table import Row, Size, rows_of
 from benchmarks._turns import best_ms
 
-SUBJECT = "reference"
+SUBJECT = "reference-common"
 ROOT = str(Path(faultclock.__file__).parents[1])
 #: Plugins of others cost what they cost.
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")

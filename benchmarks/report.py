@@ -37,6 +37,7 @@ _FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))
 
 def cut(report: Report, runs: int) -> Report:
     """Return a report with its first `runs` runs alone, and totals that agree."""
+    assert len(report.runs) >= runs, len(report.runs)
     kept = report.runs[:runs]
     totals = Counter(run.verdict for run in kept)
     return report.model_copy(update={"runs": kept, "totals": dict(totals)})

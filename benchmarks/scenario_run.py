@@ -13,6 +13,7 @@ from functools import partial
 
 from benchmarks._table import Row, Size, installed, rows_of
 from benchmarks._turns import Aside, best_ms
+from faultclock.cli.selection import fitting, playable
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
 from faultclock.model.report.finding import Report
@@ -20,7 +21,7 @@ from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.execute import execute, simulate
 from faultclock.run.prepare import prepare
 from faultclock.run.process.isolate import run_isolated
-from faultclock.run.suite import SuiteRequest, of_role, run_suite
+from faultclock.run.suite import SuiteRequest, run_suite
 
 SCENARIO = "rate-limits/retry-after-integer"
 MOCKED = "openai-async on MockTransport"
@@ -38,19 +39,21 @@ def fork_and_wait() -> None:
 def suite(
     subject: str, selectors: tuple[str, ...] = (), seeds: int | None = None
 ) -> Callable[[], Report]:
-    """Return what runs scenarios of the subject's role with two jobs and judges them by stud-cli.
+    """Return what runs the scenarios that fit, with two jobs, and judges them by stud-cli.
 
     Args:
         selectors: of the scenarios; none takes all.
         seeds: of each scenario; None: as many as it has.
     """
-    binding = prepare(subject)
-    found = (item.scenario for item in find_scenarios(selectors))
+    binding, model = prepare(subject), load_error_model("stud-cli")
+    fits = fitting(find_scenarios(selectors), selectors, binding, model.id)
     request = SuiteRequest(
-        scenarios=tuple(scenario for scenario in found if of_role(scenario, binding)),
+        scenarios=tuple(
+            scenario for item in playable(fits, selectors, binding)[0] for scenario in item.runnable
+        ),
         binding=binding,
         subject_spec=subject,
-        model=load_error_model("stud-cli"),
+        model=model,
         seeds=seeds,
         jobs=2,
     )

@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks._table import Row, Size, rows_of
 
 SUBJECT = "reference"
-#: Two that are cheap, of which the second fails for no subject of ours.
-FIRST, SECOND = "provider-transient/bad-key", "rate-limits/retry-after-integer"
+#: A cheap one.
+SCENARIO = "provider-transient/bad-key"
 _CLI = (sys.executable, "-m", "faultclock.cli")
 _REPORTS = ("json", "html", "junit")
 
@@ -29,16 +29,10 @@ def commands(runs: int, folder: Path) -> Iterator[tuple[str, list[str]]]:
     Args:
         folder: for their reports.
     """
-    inline = ("--subject", SUBJECT, "--inline", "-q")
-    for name, scenario, number in (("run", FIRST, runs), ("", SECOND, max(runs // 10, 1))):
-        seeds = ("--seeds", str(number))
-        yield (
-            name,
-            ["run", scenario, *inline, *seeds, *_reports(folder, scenario.partition("/")[0])],
-        )
-    parts = (str(folder / f"{scenario.partition('/')[0]}.json") for scenario in (FIRST, SECOND))
-    yield "merge", ["merge", *parts, "-q", *_reports(folder, "merged")]
-    yield "explore", ["explore", FIRST, *inline, "--runs", str(runs), "--no-shrink"]
+    inline = (SCENARIO, "--subject", SUBJECT, "--inline", "-q")
+    yield "run", ["run", *inline, "--seeds", str(runs), *_reports(folder, "run")]
+    yield "merge", ["merge", str(folder / "run.json"), "-q", *_reports(folder, "merged")]
+    yield "explore", ["explore", *inline, "--runs", str(runs), "--no-shrink"]
 
 
 def peak_of(words: list[str], folder: Path) -> float:
@@ -71,5 +65,4 @@ def measure(size: Size) -> Iterator[Row]:
             for name, command in commands(runs, Path(folder)):
                 peaks.setdefault(name, {})[f"runs: {runs:,}"] = peak_of(command, Path(folder))
     for name, of_sizes in peaks.items():
-        if name:
-            yield from rows_of(name, "MiB", of_sizes, "runs: 1")
+        yield from rows_of(name, "MiB", of_sizes, "runs: 1")

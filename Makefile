@@ -8,6 +8,10 @@ VENV ?= .venv
 JOBS ?= 2
 SOAK ?= 10000
 HOSTILE ?= 10000
+# Which benchmarks are run (none named: all), and what they are compared with, how often.
+ONLY ?=
+BASE ?= HEAD
+ROUNDS ?= 5
 # Which files of the oracle are mutated, and how: see `python -m tests.mutation --help`.
 MUTATE ?= '*' --limit 500
 
@@ -33,11 +37,11 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate hostile bench lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 19
 
 demo: $(VENV)/.demo ## check a client and an agent, run the references, write the reports
 	@mkdir -p reports
@@ -94,11 +98,11 @@ mutate: $(VENV)/.dev ## change the oracle's code a little at a time, and show wh
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)
 
-bench: $(VENV)/.bench ## measure: loop, scenario runs, ordering rules, exploring
-	@set -eu; for script in benchmarks/*.py; do \
-	  case "$$script" in */_*) continue ;; esac; \
-	  echo "==> $$script"; $(BIN)/python -m "benchmarks.$$(basename "$$script" .py)"; \
-	done
+bench: $(VENV)/.dev $(VENV)/.bench ## measure: tables, and figures in reports/bench.json (ONLY='loop order')
+	$(BIN)/python -m benchmarks run $(ONLY) --json reports/bench.json
+
+bench-compare: $(VENV)/.dev $(VENV)/.bench ## measure this checkout and a commit in turns: BASE=main ONLY=loop ROUNDS=5
+	$(BIN)/python -m benchmarks compare $(BASE) $(ONLY) --rounds $(ROUNDS)
 
 lock: $(VENV)/.python ## pin again what pyproject.toml asks for (UPGRADE=1 takes newer versions)
 	@echo "==> writing requirements/*.txt"

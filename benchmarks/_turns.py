@@ -13,9 +13,10 @@ import os
 import platform
 import resource
 from collections.abc import Callable, Mapping
+from functools import partial
 from multiprocessing.connection import Connection
 
-__all__ = ["Aside", "best_rates", "machine"]
+from benchmarks._table import Size
 
 Piece = Callable[[], object]
 
@@ -27,28 +28,21 @@ class Aside:
         context = multiprocessing.get_context("fork")
         self._here, there = context.Pipe()
         self._names = tuple(peers)
-        self._process = context.Process(target=_serve, args=(there, peers), daemon=True)
-        self._process.start()
+        context.Process(target=_serve, args=(there, peers), daemon=True).start()
 
-    def pieces(self, turn_s: float) -> dict[str, Callable[[], float]]:
-        """Return for each peer a function that gives it one turn and returns its rate."""
+    def turns(self, turn_s: float) -> dict[str, Callable[[], float]]:
+        """Return for each peer a function that gives it one turn; see `turn`."""
+        return {name: partial(self._ask, name, turn_s) for name in self._names}
 
-        def ask(name: str) -> float:
-            self._here.send((name, turn_s))
-            rate: float = self._here.recv()
-            return rate
-
-        return {name: lambda name=name: ask(name) for name in self._names}
-
-    def close(self) -> None:
-        """End the process."""
-        self._here.send(None)
-        self._process.join()
+    def _ask(self, name: str, turn_s: float) -> float:
+        self._here.send((name, turn_s))
+        taken_ms: float = self._here.recv()
+        return taken_ms
 
 
 def _serve(pipe: Connection, peers: Mapping[str, Piece]) -> None:
-    while (asked := pipe.recv()) is not None:
-        name, turn_s = asked
+    while True:
+        name, turn_s = pipe.recv()
         pipe.send(turn(peers[name], turn_s))
 
 
@@ -59,34 +53,37 @@ def processor_s() -> float:
 
 
 def turn(run: Piece, turn_s: float) -> float:
-    """Run for `turn_s` seconds of processor time, at least once; return the runs per second."""
+    """Run for `turn_s` seconds of processor time, at least once; return milliseconds per run."""
     gc.collect()
+    # What the other pieces hold is no cost of this one: no collection looks at it again.
+    gc.freeze()
     count, started_s = 0, processor_s()
     while True:
         run()
         count += 1
         passed_s = processor_s() - started_s
-        if passed_s >= turn_s:
-            return count / passed_s
+        if passed_s > turn_s:
+            return passed_s * 1_000 / count
 
 
-def best_rates(
-    ours: Mapping[str, Piece], aside: Aside, *, turn_s: float, rounds: int
-) -> dict[str, float]:
-    """Return the best runs per second of processor time, the peers' first; all take turns."""
-    pieces: dict[str, Callable[[], float]] = aside.pieces(turn_s)
-    pieces |= {name: lambda run=run: turn(run, turn_s) for name, run in ours.items()}
-    best = dict.fromkeys(pieces, 0.0)
-    for _ in range(rounds):
-        for name, take in pieces.items():
-            best[name] = max(best[name], take())
+def best_ms(ours: Mapping[str, Piece], size: Size, aside: Aside | None = None) -> dict[str, float]:
+    """Return the fewest milliseconds of processor time per run of each; all take turns."""
+    turns: dict[str, Callable[[], float]] = {
+        name: partial(turn, run, size.turn_s) for name, run in ours.items()
+    }
+    if aside is not None:
+        turns |= aside.turns(size.turn_s)
+    best = dict.fromkeys(turns, float("inf"))
+    for _ in range(size.rounds):
+        for name, take in turns.items():
+            best[name] = min(best[name], take())
     return best
 
 
 def machine() -> str:
-    """Return one line that says what the figures were measured on, without any name."""
+    """Return what the figures were measured on, without any name."""
     load, _, _ = os.getloadavg()
     return (
-        f"{os.cpu_count()} cores, {platform.python_implementation()} "
-        f"{platform.python_version()}, load average at the start {load:.1f}"
+        f"{platform.python_implementation()} {platform.python_version()} on {os.cpu_count()} "
+        f"cores, load average at the start {load:.1f}"
     )

@@ -1,20 +1,20 @@
-"""The history file: rows a second, bytes a run, seconds to resume and to ask.
+"""The history file: what a run costs to write, to keep, to resume and to ask about.
 
-    python -m benchmarks.history [SESSIONS]
-
-Sessions of 10,000 runs, in batches of 32 as the engine writes them. One run of ten fails, and each
-run reaches another set of pairs of events, which is more than real explorations do.
+Sessions are written in batches of 32 as the engine writes them. One run of ten fails, and each run
+reaches another set of pairs of events, which is more than real explorations do. The time is real
+time, file system and all.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks._table import Row, Size, rows_of
 from faultclock.history.reading import read_history
 from faultclock.history.store import HistoryStore
 from faultclock.model.report.exploration import FailureMark, Reached, Tried
@@ -23,21 +23,20 @@ from faultclock.model.report.session import SessionScenario, SessionSettings
 from faultclock.model.tape import Tape
 from faultclock.model.trace.trace import SubjectInfo
 
-RUNS = 10_000
 BATCH = 32
 _PAIRS = tuple(f"kind.number-{a} > kind.number-{b}" for a in range(12) for b in range(12))
 _CHECKS = tuple(f"group.check-{n}" for n in range(30))
 
 
-def settings() -> SessionSettings:
-    """Return those of an exploration."""
+def settings(runs: int) -> SessionSettings:
+    """Return those of an exploration of so many runs."""
     return SessionSettings(
         command="explore",
         subject=SubjectInfo(id="mine", role="provider_adapter", style="async"),
         model="stud-cli",
         model_revision="1",
         seed=0,
-        runs=RUNS,
+        runs=runs,
         scenarios=(SessionScenario(scenario="family/one", digest="0" * 64),),
     )
 
@@ -81,36 +80,39 @@ def outcome(number: int) -> tuple[Tried, Reached]:
     return tried, reached
 
 
-def main(sessions: int = 10) -> None:
-    """Write the sessions, resume one and ask all of them."""
-    runs = [outcome(number) for number in range(1, RUNS + 1)]
+def measure(size: Size) -> Iterator[Row]:
+    """Yield what a run costs in one session, and in ten."""
+    runs = [outcome(number) for number in range(1, size.of(10_001, 65))]
+    asked, many = settings(len(runs)), 10 * len(runs)
+    taken_us: dict[str, float] = {}
+
+    @contextmanager
+    def timed(what: str, count: int) -> Iterator[None]:
+        began_s = time.perf_counter()
+        yield
+        taken_us[what] = (time.perf_counter() - began_s) * 1e6 / count
+
+    written = f"written in batches of {BATCH}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "h.sqlite")
         with HistoryStore(path) as store:
-            session = store.begin(settings())
-            began_s = time.perf_counter()
-            for start in range(0, RUNS, BATCH):
-                session.record(runs[start : start + BATCH])
-            seconds = time.perf_counter() - began_s
-        print(f"written   {RUNS / seconds:9,.0f} runs a second in batches of {BATCH}")
-        print(f"size      {os.path.getsize(path) / 1e6:9.2f} MB for {RUNS:,} runs")
+            session = store.begin(asked)
+            with timed(written, len(runs)):
+                for start in range(0, len(runs), BATCH):
+                    session.record(runs[start : start + BATCH])
+        kept = {f"runs: {len(runs):,}": path.stat().st_size / len(runs)}
         with HistoryStore(path) as store:
-            began_s = time.perf_counter()
-            there = tuple(store.resume(settings()).done("family/one", None, "0" * 64))
-            print(f"resumed   {time.perf_counter() - began_s:9.2f} s to read {len(there):,} runs")
+            with timed("read to resume", len(runs)):
+                there = tuple(store.resume(asked).done("family/one", None, "0" * 64))
             assert there == tuple(runs)
-            for _ in range(sessions - 1):
-                session = store.begin(settings())
+            for _ in range(9):
+                session = store.begin(asked)
                 session.record(runs)
                 session.finish(complete=True)
-        began_s = time.perf_counter()
-        history = read_history(path)
-        seconds = time.perf_counter() - began_s
+        with timed(f"all questions about {many:,} runs", many):
+            history = read_history(path)
         assert not history.bugs
         assert len(history.flaky) == 1
-        print(f"asked     {seconds:9.2f} s, all questions about {RUNS * sessions:,} runs")
-        print(f"size      {os.path.getsize(path) / 1e6:9.2f} MB for {RUNS * sessions:,} runs")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+        kept[f"runs: {many:,}"] = path.stat().st_size / many
+    yield from rows_of("time", "µs a run", taken_us, written)
+    yield from rows_of("file", "bytes a run", kept, f"runs: {len(runs):,}")

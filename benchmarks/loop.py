@@ -1,77 +1,79 @@
-"""The simulated loop against stock asyncio, two virtual clocks and raw SimPy.
-
-    python -m benchmarks.loop
-
-All take turns; the best turn of each counts, in seconds of processor time.
-"""
+"""The simulated loop against stock asyncio, two virtual clocks and raw SimPy."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import aiotools
-import async_solipsism
 import simpy
 
-from benchmarks._turns import Aside, best_rates, machine
+from benchmarks._table import Row, Size, installed, rows_of
+from benchmarks._turns import Aside, best_ms
 from faultclock.sim.kernel.kernel import Limits
 from faultclock.sim.world import World
 
-TASKS, STEPS, ROUNDS = 1_000, 100, 9
-_RANDOM = random.Random(1)
-DELAYS_MS = [[_RANDOM.randint(1, 1_000) for _ in range(STEPS)] for _ in range(TASKS)]
-_UNLIMITED = Limits(virtual_ns_max=2**62, events_max=2**62, events_per_instant_max=2**62)
+OURS = "Faultclock"
+PEERS = {
+    "async-solipsism": installed("async_solipsism"),
+    "aiotools VirtualClock": installed("aiotools"),
+}
+UNLIMITED = Limits(virtual_ns_max=2**62, events_max=2**62, events_per_instant_max=2**62)
 
 Workload = Callable[[], Coroutine[Any, Any, None]]
 
 
-async def timers() -> None:
-    """1,000 tasks sleep 100 times each, for different times."""
+def delays(tasks: int, steps: int, longest_ms: int) -> list[list[int]]:
+    """Return how long each task sleeps each time, in milliseconds; always the same."""
+    drawn = random.Random(1)
+    return [[drawn.randint(1, longest_ms) for _ in range(steps)] for _ in range(tasks)]
 
-    async def one(delays: list[int]) -> None:
-        for delay_ms in delays:
+
+async def timers(delays_ms: Sequence[Sequence[int]]) -> None:
+    """Each task sleeps for its times, one after the other."""
+
+    async def one(delays_ms: Sequence[int]) -> None:
+        for delay_ms in delays_ms:
             await asyncio.sleep(delay_ms / 1_000)
 
-    await asyncio.gather(*(one(delays) for delays in DELAYS_MS))
+    await asyncio.gather(*map(one, delays_ms))
 
 
-async def ready() -> None:
-    """1,000 tasks yield to each other 100 times each; nothing sleeps."""
+async def ready(tasks: int, steps: int) -> None:
+    """Tasks yield to each other; nothing sleeps."""
 
     async def one() -> None:
-        for _ in range(STEPS):
+        for _ in range(steps):
             await asyncio.sleep(0)
 
-    await asyncio.gather(*(one() for _ in range(TASKS)))
+    await asyncio.gather(*(one() for _ in range(tasks)))
 
 
-async def queues() -> None:
-    """500 pairs of tasks pass a ball to and fro 100 times; nothing sleeps."""
+async def queues(pairs: int, steps: int) -> None:
+    """Pairs of tasks pass a ball to and fro; nothing sleeps."""
 
     async def pair() -> None:
         there: asyncio.Queue[int] = asyncio.Queue()
         back: asyncio.Queue[int] = asyncio.Queue()
 
         async def answer() -> None:
-            for _ in range(STEPS):
+            for _ in range(steps):
                 await back.put(await there.get())
 
         task = asyncio.ensure_future(answer())
-        for number in range(STEPS):
+        for number in range(steps):
             await there.put(number)
             await back.get()
         await task
 
-    await asyncio.gather(*(pair() for _ in range(TASKS // 2)))
+    await asyncio.gather(*(pair() for _ in range(pairs)))
 
 
 def ours(workload: Workload) -> None:
     """Faultclock's loop."""
-    ending = World(seed=0, limits=_UNLIMITED).run(workload)
+    ending = World(seed=0, limits=UNLIMITED).run(workload)
     assert ending.reason == "completed", ending
 
 
@@ -82,6 +84,8 @@ def stock(workload: Workload) -> None:
 
 def solipsism(workload: Workload) -> None:
     """async-solipsism's loop."""
+    import async_solipsism
+
     loop = async_solipsism.EventLoop()
     try:
         loop.run_until_complete(workload())
@@ -91,6 +95,7 @@ def solipsism(workload: Workload) -> None:
 
 def virtual_clock(workload: Workload) -> None:
     """aiotools' VirtualClock."""
+    import aiotools
 
     async def patched() -> None:
         with aiotools.VirtualClock().patch_loop():
@@ -99,69 +104,47 @@ def virtual_clock(workload: Workload) -> None:
     asyncio.run(patched())
 
 
-def simpy_timers() -> None:
-    """The same sleeps as bare SimPy processes: the floor of a queue in Python."""
+def simpy_timers(delays_ms: Sequence[Sequence[int]]) -> None:
+    """The same as bare SimPy processes, without asyncio: the floor of a queue in Python."""
     env = simpy.Environment()
 
-    def one(delays: list[int]) -> Generator[simpy.Event, None, None]:
-        for delay_ms in delays:
+    def one(delays_ms: Sequence[int]) -> Generator[simpy.Event, None, None]:
+        for delay_ms in delays_ms:
             yield env.timeout(delay_ms)
 
-    for delays in DELAYS_MS:
-        env.process(one(delays))
+    for of_task in delays_ms:
+        env.process(one(of_task))
     env.run()
 
 
-def simpy_ready() -> None:
-    """The same yields as bare SimPy processes."""
-    env = simpy.Environment()
-
-    def one() -> Generator[simpy.Event, None, None]:
-        for _ in range(STEPS):
-            yield env.timeout(0)
-
-    for _ in range(TASKS):
-        env.process(one())
-    env.run()
-
-
-#: Title, what is run, and who can run it besides the two virtual clocks.
-CASES: tuple[tuple[str, Workload, Mapping[str, Callable[[], None]]], ...] = (
-    (f"timers: {TASKS} tasks x {STEPS} sleeps", timers, {"raw SimPy": simpy_timers}),
-    (
-        f"ready callbacks: {TASKS} tasks x {STEPS} yields",
-        ready,
-        {"stock asyncio": partial(stock, ready), "raw SimPy": simpy_ready},
-    ),
-    (
-        f"queues: {TASKS // 2} pairs x {STEPS} passes",
-        queues,
-        {"stock asyncio": partial(stock, queues)},
-    ),
-)
-
-
-def main() -> None:
-    """Print a table for each case."""
-    print(machine())
+def measure(size: Size) -> Iterator[Row]:
+    """Yield a row for each loop that can run a workload."""
+    tasks, steps = size.of((1_000, 100), (4, 3))
+    delays_ms = delays(tasks, steps, 1_000)
+    yields, passes = partial(ready, tasks, steps), partial(queues, tasks // 2, steps)
+    raw, asyncios = "raw SimPy", "stock asyncio"
+    cases: tuple[tuple[str, Workload, dict[str, Callable[[], None]]], ...] = (
+        (
+            f"timers: {tasks:,} tasks × {steps} sleeps",
+            partial(timers, delays_ms),
+            {raw: partial(simpy_timers, delays_ms)},
+        ),
+        (
+            f"ready: {tasks:,} tasks × {steps} yields",
+            yields,
+            {asyncios: partial(stock, yields), raw: partial(simpy_timers, [[0] * steps] * tasks)},
+        ),
+        (
+            f"queues: {tasks // 2:,} pairs × {steps} passes",
+            passes,
+            {asyncios: partial(stock, passes)},
+        ),
+    )
+    clocks = zip(PEERS.items(), (solipsism, virtual_clock), strict=True)
+    here = {name: run for (name, is_here), run in clocks if is_here}
     asides = [
-        Aside(
-            {
-                "async-solipsism": partial(solipsism, workload),
-                "aiotools VirtualClock": partial(virtual_clock, workload),
-                **peers,
-            }
-        )
-        for _, workload, peers in CASES
+        Aside(peers | {name: partial(run, workload) for name, run in here.items()})
+        for _, workload, peers in cases
     ]
-    for (title, workload, _), aside in zip(CASES, asides, strict=True):
-        rates = best_rates({"faultclock": partial(ours, workload)}, aside, turn_s=0, rounds=ROUNDS)
-        aside.close()
-        print(f"\n{title}")
-        for name, rate in rates.items():
-            ratio = rates["faultclock"] / rate
-            print(f"  {name:24s} {1_000 / rate:8.1f} ms   time against faultclock {ratio:5.2f}")
-
-
-if __name__ == "__main__":
-    main()
+    for (case, workload, _), aside in zip(cases, asides, strict=True):
+        yield from rows_of(case, "ms", best_ms({OURS: partial(ours, workload)}, size, aside), OURS)

@@ -1,8 +1,5 @@
 """How much memory the commands take that make, join or search many runs.
 
-    python -m benchmarks.memory                     # 1,000 and 10,000 runs
-    python -m benchmarks.memory 100000              # as many as a command takes; about an hour
-
 Each command is a process of its own. What is shown is the largest resident size that it or a
 process of its own had (`ru_maxrss`), beside that of the same command with a single run: the
 difference is what the runs take.
@@ -14,27 +11,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Peak", "commands", "main", "peak_of"]
+from benchmarks._table import Row, Size, rows_of
 
-SIZES = (1_000, 10_000)
 SUBJECT = "reference"
-#: Two that are cheap, of which the second fails for no subject of ours.
-FIRST, SECOND = "provider-transient/bad-key", "rate-limits/retry-after-integer"
+#: A cheap one.
+SCENARIO = "provider-transient/bad-key"
 _CLI = (sys.executable, "-m", "faultclock.cli")
 _REPORTS = ("json", "html", "junit")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peak:
-    """What one command took."""
-
-    megabytes: float
-    seconds: float
 
 
 def commands(runs: int, folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -43,25 +29,18 @@ def commands(runs: int, folder: Path) -> Iterator[tuple[str, list[str]]]:
     Args:
         folder: for their reports.
     """
-    inline = ("--subject", SUBJECT, "--inline", "-q")
-    for name, scenario, number in (("run", FIRST, runs), ("", SECOND, max(runs // 10, 1))):
-        seeds = ("--seeds", str(number))
-        yield (
-            name,
-            ["run", scenario, *inline, *seeds, *_reports(folder, scenario.partition("/")[0])],
-        )
-    parts = (str(folder / f"{scenario.partition('/')[0]}.json") for scenario in (FIRST, SECOND))
-    yield "merge", ["merge", *parts, "-q", *_reports(folder, "merged")]
-    yield "explore", ["explore", FIRST, *inline, "--runs", str(runs), "--no-shrink"]
+    inline = (SCENARIO, "--subject", SUBJECT, "--inline", "-q")
+    yield "run", ["run", *inline, "--seeds", str(runs), *_reports(folder, "run")]
+    yield "merge", ["merge", str(folder / "run.json"), "-q", *_reports(folder, "merged")]
+    yield "explore", ["explore", *inline, "--runs", str(runs), "--no-shrink"]
 
 
-def peak_of(words: list[str], folder: Path) -> Peak:
-    """Run a command, and return what it took.
+def peak_of(words: list[str], folder: Path) -> float:
+    """Run a command, and return the most memory that it had, in MiB.
 
     Raises:
         RuntimeError: it did not come to a verdict.
     """
-    started_s = time.perf_counter()
     with (folder / "said").open("wb") as said:
         child = subprocess.Popen([*_CLI, *words], stdout=said, stderr=said, cwd=folder)
         _, status, usage = os.wait4(child.pid, 0)
@@ -69,7 +48,7 @@ def peak_of(words: list[str], folder: Path) -> Peak:
     if child.returncode not in (0, 1):
         raise RuntimeError((folder / "said").read_text("utf-8"))
     # Linux counts in KiB.
-    return Peak(megabytes=usage.ru_maxrss / 1024, seconds=time.perf_counter() - started_s)
+    return usage.ru_maxrss / 1024
 
 
 def _reports(folder: Path, name: str) -> tuple[str, ...]:
@@ -78,25 +57,12 @@ def _reports(folder: Path, name: str) -> tuple[str, ...]:
     )
 
 
-def main(words: list[str]) -> None:
-    """Print what each command takes, for each number of runs."""
-    sizes = tuple(map(int, words)) or SIZES
-    print("| command | runs | peak, MB | for the runs, MB | seconds |")
-    print("|---|---|---|---|---|")
-    alone: dict[str, float] = {}
-    for size in (1, *sizes):
+def measure(size: Size) -> Iterator[Row]:
+    """Yield what each command takes, for each number of runs."""
+    peaks: dict[str, dict[str, float]] = {}
+    for runs in size.of((1, 1_000, 10_000), (1,)):
         with tempfile.TemporaryDirectory() as folder:
-            for name, command in commands(size, Path(folder)):
-                peak = peak_of(command, Path(folder))
-                least = alone.setdefault(name, peak.megabytes)
-                if name:
-                    more = peak.megabytes - least
-                    print(
-                        f"| {name} | {size:,} | {peak.megabytes:.0f} | {more:.0f} |"
-                        f" {peak.seconds:.0f} |",
-                        flush=True,
-                    )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+            for name, command in commands(runs, Path(folder)):
+                peaks.setdefault(name, {})[f"runs: {runs:,}"] = peak_of(command, Path(folder))
+    for name, of_sizes in peaks.items():
+        yield from rows_of(name, "MiB", of_sizes, "runs: 1")

@@ -1,30 +1,26 @@
 """Ordering rules: what an event costs, however long the trace, and against the definitions.
 
-    python -m benchmarks.ordering
-
 All rules of stud-cli for a runtime, and a few in the newer words of the language, are judged over
-traces of whole turns. One pass is measured at
-three lengths; the evaluator that follows the definitions to the letter (and is what the tests
-compare with) at lengths at which it ends. Seconds of processor time, the best of a few rounds.
+traces of whole turns. One pass is measured at three lengths; the evaluator that follows the
+definitions to the letter (and is what the tests compare with) at lengths at which it ends.
 """
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 
-from benchmarks._turns import machine
+from benchmarks._table import Row, Size, rows_of
+from benchmarks._turns import best_ms
 from faultclock.load.error_model import load_error_model
 from faultclock.model.error_model.ordering import OrderingRule
 from faultclock.model.scenario.scenario import RuntimeScenario
 from faultclock.model.trace.trace import TraceEvent
 from faultclock.oracle.rules.figures import settings_of
-from faultclock.oracle.rules.patterns import evaluate_all
+from faultclock.oracle.rules.patterns import RuleSet
 from tests.oracle.brute_force import violated_keys
 from tests.oracle.mini_trace import events_of
 
-LENGTHS, SMALL, ROUNDS = (1_000, 10_000, 100_000), (250, 500, 1_000), 3
 MODEL = load_error_model("stud-cli")
 RULES = tuple(rule for rule in MODEL.ordering if "runtime" in rule.roles)
 #: What no shipped rule has yet: joins, figures that are looked up, counts and automata, all of them
@@ -117,21 +113,9 @@ def trace_of(length: int) -> list[TraceEvent]:
     return events[:length]
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Return the processor time of the fastest of a few rounds."""
-    best = float("inf")
-    for _ in range(ROUNDS):
-        gc.collect()
-        started = time.process_time()
-        run()
-        best = min(best, time.process_time() - started)
-    return best
-
-
-def one_pass(events: list[TraceEvent], rules: tuple[OrderingRule, ...] = RULES) -> int:
+def one_pass(events: list[TraceEvent], rules: RuleSet) -> int:
     """Judge `rules` in one pass; return how many violations there are."""
-    results = evaluate_all(rules, events, MODEL.events, SETTINGS)
-    return sum(len(result.witnesses) for result in results)
+    return sum(len(result.witnesses) for result in rules.evaluate(events, SETTINGS))
 
 
 def by_definition(events: list[TraceEvent]) -> int:
@@ -139,32 +123,25 @@ def by_definition(events: list[TraceEvent]) -> int:
     return sum(len(violated_keys(rule, events, MODEL.events)) for rule in RULES)
 
 
-def main() -> None:
-    """Print what an event costs."""
-    print(machine())
-    for what, rules in (("rules of stud-cli", RULES), ("rules in the new words", NEW_WORDS)):
-        print(f"\none pass, {len(rules)} {what}")
-        first_us = 0.0
-        for length in LENGTHS:
-            events = trace_of(length)
-            taken_s = seconds(lambda events=events, rules=rules: one_pass(events, rules))
-            cost_us = taken_s * 1e6 / length
-            first_us = first_us or cost_us
-            print(
-                f"  {length:7,d} events  {cost_us:7.2f} µs per event"
-                f"  ratio {cost_us / first_us:5.2f}"
-            )
-    print("\nby definition, the rules of stud-cli")
-    for length in SMALL:
+def measure(size: Size) -> Iterator[Row]:
+    """Yield what an event costs at each length, and what a trace costs by the definitions."""
+    shipped = RuleSet(RULES, MODEL.events)
+    traces = {n: trace_of(n) for n in size.of((1_000, 10_000, 100_000), (50, 100))}
+    for what, rules in (
+        ("of stud-cli", shipped),
+        ("in the newer words", RuleSet(NEW_WORDS, MODEL.events)),
+    ):
+        pieces = {f"events: {n:,}": partial(one_pass, traces[n], rules) for n in traces}
+        taken_ms = zip(traces, best_ms(pieces, size).items(), strict=True)
+        figures = {name: ms * 1_000 / n for n, (name, ms) in taken_ms}
+        case = f"one pass of {len(rules.rules)} rules {what}"
+        yield from rows_of(case, "µs an event", figures, next(iter(figures)))
+    for length in size.of((250, 500, 1_000), (50,)):
         events = trace_of(length)
-        assert one_pass(events) == by_definition(events)
-        slow_s = seconds(lambda events=events: by_definition(events))
-        fast_s = seconds(lambda events=events: one_pass(events))
-        print(
-            f"  {length:7,d} events  {slow_s * 1e6 / length:7.2f} µs per event"
-            f"  time against one pass {slow_s / fast_s:7.1f}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+        assert one_pass(events, shipped) == by_definition(events)
+        ways = {
+            "one pass": partial(one_pass, events, shipped),
+            "by definition": partial(by_definition, events),
+        }
+        case = f"rules of stud-cli, {length:,} events"
+        yield from rows_of(case, "ms", best_ms(ways, size), "one pass")

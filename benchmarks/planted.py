@@ -1,7 +1,5 @@
 """Counts how many runs it takes until exploration finds each planted bug.
 
-    python -m benchmarks.planted [SEEDS [RUNS]]
-
 A planted bug is a miniature that passes its scenario as it is written. Four ways of looking for it
 start at run 2 with the same seeds of exploration; what counts is the first run in which the check
 that the miniature is made for fails:
@@ -17,10 +15,9 @@ from __future__ import annotations
 
 import math
 import random
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
+from benchmarks._table import Row, Size, rows_of, runs_a_find
 from faultclock.explore.drawing import Drawing, Planned
 from faultclock.load.error_model import load_error_model
 from faultclock.load.scenario import find_scenarios
@@ -32,11 +29,6 @@ from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.registry import SubjectEntry, catalog
 
-__all__ = ["PLANTED", "Search", "runs_to_find"]
-
-SEEDS = 5
-RUNS = 300
-
 #: The miniatures that no scenario shows as it is written.
 PLANTED = tuple(entry for entry in catalog() if entry.found_by == "explore")
 
@@ -44,16 +36,11 @@ PLANTED = tuple(entry for entry in catalog() if entry.found_by == "explore")
 _LATENCIES_NS = (100_000, 1_000_000_000)
 _THINK_NS = (1_000_000, 10_000_000_000)
 
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One way of looking for a bug, by what run n of an exploration is."""
-
-    name: str
-    plans: Callable[[Scenario, int], Iterator[Planned]]
+#: What run n of an exploration of a scenario is, from the seed of the exploration.
+Plans = Callable[[Scenario, int], Iterator[Planned]]
 
 
-def _explored(kind: ScheduleKind) -> Callable[[Scenario, int], Iterator[Planned]]:
+def _explored(kind: ScheduleKind) -> Plans:
     def plans(scenario: Scenario, seed: int) -> Iterator[Planned]:
         drawing = Drawing(scenario, seed, (kind,))
         number = 1
@@ -88,20 +75,20 @@ def _any_magnitude(drawn: random.Random, bounds: tuple[int, int]) -> int:
     return round(math.exp(drawn.uniform(low, high)))
 
 
-SEARCHES = (
-    Search("random", _explored("random")),
-    Search("pct", _explored("pct")),
-    Search("fifo", _explored("tape")),
-    Search("latencies", _latencies),
-)
+SEARCHES = {
+    "random": _explored("random"),
+    "pct": _explored("pct"),
+    "fifo": _explored("tape"),
+    "latencies": _latencies,
+}
 
 
-def runs_to_find(entry: SubjectEntry, search: Search, seed: int, runs: int) -> int | None:
+def runs_to_find(entry: SubjectEntry, search: Plans, seed: int, runs: int) -> int | None:
     """Return the number of the first run that finds a planted bug; None: none of `runs` did."""
     assert entry.shown_by is not None
     (loaded,) = find_scenarios((entry.shown_by,))
     judge, binding = Judge(load_error_model(entry.model)), prepare(entry.id)
-    for plan in search.plans(loaded.scenario, seed):
+    for plan in search(loaded.scenario, seed):
         if plan.number > runs:
             return None
         trace = run_one(plan.scenario, binding, plan.seed, isolate=False, chance=plan.chance)
@@ -111,32 +98,14 @@ def runs_to_find(entry: SubjectEntry, search: Search, seed: int, runs: int) -> i
     return None
 
 
-def _told(found: Iterable[int | None], runs: int) -> str:
-    """Return `median (worst)` of what was found, and how often nothing was."""
-    counts = sorted(math.inf if number is None else number for number in found)
-    middle = counts[(len(counts) - 1) // 2]
-    if middle == math.inf:
-        lost = counts.count(math.inf)
-        return (
-            f"not in {runs}" if lost == len(counts) else f"not in {runs}, {lost} of {len(counts)}"
-        )
-    worst = f"{counts[-1]}" if counts[-1] < math.inf else f"not in {runs}"
-    return f"{middle} ({worst})"
-
-
-def main(seeds: int = SEEDS, runs: int = RUNS) -> None:
-    """Print the table."""
-    names = [search.name for search in SEARCHES]
-    print(f"| bug (check) | {' | '.join(names)} |")
-    print("|---|" + "---|" * len(names))
-    for entry in PLANTED:
-        cells = []
-        for search in SEARCHES:
-            found = [runs_to_find(entry, search, seed, runs) for seed in range(1, seeds + 1)]
-            cells.append(_told(found, runs))
-        name = entry.id.removeprefix("mini-race-")
-        print(f"| {name} ({entry.fails}) | {' | '.join(cells)} |", flush=True)
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+def measure(size: Size) -> Iterator[Row]:
+    """Yield for each bug and each way how many runs it takes to find it once."""
+    searches, runs = size.of((5, 300), (1, 3))
+    for entry in PLANTED[: size.of(len(PLANTED), 1)]:
+        figures = {}
+        for name, search in SEARCHES.items():
+            found = [runs_to_find(entry, search, n, runs) for n in range(1, searches + 1)]
+            finds = [number for number in found if number is not None]
+            figures[name] = runs_a_find(sum(finds) + runs * (searches - len(finds)), len(finds))
+        bug = entry.id.removeprefix("mini-race-")
+        yield from rows_of(bug, f"runs of {searches * runs:,}", figures, "random")

@@ -1,43 +1,31 @@
 """What a report weighs in a browser: bytes, nodes, height, processor time until it can be used.
 
-    python -m benchmarks.report                           # 106, 320 and 1,000 runs
-    python -m benchmarks.report --against ../old/harness  # beside another version of Faultclock
-
-The runs are those of the unmodified OpenAI SDK, judged by `stud-cli`, so most of them fail. Each
-version renders the same JSON report in a process of its own. Chromium opens each page from the
-disk, in a context of its own, and is asked for the time that its main thread has worked until one
-frame is drawn after everything is loaded.
+The runs are those of the unmodified OpenAI SDK, judged by `stud-cli`, so most of them fail.
+Chromium opens each page from the disk, in a context of its own, and is asked for the time that its
+main thread has worked until one frame is drawn after everything is loaded.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from benchmarks._table import Row, Size, installed, rows_of
+from benchmarks.scenario_run import SCENARIO, suite
+from faultclock.model.report.finding import Report
+from faultclock.render.html_text import html_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-__all__ = ["Weight", "cut", "main", "weigh"]
-
-CHROMIUM = "/usr/bin/chromium"
-SUBJECT, MODEL = "openai-async", "stud-cli"
+CHROMIUM = Path("/usr/bin/chromium")
+PEERS = {"playwright": installed("playwright"), "chromium": CHROMIUM.exists()}
+SUBJECT = "openai-async" if installed("openai") else "reference"
 #: Runs of a report, and how many seeds give at least that many.
-SIZES = {106: 1, 320: 3, 1_000: 10}
-_RENDER = """
-import sys
-from pathlib import Path
-from faultclock.model.report.finding import Report
-from faultclock.render import html_report
-report = Report.model_validate_json(Path(sys.argv[1]).read_text("utf-8"))
-Path(sys.argv[2]).write_text(html_report(report), "utf-8")
-"""
+SIZES = {"runs: 106": (106, 1), "runs: 320": (320, 3), "runs: 1,000": (1_000, 10)}
 _COUNT = """() => {
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_ALL);
   let nodes = 0;
@@ -47,35 +35,16 @@ _COUNT = """() => {
 _FRAME = "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
-    """What one page costs.
-
-    Attributes:
-        nodes: of the document before anything is opened, texts included.
-        height: of the page, in CSS pixels, in a window 1440 wide.
-        cpu_s: seconds in which the main thread worked.
-        layouts: how often the layout was computed.
-    """
-
-    bytes: int
-    nodes: int
-    height: int
-    cpu_s: float
-    layouts: int
+def cut(report: Report, runs: int) -> Report:
+    """Return a report with its first `runs` runs alone, and totals that agree."""
+    assert len(report.runs) >= runs, len(report.runs)
+    kept = report.runs[:runs]
+    totals = Counter(run.verdict for run in kept)
+    return report.model_copy(update={"runs": kept, "totals": dict(totals)})
 
 
-def cut(report: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Return a JSON report with its first `runs` runs alone, and totals that agree."""
-    kept = report["runs"][:runs]
-    totals: dict[str, int] = {}
-    for run in kept:
-        totals[run["verdict"]] = totals.get(run["verdict"], 0) + 1
-    return {**report, "runs": kept, "totals": totals}
-
-
-def weigh(browser: Browser, page: Path) -> Weight:
-    """Open `page` once, offline."""
+def weigh(browser: Browser, page: Path) -> dict[tuple[str, str], float]:
+    """Open `page` once, offline; return its figures by what they are of and their unit."""
     context = browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
     opened = context.new_page()
     session = context.new_cdp_session(opened)
@@ -87,69 +56,41 @@ def weigh(browser: Browser, page: Path) -> Weight:
     }
     nodes, height = opened.evaluate(_COUNT)
     context.close()
-    return Weight(
-        bytes=page.stat().st_size,
-        nodes=nodes,
-        height=height,
-        cpu_s=metrics["TaskDuration"],
-        layouts=int(metrics["LayoutCount"]),
-    )
+    return {
+        ("main thread until the page can be used", "ms"): metrics["TaskDuration"] * 1_000,
+        ("layout was computed", "times"): metrics["LayoutCount"],
+        ("document before anything is opened", "nodes"): nodes,
+        ("height in a window 1440 wide", "px"): height,
+    }
 
 
-def main(arguments: list[str]) -> None:
-    """Print one row for each version and size."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--against", type=Path, help="folder that holds the package `faultclock`")
-    parser.add_argument("--turns", type=int, default=3, help="how often each page is opened")
-    chosen = parser.parse_args(arguments)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("playwright is not installed (extra `dev`): no page was opened")
-        return
-    versions: dict[str, Path | None] = {"this one": None}
-    if chosen.against:
-        versions = {"the other": chosen.against.resolve(), **versions}
-    print("| runs | version | kB | nodes | height | CPU until usable | layouts |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+def measure(size: Size) -> Iterator[Row]:
+    """Yield what the pages of reports of some lengths cost; without a browser, only their bytes."""
+    subject, scenarios = size.of((SUBJECT, ()), ("reference", (SCENARIO,)))
+    sizes = size.of(SIZES, {"runs: 1": (1, 1)})
+    figures: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    with tempfile.TemporaryDirectory() as folder:
+        pages = {name: Path(folder, f"{runs}.html") for name, (runs, _) in sizes.items()}
+        for name, (runs, seeds) in sizes.items():
+            report = cut(suite(subject, scenarios, seeds)(), runs)
+            pages[name].write_text(html_report(report), "utf-8")
+            figures["page", "bytes"][name] = pages[name].stat().st_size
+        if all(PEERS.values()):
+            for key, name, figure in weighed(pages, size.rounds):
+                known = figures[key].get(name, figure)
+                figures[key][name] = min(known, figure)
+    for (case, unit), of_sizes in figures.items():
+        yield from rows_of(case, unit, of_sizes, next(iter(sizes)))
+
+
+def weighed(pages: Mapping[str, Path], rounds: int) -> Iterator[tuple[tuple[str, str], str, float]]:
+    """Yield each figure of each page in each round; the pages take turns."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for runs, seeds in SIZES.items():
-            report = Path(folder) / f"{runs}.json"
-            _run(report, seeds)
-            report.write_text(json.dumps(cut(json.loads(report.read_text("utf-8")), runs)))
-            pages = {name: _rendered(report, name, path) for name, path in versions.items()}
-            # In turns, so that a busy moment of the machine hits all of them alike.
-            turns = [
-                {name: weigh(browser, page) for name, page in pages.items()}
-                for _ in range(chosen.turns)
-            ]
-            for name in pages:
-                best = min((turn[name] for turn in turns), key=lambda weight: weight.cpu_s)
-                print(
-                    f"| {runs:,} | {name} | {best.bytes / 1000:,.0f} | {best.nodes:,} | "
-                    f"{best.height:,} px | {best.cpu_s:.2f} s | {best.layouts} |",
-                    flush=True,
-                )
+        for _ in range(rounds):
+            for name, page in pages.items():
+                for key, figure in weigh(browser, page).items():
+                    yield key, name, figure
         browser.close()
-
-
-def _run(report: Path, seeds: int) -> None:
-    words = ["run", "--subject", SUBJECT, "--model", MODEL, "--seeds", str(seeds), "--quiet"]
-    subprocess.run(
-        [sys.executable, "-m", "faultclock.cli", *words, "--json", str(report)],
-        stdout=subprocess.DEVNULL,
-        check=False,  # it ends with 1, because most of the runs fail
-    )
-
-
-def _rendered(report: Path, name: str, package: Path | None) -> Path:
-    page = report.with_name(f"{report.stem}-{name.replace(' ', '-')}.html")
-    environment = {**os.environ, **({"PYTHONPATH": str(package)} if package else {})}
-    command = [sys.executable, "-P", "-c", _RENDER, str(report), str(page)]
-    subprocess.run(command, env=environment, check=True)
-    return page
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

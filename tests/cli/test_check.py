@@ -93,6 +93,14 @@ def _written(folder: Path, text: str) -> Path:
     return folder
 
 
+def test_the_api_that_is_named_is_the_one_that_is_played(tmp_path: Path) -> None:
+    """Several APIs are asked at the same path: what a person says of it counts."""
+    folder = _written(tmp_path, BLOCKING)
+    words = ("check", "client.py:ask", "--dialect", "deepseek", *FEW)
+    said = process(folder, *words).stdout.partition("\n")[0]
+    assert said == "client.py:ask@deepseek: a blocking function of a prompt that speaks deepseek"
+
+
 def test_a_crash_is_shown_with_its_line_and_gone_when_it_is_mended(tmp_path: Path) -> None:
     """This is what a person does on the first day: check, mend, check."""
     folder = _written(tmp_path, BLOCKING)

@@ -70,6 +70,37 @@ def test_a_path_leads_as_far_as_the_types_of_its_event(
         assert said.startswith(f"Name: no {kind} has a field '{path}': ")
 
 
+@pytest.mark.parametrize(
+    ("kind", "where", "said"),
+    [
+        ("http.response", {"status": "401"}, 'is never "401": it is a whole number'),
+        ("http.response", {"status": 401}, None),
+        ("http.response", {"status": [401, True]}, "is never true: it is a whole number"),
+        ("http.response", {"error.code": 5}, None),
+        ("policy.decided", {"decision": "denied"}, 'is never "denied": it is "allow" or "deny"'),
+        ("policy.decided", {"decision": ["allow", "deny"]}, None),
+        ("policy.decided", {"decision": None}, None),
+        ("call.raised", {"chain.0.link": "outer"}, None),
+        ("call.raised", {"chain.0.link": "outermost"}, 'it is "outer"'),
+        ("call.raised", {"chain": "x"}, "it is an object or a list"),
+        ("tool.called", {"arguments.any": 1}, None),
+        ("world.touched", {"what_is_counted": "three"}, None),
+        ("failure.seen", {"layer": 7}, None),
+    ],
+)
+def test_a_value_that_a_field_never_has_is_refused(
+    kind: str, where: dict[str, Any], said: str | None
+) -> None:
+    """A rule about it would hold for everything; the types of the field say what it can be."""
+    problem = unknown_pattern_field("N", EventPattern(kinds=(kind,), where=where))
+    if said is None:
+        assert problem is None
+    else:
+        assert problem is not None
+        assert problem.startswith(f"N: '{next(iter(where))}' of {kind} is never ")
+        assert said in problem
+
+
 def test_one_of_several_kinds_is_enough() -> None:
     """Where none has the field, the sentence names them all, and the nearest field or each."""
     kinds = ("net.sent", "net.eof")

@@ -122,10 +122,10 @@ def test_the_schema_beside_them_is_the_models() -> None:
 def test_a_scenario_says_why_and_where_it_comes_from(id_: str) -> None:
     """A failing scenario is read by somebody who has to decide whether it matters."""
     scenario = _shipped()[id_]
-    assert len(scenario.why) >= 120
+    assert len(scenario.why) >= 120, "a `why` of a shipped scenario has 120 characters or more"
     assert scenario.why.endswith((".", "?", "!"))
     assert scenario.title not in scenario.why
-    assert scenario.origin is not None
+    assert scenario.origin is not None, "a shipped scenario has an `origin`"
     assert _ISSUE.search(scenario.origin) or " " in scenario.origin
 
 
@@ -142,7 +142,8 @@ def test_a_pair_points_back(id_: str) -> None:
     pair = _shipped()[id_].pair
     if pair is not None:
         assert pair != id_
-        assert _shipped()[pair].pair == id_
+        assert pair in _shipped(), f"its pair {pair} is no shipped scenario"
+        assert _shipped()[pair].pair == id_, f"{pair} does not name it as its `pair`"
 
 
 def test_most_scenarios_have_their_opposite() -> None:

@@ -58,10 +58,14 @@ def take(adopted: Adopted, wall_limit_s: float | None = None) -> Target:
     probed = probe(adopted.binding, wall_limit_s)
     if not probed.healthy:
         raise SubjectError(f"{adopted.spec}: {probed.why_not}", hint=probed.what_to_do)
+    spoken, bound = probed.dialect, adopted.binding
+    if spoken is not None and bound.dialect_known and len(bound.dialects) == 1:
+        # Several APIs are asked at equal paths: the one that a person names is played.
+        spoken = bound.dialect
     return Target(
         spec=adopted.spec,
         binding=probed.binding,
-        taken_for=adopted.taken_for.model_copy(update={"dialect": probed.dialect or ""}),
+        taken_for=adopted.taken_for.model_copy(update={"dialect": spoken or ""}),
         abilities=abilities_of(probed, wall_limit_s),
         is_bound=adopted.is_bound,
         given_requests=adopted.given_requests,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.sheets.paths import first_at, values_at
-from faultclock.fakes.sheets.sheet import Calls, Heard, Told
+from faultclock.fakes.sheets.sheet import Calls, Heard, Reading
 from faultclock.fakes.wire.answer import ErrorFacts
 from faultclock.fakes.wire.aws_event_stream import read_messages
 from faultclock.fakes.wire.dialect import Heard as HeardAnswer
@@ -92,17 +92,17 @@ class Hearer:
             blocked=blocked if reason == "content_filter" else None,
         )
 
-    def _gather(self, all_: _Gathered, part: Mapping[str, Any], told: Told) -> None:
+    def _gather(self, all_: _Gathered, part: Mapping[str, Any], reading: Reading) -> None:
         """Add what one part of an answer says."""
         all_.error = all_.error or self._error_facts(part)
-        all_.texts += _texts_at(part, told.text)
-        all_.refusals += _texts_at(part, told.refusal)
-        for word in _texts_at(part, told.finish):
+        all_.texts += _texts_at(part, reading.text)
+        all_.refusals += _texts_at(part, reading.refusal)
+        for word in _texts_at(part, reading.finish):
             usual = None if self._told.known_words_only else word
             all_.reason = self._words.get(word, usual) or all_.reason
-        for place, item in enumerate(values_at(part, told.calls.at)):
+        for place, item in enumerate(values_at(part, reading.calls.at)):
             if isinstance(item, dict):
-                _gather_call(all_.calls, item, place, told.calls)
+                _gather_call(all_.calls, item, place, reading.calls)
 
 
 def parts_of(body: bytes, content_type: str, frame: str) -> Iterator[dict[str, Any]]:

@@ -218,7 +218,7 @@ class Calls(Section):
     """How arguments that are no text are written as one."""
 
 
-class Told(Section):
+class Reading(Section):
     """Where an answer has what it says. All are paths."""
 
     text: list[str]
@@ -231,8 +231,8 @@ class Told(Section):
 class Heard(Section):
     """How an answer is read back."""
 
-    whole: Told
-    stream: Told | None = None
+    whole: Reading
+    stream: Reading | None = None
     """None: as a whole one."""
     no_arguments: str = ""
     """What stands for no arguments at all."""
@@ -274,8 +274,8 @@ class Sheet(Section):
 
 _SECTIONS: Mapping[str, type[Section]] = {
     it.__name__: it
-    for it in (PromptTokens, Requests, Whole, Stream, Good, Limits, Errors, Calls, Told, Heard)
-} | {"Told | None": Told}
+    for it in (PromptTokens, Requests, Whole, Stream, Good, Limits, Errors, Calls, Reading, Heard)
+} | {"Reading | None": Reading}
 
 
 def read_sheet(folder: Path, name: str) -> Sheet:

@@ -1,18 +1,20 @@
-"""Which fields an ordering rule may name: those that the events it speaks of can have.
+"""Which fields and values an ordering rule may name: those that the events it speaks of can have.
 
-A rule about a field that no such event has would hold for everything, or for nothing.
+A rule about a field that no such event has would hold for everything, or for nothing; so would one
+about a value that the field never has.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import UnionType
-from typing import Annotated, Any, NotRequired, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from faultclock.model.error_model.event_sets import EventPattern, EventRef, Events, resolved
+from faultclock.model.error_model.event_sets import EventPattern, EventRef, Events, Fact, resolved
 from faultclock.model.error_model.lookup import CountLookup, TimeLookup, is_setting
 from faultclock.model.error_model.ordering import OrderingRule, event_refs
 from faultclock.model.trace.event_shapes import Said
@@ -24,6 +26,14 @@ PLACE_DIGITS_MAX = 9
 _FIELDS: dict[str, Mapping[str, Any]] = {
     **{name: kind.fields for name, kind in EVENTS.items()},
     **{name: dict.fromkeys(fields, Any) for name, fields in DERIVED_KINDS.items()},
+}
+#: What fields hold, in words.
+_NAMES: Mapping[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
 }
 #: The kinds whose fields all have names.
 _NAMING = tuple(name for name in _FIELDS if name not in EVENTS or not EVENTS[name].counts)
@@ -37,9 +47,7 @@ def unknown_field(rule: OrderingRule, events: Events) -> str | None:
     """
     for ref in event_refs(rule):
         for _, pattern in resolved(ref, events):
-            if problem := unknown_kind(pattern.kinds):
-                return f"{rule.id}: {problem}"
-            if problem := _missing(pattern.kinds, pattern_fields(pattern)):
+            if problem := _unknown(pattern):
                 return f"{rule.id}: {problem}"
     for of, fields in _named(rule, events):
         if problem := _missing(_kinds(of, events), fields):
@@ -48,9 +56,21 @@ def unknown_field(rule: OrderingRule, events: Events) -> str | None:
 
 
 def unknown_pattern_field(name: str, pattern: EventPattern) -> str | None:
-    """Return a sentence about a field of a named event that no kind of it has, or None."""
-    problem = unknown_kind(pattern.kinds) or _missing(pattern.kinds, pattern_fields(pattern))
+    """Return a sentence about a field of a named event that no kind of it has, or None.
+
+    A value that the field of no such kind can have counts as well.
+    """
+    problem = _unknown(pattern)
     return f"{name}: {problem}" if problem else None
+
+
+def _unknown(pattern: EventPattern) -> str | None:
+    """Return a sentence about the first kind, field or value of `pattern` that there is not."""
+    return (
+        unknown_kind(pattern.kinds)
+        or _missing(pattern.kinds, pattern_fields(pattern))
+        or _impossible(pattern)
+    )
 
 
 def unknown_kind(kinds: tuple[str, ...]) -> str | None:
@@ -121,30 +141,67 @@ def _has_any(kinds: tuple[str, ...], paths: tuple[str, ...]) -> bool:
     )
 
 
+def _impossible(pattern: EventPattern) -> str | None:
+    for path, wanted in pattern.where.items():
+        types = [type_ for kind in pattern.kinds for type_ in _types(_FIELDS[kind], path)]
+        # Where a kind has other fields than those with names, they hold anything.
+        if any(kind in EVENTS and EVENTS[kind].counts for kind in pattern.kinds):
+            continue
+        for value in wanted if isinstance(wanted, tuple) else (wanted,):
+            if value is not None and not any(_can_be(type_, value) for type_ in types):
+                of = " or ".join(pattern.kinds)
+                said = " or ".join(dict.fromkeys(word for type_ in types for word in _words(type_)))
+                return f"'{path}' of {of} is never {json.dumps(value)}: it is {said}"
+    return None
+
+
 def _has(fields: Any, path: str) -> bool:
+    return any(True for _ in _types(fields, path))
+
+
+def _types(fields: Any, path: str) -> Iterator[Any]:
+    """Yield the types that what stands at a dotted path can have; none where there is no such."""
     first, _, rest = path.partition(".")
-    return first in fields and (not rest or _leads_on(fields[first], rest))
+    if first in fields:
+        yield from _types_in(fields[first], rest)
 
 
-def _leads_on(annotation: Any, path: str) -> bool:
-    """Return whether a value of a type can have something at a dotted path."""
-    if annotation in (Any, Said):
-        return True
+def _types_in(annotation: Any, path: str) -> Iterator[Any]:
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (Annotated, NotRequired):
-        return _leads_on(arguments[0], path)
-    if origin in (Union, UnionType):
-        return any(_leads_on(member, path) for member in arguments)
-    first, _, rest = path.partition(".")
-    if origin is list:
-        return (
-            first.isdecimal()
-            and len(first) <= PLACE_DIGITS_MAX
-            and (not rest or _leads_on(arguments[0], rest))
-        )
-    if origin is dict:
+    if annotation in (Any, Said) or origin is dict:
+        yield Any
+    elif origin in (Annotated, NotRequired):
+        yield from _types_in(arguments[0], path)
+    elif origin in (Union, UnionType):
+        for member in arguments:
+            yield from _types_in(member, path)
+    elif not path:
+        yield annotation
+    elif origin is list:
+        first, _, rest = path.partition(".")
+        if first.isdecimal() and len(first) <= PLACE_DIGITS_MAX:
+            yield from _types_in(arguments[0], rest)
+    elif is_typeddict(annotation):
+        if annotation.__pydantic_config__.get("extra") == "allow":
+            yield Any
+        else:
+            yield from _types(get_type_hints(annotation), path)
+
+
+def _can_be(type_: Any, value: Fact) -> bool:
+    """Return whether a field of a type of `_types_in` can have a value."""
+    if type_ is Any:
         return True
-    if is_typeddict(annotation):
-        is_open = annotation.__pydantic_config__.get("extra") == "allow"
-        return is_open or _has(get_type_hints(annotation), path)
-    return False
+    if get_origin(type_) is Literal:
+        return any(value == item and type(value) is type(item) for item in get_args(type_))
+    if type_ is float:
+        return type(value) in (int, float)
+    return type(value) is type_
+
+
+def _words(type_: Any) -> Iterator[str]:
+    """Yield what a field of a type of `_types_in` holds, in words."""
+    if get_origin(type_) is Literal:
+        yield from (str(json.dumps(item)) for item in get_args(type_))
+    else:
+        yield _NAMES.get(type_, "an object or a list")

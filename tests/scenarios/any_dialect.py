@@ -140,7 +140,7 @@ class TakesAPartForTheWhole(AnyExchange):
             heard = self.heard()
             if failure.kind != "cut" or not heard.text:
                 raise
-            self.reply = reply_of(heard)
+            self._answered(reply_of(heard))
 
 
 def client(

@@ -44,7 +44,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
 #: (page, language of the blocks): the test that checks these pieces of a file.
 FRAGMENTS: dict[tuple[str, str], str] = {
     ("docs/agents.md", "py"): "tests/subjects/test_agents_page.py",
-    ("docs/dialects.md", "py"): "tests/architecture/test_dialects_page.py",
+    ("docs/dialects.md", "yaml"): "tests/architecture/test_dialects_page.py",
     ("docs/dialects.md", "yml"): "tests/architecture/test_dialects_page.py",
     ("docs/ordering.md", "yml"): "tests/oracle/test_ordering_page.py",
 }

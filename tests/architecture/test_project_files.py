@@ -11,6 +11,7 @@ import pytest
 
 import faultclock
 from faultclock.subjects.clients.catalog import CLIENTS
+from faultclock.subjects.frameworks.known import FRAMEWORKS
 from tests.architecture.source_tree import PROJECT
 
 #: Pinned files that agree: what one of them holds is what the others have tested.
@@ -98,7 +99,7 @@ def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> 
 def test_every_client_that_comes_bound_has_its_extra() -> None:
     """What the list of subjects tells a person to install can be installed."""
     extras = _pyproject()["project"]["optional-dependencies"]
-    named = {entry.extra for entry in CLIENTS.values()}
+    named = {entry.extra for entry in CLIENTS.values()} | {known.extra for known in FRAMEWORKS}
     assert named <= set(extras)
     assert set(extras) - named <= {"all", "certify", "record", "sdk"}
 

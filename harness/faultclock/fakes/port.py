@@ -6,7 +6,8 @@ rules of its script, says at the end which were never met, and lets the subject 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from typing import Any, Literal
 
 from faultclock.fakes.rules import NumberedRule, RulesMet, seal
@@ -97,3 +98,50 @@ def waiting(style: Style, begin: Callable[..., Promise]) -> Callable[..., Any]:
         return await begin(*given, **named).wait_async()
 
     return wait
+
+
+#: What a subject waits for on its own task or thread: promises, and functions of its own.
+Steps = Generator[Promise | Callable[[], Any], Any, Any]
+
+
+def stepping(style: Style, steps: Callable[..., Steps]) -> Callable[..., Any]:
+    """Return a function that takes steps one after another, in the subject's style.
+
+    Each step that `steps` yields is waited for or called, and its value is sent back; what it
+    raises is thrown in. The value of the generator is the function's.
+    """
+    if style == "sync":
+
+        def take(*given: Any, **named: Any) -> Any:
+            taken = steps(*given, **named)
+            go_on: Callable[[], Any] = partial(next, taken)
+            while True:
+                try:
+                    step = go_on()
+                except StopIteration as over:
+                    return over.value
+                try:
+                    value = step.wait_sync() if isinstance(step, Promise) else step()
+                except BaseException as error:  # noqa: BLE001 - thrown in
+                    go_on = partial(taken.throw, error)
+                else:
+                    go_on = partial(taken.send, value)
+
+        return take
+
+    async def take_async(*given: Any, **named: Any) -> Any:
+        taken = steps(*given, **named)
+        go_on: Callable[[], Any] = partial(next, taken)
+        while True:
+            try:
+                step = go_on()
+            except StopIteration as over:
+                return over.value
+            try:
+                value = await (step.wait_async() if isinstance(step, Promise) else step())
+            except BaseException as error:  # noqa: BLE001 - thrown in
+                go_on = partial(taken.throw, error)
+            else:
+                go_on = partial(taken.send, value)
+
+    return take_async

@@ -1,4 +1,4 @@
-"""Binds a scenario to a subject: in the dialect that it names, or that its subject speaks.
+"""Binds a scenario to a subject: in its dialect, and with its own tools where it brings some.
 
 What `settle` says of the faults is made true here, too, and what only explorers read is left out:
 a run is one of what is written, whether it is the only one or the first of many.
@@ -28,6 +28,7 @@ from faultclock.model.scenario.provider_script import (
     ProviderScript,
 )
 from faultclock.model.scenario.scenario import Scenario
+from faultclock.run.fit_tools import NoFit, fitted_tools
 from faultclock.subjects.binding import Binding
 
 
@@ -47,6 +48,8 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
         )
     if scenario.vary is not None:
         scenario = scenario.model_copy(update={"vary": None})
+    if binding.own_tools is not None:
+        scenario = fitted_tools(scenario, binding.own_tools)
     return settled(scenario).with_providers(partial(_filled, binding))
 
 
@@ -69,6 +72,19 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         otherwise = next(_otherwise_limited(script, binding.dialect), None)
         if otherwise is not None:
             return otherwise
+    missing_tool = lacks_tool(scenario, binding)
+    if missing_tool is not None:
+        return f"it needs {missing_tool}, and the subject has none"
+    return None
+
+
+def lacks_tool(scenario: Scenario, binding: Binding) -> str | None:
+    """Return which tool of `scenario` no tool of the subject's own can stand for; None: none."""
+    if binding.own_tools is not None:
+        try:
+            fitted_tools(scenario, binding.own_tools)
+        except NoFit as missing:
+            return str(missing)
     return None
 
 

@@ -27,7 +27,9 @@ from faultclock.subjects.abilities import ABILITY_WORDS, with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
 from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
+from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
+from faultclock.subjects.frameworks.known import Known, agent_of
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
@@ -35,6 +37,8 @@ from faultclock.subjects.source import functions_in
 
 _MARK = "@"
 _CLIENT = "client"
+_AGENT = "agent"
+_KINDS = (*FORMS, _CLIENT, _AGENT)
 #: Functions of a file that a message names, at most.
 _NAMES_MAX = 3
 _ROLES: dict[Role, str] = {
@@ -75,8 +79,8 @@ def adopt(spec: str, *, as_: str | None = None, dialect: str | None = None) -> A
     Args:
         spec: a shipped id, `path/to/file.py:name` or `package.module:name`; after an `@`, what it
             is and which API it speaks.
-        as_: `prompt`, `messages`, `nothing`, `request` or `client`: what it is; None: what the
-            target itself shows.
+        as_: `prompt`, `messages`, `nothing`, `request`, `client` or `agent`: what it is; None: what
+            the target itself shows.
         dialect: the API that it speaks, such as `openai-chat`; None: the same.
 
     Raises:
@@ -151,12 +155,12 @@ def _said(
         target, words = spec, ""
     said = tuple(dict.fromkeys(filter(None, words.split(","))))
     for word in said:
-        if word in (*FORMS, _CLIENT):
+        if word in _KINDS:
             as_ = as_ or word
         elif word not in ABILITY_WORDS:
             dialect = dialect or word
-    if as_ is not None and as_ not in (*FORMS, _CLIENT):
-        raise UnknownNameError("kind of target", as_, (*FORMS, _CLIENT))
+    if as_ is not None and as_ not in _KINDS:
+        raise UnknownNameError("kind of target", as_, _KINDS)
     return target, as_, dialect, tuple(word for word in said if word in ABILITY_WORDS)
 
 
@@ -190,6 +194,9 @@ def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) ->
             raise _bound_already(found.spec, target, as_)
         return _of_binding(spec, _speaking(target, dialect), "it is bound by its decorator")
     target = _object(found)
+    known = agent_of(target) if as_ in (None, _AGENT) else None
+    if known is not None:
+        return _of_agent(found, spec, target, known, dialect)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -197,6 +204,11 @@ def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) ->
         raise SubjectError(
             f"{found.spec} is no client of a library that Faultclock knows",
             hint="write a function of a prompt that asks it, `def ask(prompt): ...`, and name that",
+        )
+    if as_ == _AGENT:
+        raise SubjectError(
+            f"{found.spec} is no agent of a framework that Faultclock knows",
+            hint="bind it as a runtime: `faultclock init --role runtime` writes a start",
         )
     form: Any = as_
     return _of_function(found, spec, target, form, dialect)
@@ -289,6 +301,33 @@ def _of_client(
         because="its class is that of a library that Faultclock knows how to ask"
         if client.known
         else "it has chat.completions.create",
+        otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
+        dialect=binding.dialect if binding.dialect_known else "",
+    )
+    return Adopted(binding=binding, taken_for=taken_for, spec=spec)
+
+
+def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str | None) -> Adopted:
+    framework = known.framework()
+    tools = framework.tools_of(target)
+
+    def live(surroundings: Any) -> Any:
+        return framework.live(target, surroundings)
+
+    bound = runtime(
+        id=f"{found.stem}:{found.name}",
+        title=f"{known.name} agent as it is",
+        style=known.style,
+        distributions=known.distributions,
+        dialect=dialect or DEFAULT_DIALECT,
+        streams=False,
+    )(live)
+    binding = replace(bound, own_tools=tools, dialect_known=dialect is not None)
+    names = ", ".join(tool.name for tool in tools)
+    taken_for = TakenFor(
+        target=spec,
+        kind=f"a whole agent ({known.name})",
+        because=f"its own tools are {names}" if tools else "it has no tools of its own",
         otherwise="name a function of a prompt that asks it, `def ask(prompt): ...`",
         dialect=binding.dialect if binding.dialect_known else "",
     )

@@ -29,6 +29,7 @@ from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
+from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
 from faultclock.subjects.outcome import Classify
@@ -87,6 +88,7 @@ class Binding:
         source: where it stands in the user's file; None for a shipped subject, and for a file that
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
+        own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
     """
 
     id: str
@@ -108,6 +110,7 @@ class Binding:
     source_digest: str | None = None
     source: SourcePlace | None = None
     contract: Any = None
+    own_tools: tuple[ToolScript, ...] | None = None
 
     @property
     def dialect(self) -> str:

@@ -67,6 +67,11 @@ class ToolPlan:
     late: bool
 
     @property
+    def works(self) -> bool:
+        """Whether it does its work at all, before it replies or hangs."""
+        return self.rule is None or self.rule.then.effect == "committed"
+
+    @property
     def fires_at_once(self) -> bool:
         """Whether its rule makes a difference from the start, and not only by the reply."""
         return self.rule is not None and (not self.replies or self.rule.then.takes is not None)
@@ -88,7 +93,7 @@ def decide(
         rule=rule,
         takes_ns=takes_ns,
         replies=rule is None or rule.then.fault.kind != "hang",
-        effect_ns=effect_ns,
+        effect_ns=None if script.reads else effect_ns,
         late=rule is not None and rule.then.effect == "late",
     )
     return counted, plan

@@ -8,12 +8,13 @@ here and nowhere else. A tool never checks its input or output: that is the runt
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultclock.fakes.plain import digest, plain
-from faultclock.fakes.port import Port, Style, waiting
+from faultclock.fakes.port import Port, Steps, Style, stepping
 from faultclock.fakes.ports.tool_plan import (
     ToolCounts,
     ToolPlan,
@@ -73,12 +74,15 @@ class ToolsState:
 class _Execution:
     """One execution on its way."""
 
-    __slots__ = ("key", "plan", "promise", "seen", "tool_call")
+    __slots__ = ("key", "plan", "promise", "seen", "tool_call", "work")
 
-    def __init__(self, plan: ToolPlan, tool_call: str, key: str) -> None:
+    def __init__(
+        self, plan: ToolPlan, tool_call: str, key: str, work: Callable[[], Any] | None
+    ) -> None:
         self.plan = plan
         self.tool_call = tool_call
         self.key = key
+        self.work = work if plan.works else None
         self.seen = True
         self.promise: Promise
 
@@ -94,7 +98,10 @@ class FakeTool(Port):
     is handed it: effects that are left from an earlier life are scheduled then, those that came
     due in between at once.
 
-    `execute(arguments, *, call_id, signal=None)` executes once and returns a ToolResult. For an
+    `execute(arguments, *, call_id, signal=None, work=None)` executes once and returns a ToolResult.
+    `work` is the function of a real tool: it is called where the script has the tool do its work,
+    its end is the effect, and its value is the reply. What it raises leaves `execute`. For an async
+    subject it returns an awaitable, as `execute` does. For an
     async subject it is a coroutine function, and the execution begins when the coroutine first
     runs: a task that is cancelled before that has called nothing. For a blocking subject it
     blocks the simulated thread. It raises what the port of a tool says: TypedError
@@ -135,7 +142,7 @@ class FakeTool(Port):
         self._state = state
         self._running: dict[str, _Execution] = {}
         self._due: dict[str, Call] = {}
-        self.execute = waiting(style, self._begin)
+        self.execute = stepping(style, self._execute)
         for effect in list(state.pending.values()):
             if effect.tool == script.name:
                 self._due[effect.execution] = kernel.call_at(
@@ -158,16 +165,33 @@ class FakeTool(Port):
 
     # ------------------------------------------------------------------ an execution
 
+    def _execute(
+        self,
+        arguments: object,
+        *,
+        call_id: str = "",
+        signal: Signal | None = None,
+        work: Callable[[], Any] | None = None,
+    ) -> Steps:
+        execution = self._begin(arguments, call_id, signal, work)
+        reply = yield execution.promise
+        if execution.work is None:
+            return reply
+        return (yield from self._work(execution, execution.work))
+
     def _begin(
-        self, arguments: object, *, call_id: str = "", signal: Signal | None = None
-    ) -> Promise:
+        self,
+        arguments: object,
+        call_id: str,
+        signal: Signal | None,
+        work: Callable[[], Any] | None,
+    ) -> _Execution:
         self._enter()
         given = arguments if isinstance(arguments, Mapping) else {}
         self._state.counts, plan = decide(self.script, self._state.counts, given)
-        execution = _Execution(plan, str(call_id or ""), effect_key(self.name, arguments))
-        execution.promise = Promise(
-            self._kernel, f"the tool {self.name!r}", lambda: self._abandoned(execution)
-        )
+        key = effect_key(self.name, arguments)
+        execution = _Execution(plan, str(call_id or ""), key, work)
+        execution.promise = self._promise(execution)
         self._running[execution.id] = execution
         # A fact may be the last one of its life, so what survives is noted before it.
         if self.script.on_cancel == "goes_on":
@@ -180,11 +204,41 @@ class FakeTool(Port):
         self._due[execution.id] = self._kernel.call_after(plan.takes_ns, self._work_done, execution)
         if signal is not None:
             signal.on_cancel(lambda: self._signalled(execution))
-        return execution.promise
+        return execution
+
+    def _promise(self, execution: _Execution) -> Promise:
+        return Promise(self._kernel, f"the tool {self.name!r}", lambda: self._abandoned(execution))
+
+    def _work(self, execution: _Execution, work: Callable[[], Any]) -> Steps:
+        """Have the real tool do its work, on the task or thread of the subject."""
+        plan = execution.plan
+        try:
+            value = yield work
+        except BaseException as error:
+            if self._kernel.ending is None:
+                del self._running[execution.id]
+                if isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+                    self._record_of("tool.stopped", execution)
+                else:
+                    self._raised(execution, error)
+            raise
+        if plan.effect_ns is not None:
+            self._commit(execution)
+        if not plan.replies:
+            hangs = execution.promise = self._promise(execution)
+            return (yield hangs)
+        good = ToolResult(value=value) if plan.rule is None else None
+        reply = self._replied(execution, good)
+        if isinstance(reply, RuntimeError):
+            raise reply
+        return reply
 
     def _work_done(self, execution: _Execution) -> None:
         plan = execution.plan
         del self._due[execution.id]
+        if execution.work is not None:
+            execution.promise.resolve()
+            return
         wait_ns = None
         if plan.effect_ns is not None:
             if plan.late:
@@ -197,20 +251,33 @@ class FakeTool(Port):
             self._due[execution.id] = self._kernel.call_after(wait_ns, self._commit_late, execution)
 
     def _reply(self, execution: _Execution, effect_wait_ns: int | None) -> None:
-        plan = execution.plan
-        if not plan.fires_at_once:
+        reply = self._replied(execution, effect_wait_ns=effect_wait_ns)
+        if isinstance(reply, RuntimeError):
+            execution.promise.reject(reply)
+        else:
+            execution.promise.resolve(reply)
+
+    def _replied(
+        self,
+        execution: _Execution,
+        reply: ToolResult | RuntimeError | None = None,
+        *,
+        effect_wait_ns: int | None = None,
+    ) -> ToolResult | RuntimeError:
+        """Record a reply, the one that the script has where none is given, and return it."""
+        if not execution.plan.fires_at_once:
             self._fire_of(execution)
         self._expect_effect(execution, effect_wait_ns)
         del self._running[execution.id]
-        reply = reply_of(self.script, plan.rule)
+        reply = reply or reply_of(self.script, execution.plan.rule)
         if isinstance(reply, RuntimeError):
-            self._record_of(
-                "tool.raised", execution, type=type(reply).__name__, seen=execution.seen
-            )
-            execution.promise.reject(reply)
+            self._raised(execution, reply)
         else:
             self._record_of("tool.replied", execution, seen=execution.seen, **_facts_of(reply))
-            execution.promise.resolve(reply)
+        return reply
+
+    def _raised(self, execution: _Execution, error: BaseException) -> None:
+        self._record_of("tool.raised", execution, type=type(error).__name__, seen=execution.seen)
 
     # ------------------------------------------------------------------ effects
 

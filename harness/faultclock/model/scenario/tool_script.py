@@ -174,9 +174,9 @@ class ToolRule(TriggeredRule):
 class ToolScript(SparseValue):
     """A fake tool."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"policy", "required", "idempotent"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"policy", "required", "idempotent", "reads"})
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
     description: str = "A simulated tool."
     agent: bool = False
     """Whether it is a subagent: it is called like a tool, and cancelled with its parent."""
@@ -203,6 +203,8 @@ class ToolScript(SparseValue):
     """With `agent`: whether a group of subagents needs it to succeed."""
     idempotent: bool = True
     """Whether it may be executed twice without harm."""
+    reads: bool = False
+    """Whether it only reads: then an execution has no effect on the world."""
     lives: tuple[int, ...] = ()
     """The lives of the subject (1-based) in which the runtime has it; empty: all of them."""
     rules: tuple[ToolRule, ...] = ()

@@ -7,8 +7,11 @@ cancel when all is over.
 
 from __future__ import annotations
 
-from faultclock.model.scenario.scenario import scenario_of
+from typing import Any
+
+from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import CUT_SHORT
+from faultclock.run.bind_scenario import lacks_tool
 from faultclock.run.doctor.probe import Probed
 from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
@@ -25,29 +28,35 @@ _TOOL_CALL = scenario_of(
     }
 )
 
-#: One turn in which a runtime can show everything that it does.
-_TURN = scenario_of(
-    {
-        "id": "healthy/agent",
-        "title": "A turn with a tool that needs a yes, and a restart",
-        "why": "What a runtime does not do in a healthy world it is not asked to do in a bad one.",
-        "role": "runtime",
-        "tools": [{"name": "write_file", "gated": True}],
-        "interactors": [{}],
-        "provider": {
-            "replies": [
-                {"tool_calls": [{"name": "write_file", "arguments": '{"path": "notes.txt"}'}]},
-                {"text": "It is written."},
-            ]
-        },
-        "cancels": [{"id": "late", "scope": "turn", "when": {"at": "10m"}}],
-        "tasks": [
-            {"id": "write", "prompt": "Write it."},
-            {"id": "restart", "do": "restart", "at": "15m"},
-            {"id": "go-on", "prompt": "And now?", "at": "20m"},
-        ],
-        "limits": {"virtual_time": "1h"},
-    }
+_ASKED = {"tool_calls": [{"name": "write_file", "arguments": '{"path": "notes.txt"}'}]}
+
+
+def _turn(tools: list[dict[str, Any]]) -> Scenario:
+    """Return one turn in which a runtime with such tools can show everything that it does."""
+    return scenario_of(
+        {
+            "id": "healthy/agent",
+            "title": "A turn with a tool that needs a yes, and a restart",
+            "why": "What it does not do in a healthy world it is not asked to do in a bad one.",
+            "role": "runtime",
+            "tools": tools,
+            "interactors": [{}],
+            "provider": {"replies": [*([_ASKED] if tools else []), {"text": "It is written."}]},
+            "cancels": [{"id": "late", "scope": "turn", "when": {"at": "10m"}}],
+            "tasks": [
+                {"id": "write", "prompt": "Write it."},
+                {"id": "restart", "do": "restart", "at": "15m"},
+                {"id": "go-on", "prompt": "And now?", "at": "20m"},
+            ],
+            "limits": {"virtual_time": "1h"},
+        }
+    )
+
+
+#: From the one that shows the most; a runtime with tools of its own has what it has.
+_TURNS = tuple(
+    _turn(tools)
+    for tools in ([{"name": "write_file", "gated": True}], [{"name": "write_file"}], [])
 )
 
 
@@ -67,7 +76,8 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
     if binding.role != "runtime":
         return Abilities()
-    trace = run_one(_TURN, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
+    turn = next(turn for turn in _TURNS if lacks_tool(turn, binding) is None)
+    trace = run_one(turn, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
     if trace.footer.ending in CUT_SHORT:
         return Abilities(streams=probed.streams)
     return Abilities(

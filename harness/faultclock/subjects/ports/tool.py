@@ -119,7 +119,12 @@ class Tool(Protocol):
         ...
 
     def execute(
-        self, arguments: Mapping[str, Any], *, call_id: str = "", signal: CancelSignal | None = None
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        signal: CancelSignal | None = None,
+        work: Callable[[], Any] | None = None,
     ) -> Any:
         """Execute once; return (or, for an async subject, await) the ToolResult.
 
@@ -128,10 +133,12 @@ class Tool(Protocol):
                 the application leaves it out: tool and arguments then say which call it is.
             signal: tells the execution to stop. An async execution also stops when the task that
                 awaits it is cancelled.
+            work: does what the tool does, where a real one stands behind it. It is called unless
+                the scenario has the tool do nothing; its value is the reply.
 
         Raises:
             TypedError: Cancellation/ToolCancelled, when the signal stopped it.
-            Exception: the tool broke its contract.
+            Exception: the tool broke its contract, or `work` raised it.
         """
         ...
 

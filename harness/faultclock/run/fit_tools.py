@@ -1,0 +1,205 @@
+"""Puts the tools of a subject into the places that a scenario has for tools.
+
+An agent that brings its own tools is handed none. Each tool of a scenario stands for one of them:
+one that needs an approval for one that needs one, one with effects for one that has effects. The
+model then asks for that tool by its own name, with arguments that fit its own schema. Equal
+arguments stay equal, and different ones stay different.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultclock.model.scenario.interaction_script import InteractorScript
+from faultclock.model.scenario.mishap import CancelRule, CrashRule
+from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
+from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.samples import sample_of
+
+#: Contracts that only a scripted tool has: no tool of a framework declares them.
+_DECLARED = ("input_schema", "output_schema", "retry", "agent", "policy", "lives", "on_cancel")
+_BLANK = ToolScript(name="blank")
+#: What becomes of a call that a function cannot do: it returns a value, or raises.
+_NO_FUNCTION = ("partial", "output_malformed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """One tool of a scenario.
+
+    Attributes:
+        asked: the arguments with which the model asks for it, each once.
+        acts: whether the scenario is about its effects.
+    """
+
+    script: ToolScript
+    asked: tuple[str, ...]
+    acts: bool
+
+
+class NoFit(Exception):  # noqa: N818 - an answer, and no error
+    """A scenario asks for a tool that the subject does not have; the text says which."""
+
+
+def fitted_tools(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario:
+    """Return `scenario` with the tools of a subject in place of its own.
+
+    A tool of the scenario that has the name of one of them stands for that one as it is, so a
+    scenario that was fitted before is not changed.
+
+    Args:
+        own: all tools that the subject has.
+
+    Raises:
+        NoFit: it has no tool for one of the places.
+    """
+    names = {tool.name for tool in own}
+    if {script.name for script in scenario.world.tools} == names:
+        return scenario
+    chosen: dict[str, ToolScript] = {}
+    for place in sorted(_places(scenario), key=lambda item: not item.acts):
+        taken = {tool.name for tool in chosen.values()}
+        free = [tool for tool in own if tool.name not in taken]
+        chosen[place.script.name] = _chosen(place, free)
+    return _renamed(scenario, chosen, own)
+
+
+def _places(scenario: Scenario) -> Iterator[_Place]:
+    calls = [call for _, script in scenario.providers for call in _calls(script)]
+    about_effects = bool(scenario.crash_rules) or scenario.is_swept
+    for script in scenario.world.tools:
+        asked = dict.fromkeys(call.arguments for call in calls if call.name == script.name)
+        effects = {rule.then.effect for rule in script.rules}
+        acts = about_effects or not script.idempotent or bool(effects - {"none"})
+        yield _Place(script=script, asked=tuple(asked), acts=acts)
+
+
+def _calls(script: ProviderScript) -> Iterator[ToolCallReply]:
+    yield from script.tool_calls
+    for reply in script.replies:
+        yield from reply.tool_calls
+
+
+def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
+    script = place.script
+    for name in _DECLARED:
+        if getattr(script, name) != getattr(_BLANK, name):
+            raise NoFit(f"a tool with {name.replace('_', ' ')}")
+    for rule in script.rules:
+        if rule.when.arguments:
+            raise NoFit("a tool that fails by its arguments")
+        if rule.then.fault.kind in _NO_FUNCTION or rule.then.effect == "late":
+            raise NoFit("a tool that does what no function can do")
+    wanted = "needs an approval" if script.gated else "needs no approval"
+    of_gate = [tool for tool in free if tool.gated == script.gated]
+    if not of_gate:
+        raise NoFit(f"one more tool that {wanted}")
+    if place.acts:
+        of_gate = [tool for tool in of_gate if not tool.reads]
+        if not of_gate:
+            raise NoFit(f"one more tool that {wanted} and has effects")
+    for tool in of_gate:
+        if len(_samples(tool, place.asked)) == len(place.asked):
+            return tool
+    raise NoFit(f"one more tool that {wanted}, and can be called with different arguments")
+
+
+def _samples(tool: ToolScript, asked: tuple[str, ...]) -> dict[str, str]:
+    """Return arguments for `tool` by those of the scenario: as many as can be made, all different.
+
+    Arguments that are no JSON are about that, and stay.
+    """
+    made: dict[str, str] = {}
+    for number, arguments in enumerate(asked):
+        sample = sample_of(tool.input_schema, number) if _is_object(arguments) else None
+        text = arguments if not _is_object(arguments) else json.dumps(sample)
+        if text == "null" or text in made.values():
+            break
+        made[arguments] = text
+    return made
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+# ---------------------------------------------------------------------- the scenario, changed
+
+
+def _renamed(
+    scenario: Scenario, chosen: Mapping[str, ToolScript], own: tuple[ToolScript, ...]
+) -> Scenario:
+    places = {place.script.name: place for place in _places(scenario)}
+    samples = {name: _samples(tool, places[name].asked) for name, tool in chosen.items()}
+
+    def called(call: ToolCallReply) -> ToolCallReply:
+        tool = chosen.get(call.name)
+        if tool is None:
+            return call
+        arguments = samples[call.name][call.arguments]
+        return ToolCallReply(name=tool.name, arguments=arguments)
+
+    def asking(script: ProviderScript) -> ProviderScript:
+        replies = tuple(
+            ProviderReply(text=reply.text, tool_calls=tuple(map(called, reply.tool_calls)))
+            for reply in script.replies
+        )
+        return script.model_copy(
+            update={"replies": replies, "tool_calls": tuple(map(called, script.tool_calls))}
+        )
+
+    by_name = {tool.name: places[name].script for name, tool in chosen.items()}
+    return scenario.with_providers(asking).model_copy(
+        update={
+            "tools": tuple(_in_place(tool, by_name.get(tool.name)) for tool in own),
+            "cancels": tuple(_cancel(rule, chosen) for rule in scenario.cancel_rules),
+            "crashes": tuple(_crash(rule, chosen) for rule in scenario.crash_rules),
+            "interactors": tuple(_asked(item, chosen) for item in scenario.world.interactors),
+        }
+    )
+
+
+def _in_place(tool: ToolScript, script: ToolScript | None) -> ToolScript:
+    """Return a tool of the subject that behaves as a tool of the scenario does."""
+    if script is None:
+        return tool
+    facts = {name: getattr(tool, name) for name in ("name", "description", "input_schema", "reads")}
+    return script.model_copy(update=facts)
+
+
+def _name(value: Any, chosen: Mapping[str, ToolScript]) -> Any:
+    return chosen[value].name if value in chosen else value
+
+
+def _cancel(rule: CancelRule, chosen: Mapping[str, ToolScript]) -> CancelRule:
+    on = rule.when.on
+    changed: dict[str, Any] = {"target": _name(rule.target, chosen)}
+    if on is not None:
+        changed["when"] = rule.when.model_copy(update={"on": _event(on, chosen)})
+    return rule.model_copy(update=changed)
+
+
+def _asked(script: InteractorScript, chosen: Mapping[str, ToolScript]) -> InteractorScript:
+    rules = tuple(
+        rule.model_copy(
+            update={"when": rule.when.model_copy(update={"tool": _name(rule.when.tool, chosen)})}
+        )
+        for rule in script.rules
+    )
+    return script.model_copy(update={"rules": rules})
+
+
+def _crash(rule: CrashRule, chosen: Mapping[str, ToolScript]) -> CrashRule:
+    return rule if rule.on is None else rule.model_copy(update={"on": _event(rule.on, chosen)})
+
+
+def _event(trigger: Any, chosen: Mapping[str, ToolScript]) -> Any:
+    where = {field: _name(value, chosen) for field, value in trigger.where.items()}
+    return trigger.model_copy(update={"where": where})

@@ -1,0 +1,95 @@
+"""Which objects are agents of a framework, and which file here takes them.
+
+They are recognised by the names of their classes, so no framework is imported that the user's own
+code has not imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.ports import Surroundings
+
+
+class Framework(Protocol):
+    """What a file of a framework has."""
+
+    def tools_of(self, agent: Any) -> tuple[ToolScript, ...]:
+        """Return what the agent's own tools declare of themselves."""
+        ...
+
+    def live(self, agent: Any, surroundings: Surroundings) -> Any:
+        """Return the runtime of one life: an object with `run_turn`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One class of agents.
+
+    Attributes:
+        package: the top-level package of the class.
+        kind: name of the class.
+        file: the module here that takes it.
+        name: of the framework, as its documentation writes it.
+        extra: of the distribution that installs it.
+        distributions: names of the libraries whose versions belong in a trace.
+        style: whether its turns are coroutines.
+    """
+
+    package: str
+    kind: str
+    file: str
+    name: str
+    extra: str
+    distributions: tuple[str, ...]
+    style: Literal["async", "sync"] = "async"
+
+    def framework(self) -> Framework:
+        """Import the file that takes it; the framework itself is imported already."""
+        module: Any = importlib.import_module(f"faultclock.subjects.frameworks.{self.file}")
+        return module  # type: ignore[no-any-return]
+
+
+FRAMEWORKS = (
+    Known(
+        package="agents",
+        kind="Agent",
+        file="openai_agents",
+        name="OpenAI Agents SDK",
+        extra="openai-agents",
+        distributions=("openai-agents",),
+    ),
+    Known(
+        package="pydantic_ai",
+        kind="AbstractAgent",
+        file="pydantic_ai_agents",
+        name="Pydantic AI",
+        extra="pydantic-ai",
+        distributions=("pydantic-ai-slim",),
+    ),
+    Known(
+        package="langgraph",
+        kind="Pregel",
+        file="langgraph_graphs",
+        name="LangGraph",
+        extra="langgraph",
+        distributions=("langgraph",),
+    ),
+)
+_BY_CLASS: Mapping[tuple[str, str], Known] = {
+    (item.package, item.kind): item for item in FRAMEWORKS
+}
+
+
+def agent_of(target: object) -> Known | None:
+    """Return which framework `target` is an agent of; None where it is none."""
+    for kind in type(target).__mro__:
+        found = _BY_CLASS.get((str(kind.__module__).split(".", 1)[0], kind.__name__))
+        if found is not None:
+            return found
+    return None

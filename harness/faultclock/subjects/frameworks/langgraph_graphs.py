@@ -1,0 +1,174 @@
+"""Compiled graphs of LangGraph, and what `create_agent` makes: with their own tools and savers.
+
+The seam is the hook that a ToolNode has for its calls. A graph without a checkpointer gets one that
+keeps what LangGraph's own saver in memory has in the store of the scenario; one with a checkpointer
+keeps it. A run that was interrupted goes on with `Command`, one that was cut off with `None`.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import ToolNode
+from langgraph.pregel import Pregel
+from langgraph.types import Command
+
+from faultclock.errors import SubjectError
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.ports import Surroundings
+
+#: The middleware of LangChain that asks a person, and where it has the tools that need a yes.
+_ASKING = "HumanInTheLoopMiddleware.after_model"
+_GATED = "interrupt_on"
+
+
+def tools_of(graph: Pregel[Any, Any, Any, Any]) -> tuple[ToolScript, ...]:
+    """Return what the tools of the graph's ToolNodes declare of themselves.
+
+    Raises:
+        SubjectError: the graph is no conversation.
+    """
+    if "messages" not in graph.channels:
+        raise SubjectError(
+            f"the graph {graph.get_name()} has no messages in its state",
+            hint="name a function of a prompt that invokes it: `async def ask(prompt): ...`",
+        )
+    gated = _gated(graph)
+    found = (
+        own_tool(name, tool.description, tool.get_input_jsonschema(), gated=name in gated)
+        for node in _tool_nodes(graph)
+        for name, tool in node.tools_by_name.items()
+    )
+    return tuple(tool for tool in found if tool is not None)
+
+
+def live(graph: Pregel[Any, Any, Any, Any], surroundings: Surroundings) -> Life:
+    """Return one life of the graph."""
+    return _Life(graph, surroundings)
+
+
+def _tool_nodes(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolNode]:
+    for node in graph.nodes.values():
+        if isinstance(node.bound, ToolNode):
+            yield node.bound
+    for _, inner in graph.get_subgraphs():
+        if isinstance(inner, Pregel):
+            yield from _tool_nodes(inner)
+
+
+def _gated(graph: Pregel[Any, Any, Any, Any]) -> set[str]:
+    """Return the tools that a person has to approve, as the middleware has them."""
+    node = graph.nodes.get(_ASKING)
+    for function in (getattr(node.bound, name, None) for name in ("func", "afunc")) if node else ():
+        middleware = getattr(function, "__self__", None)
+        if hasattr(middleware, _GATED):
+            return set(getattr(middleware, _GATED))
+    return set()
+
+
+class _Life(Life):
+    def __init__(self, graph: Pregel[Any, Any, Any, Any], surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self._graph = graph
+        self._config: Any = {"configurable": {"thread_id": surroundings.session_id}}
+        self._saver: _Saver | None = None
+        if graph.checkpointer is None:
+            graph.checkpointer = self._saver = _Saver(self)
+        for node in _tool_nodes(graph):
+            self._observe(node)
+
+    def _observe(self, node: Any) -> None:
+        """Let the calls of a node go through the seam."""
+        own = node._awrap_tool_call
+
+        async def wrapped(request: Any, execute: Any) -> Any:
+            async def inner(request: Any) -> Any:
+                call = request.tool_call
+                return await self.tools.call(
+                    call["name"], call["args"], call["id"], lambda: execute(request)
+                )
+
+            return await (inner(request) if own is None else own(request, inner))
+
+        node._awrap_tool_call = wrapped
+
+    async def resume(self, kept: Mapping[str, Any]) -> None:
+        """Take up what the saver had."""
+        if self._saver is not None:
+            self._saver.load(kept["saved"])
+
+    async def turn(self, text: str) -> Any:
+        """Go on with a run that did not end, then answer."""
+        begun = await self._graph.aget_state(self._config)
+        if begun.next:
+            await self._run(self._resumed(begun.interrupts))
+        state = await self._run({"messages": [{"role": "user", "content": text}]})
+        return state["messages"][-1].text
+
+    def _resumed(self, interrupts: Any) -> Any:
+        """Return what a run goes on with that waits for a person, or was cut off."""
+        return {"__interrupt__": interrupts} if interrupts else None
+
+    async def _run(self, given: Any) -> Any:
+        state = given
+        if given is None or "__interrupt__" not in given:
+            state = await self._graph.ainvoke(given, self._config)
+        while state.get("__interrupt__"):
+            answers = {
+                interrupt.id: await self._answer_to(interrupt.value)
+                for interrupt in state["__interrupt__"]
+            }
+            state = await self._graph.ainvoke(Command(resume=answers), self._config)
+        return state
+
+    async def _answer_to(self, value: Any) -> Any:
+        """Return what the person says to an interrupt."""
+        actions = value.get("action_requests") if isinstance(value, Mapping) else None
+        if actions is None:
+            return not await self.approved("interrupt", {"value": value}, None)
+        decisions: list[dict[str, Any]] = []
+        for action in actions:
+            why_not = await self.approved(action["name"], action["args"], None)
+            decisions.append(
+                {"type": "reject", "message": why_not} if why_not else {"type": "approve"}
+            )
+        return {"decisions": decisions}
+
+
+class _Saver(InMemorySaver):
+    """LangGraph's own saver, kept in the store of the scenario after each of its writes."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__()
+        self._life = life
+
+    def load(self, saved: str) -> None:
+        """Take up what an earlier life has kept."""
+        storage, writes, blobs = pickle.loads(base64.b64decode(saved))  # noqa: S301 - our own
+        for thread, spaces in storage.items():
+            self.storage[thread] = defaultdict(dict, spaces)
+        self.writes.update(writes)
+        self.blobs.update(blobs)
+
+    async def aput(self, *args: Any, **named: Any) -> Any:
+        """Keep a checkpoint."""
+        done = await super().aput(*args, **named)
+        await self._keep()
+        return done
+
+    async def aput_writes(self, *args: Any, **named: Any) -> None:
+        """Keep the writes of a task."""
+        await super().aput_writes(*args, **named)
+        await self._keep()
+
+    async def _keep(self) -> None:
+        storage = {thread: dict(spaces) for thread, spaces in self.storage.items()}
+        state = pickle.dumps((storage, dict(self.writes), dict(self.blobs)))
+        await self._life.keep({"saved": base64.b64encode(state).decode()})

@@ -1,0 +1,109 @@
+"""The seam at which an agent's own tools are observed, failed, delayed and repeated.
+
+A framework calls its tool; the call goes through the tool of the scenario that stands in its place,
+which records it and says what becomes of it. The function of the user is called where the tool does
+its work, so its effect is real. A fault is raised as the function itself would raise it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.ports import Surroundings, ToolProblem
+from faultclock.subjects.schemas import misfit
+
+#: The first word of the name of a tool that only reads, in any spelling.
+_READS = re.compile(
+    r"(get|read|list|search|find|fetch|look_?up|query|show|count|check|describe|current|calculate"
+    r"|calc|add|multiply|weather|web_?search|retrieve)(_|[A-Z]|$)"
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+#: What a function raises for each problem that a tool can have, by its code.
+_RAISED: Mapping[str, type[Exception]] = {
+    "ExecutionTimeout": TimeoutError,
+    "ResourceBusy": ConnectionError,
+    "InputInvalid": ValueError,
+    "Forbidden": PermissionError,
+    "NotFound": FileNotFoundError,
+}
+
+
+def own_tool(
+    name: str,
+    description: str | None,
+    schema: Mapping[str, Any] | None,
+    *,
+    gated: bool = False,
+    reads: bool | None = None,
+) -> ToolScript | None:
+    """Return what one tool of an agent declares; None for one that no model could call.
+
+    Args:
+        gated: whether the framework asks for an approval before it calls it.
+        reads: whether it has no effect on the world; None: as its name says.
+    """
+    if _NAME.fullmatch(name) is None:
+        return None
+    return ToolScript(
+        name=name,
+        description=description or name,
+        input_schema=json.loads(json.dumps(schema or {"type": "object"})),
+        gated=gated,
+        reads=bool(_READS.match(name)) if reads is None else reads,
+    )
+
+
+class OwnTools:
+    """The tools of one life, by name: those of the scenario that stand for the agent's own."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._tools = {tool.contract.name: tool for tool in surroundings.tools}
+
+    async def call(
+        self, name: str, arguments: object, call_id: str, work: Callable[[], Awaitable[Any]]
+    ) -> Any:
+        """Have a tool called; return what it returns.
+
+        Arguments that do not fit its schema are left to the framework, which has not called it yet.
+
+        Args:
+            arguments: a mapping, or its JSON text.
+            work: calls the function of the user.
+
+        Raises:
+            Exception: what the function raised, or what the scenario has it raise.
+        """
+        given, tool = _mapping(arguments), self._tools.get(name)
+        if tool is None or given is None or misfit(tool.contract.input_schema, given) is not None:
+            return await work()
+        result = await tool.execute(given, call_id=call_id, work=work)
+        return _value(result)
+
+    def call_blocking(
+        self, name: str, arguments: object, call_id: str, work: Callable[[], Any]
+    ) -> Any:
+        """Do what `call` does, for an agent whose turns block."""
+        given, tool = _mapping(arguments), self._tools.get(name)
+        if tool is None or given is None or misfit(tool.contract.input_schema, given) is not None:
+            return work()
+        return _value(tool.execute(given, call_id=call_id, work=work))
+
+
+def _mapping(arguments: object) -> Mapping[str, Any] | None:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except ValueError:
+            return None
+    return arguments if isinstance(arguments, Mapping) else None
+
+
+def _value(result: Any) -> Any:
+    problem: ToolProblem | None = result.problem
+    if problem is None:
+        return result.value
+    raise _RAISED.get(problem.code, RuntimeError)(problem.message)

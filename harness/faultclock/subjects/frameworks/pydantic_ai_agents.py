@@ -1,0 +1,124 @@
+"""Agents of Pydantic AI, as they are: their toolsets are wrapped, nothing of them is replaced.
+
+Approvals are deferred tool calls, the history is what the last run ended with: both as the
+documentation has it. Deferred calls are asked for only where a tool needs an approval.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import (
+    AbstractToolset,
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ModelMessagesTypeAdapter,
+    Tool,
+    ToolApproved,
+    ToolDenied,
+)
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.toolsets import WrapperToolset
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
+from faultclock.subjects.ports import Surroundings
+
+
+def tools_of(agent: Agent[Any, Any]) -> tuple[ToolScript, ...]:
+    """Return what the agent's own function tools declare of themselves."""
+    found = (
+        own_tool(
+            tool.name,
+            tool.description,
+            tool.function_schema.json_schema,
+            gated=tool.requires_approval,
+        )
+        for tool in _functions(agent)
+    )
+    return tuple(tool for tool in found if tool is not None)
+
+
+def live(agent: Agent[Any, Any], surroundings: Surroundings) -> Life:
+    """Return one life of the agent."""
+    return _Life(agent, surroundings)
+
+
+def _functions(agent: Agent[Any, Any]) -> Iterator[Tool[Any]]:
+    for toolset in agent.toolsets:
+        yield from getattr(toolset, "tools", {}).values()
+
+
+@dataclass
+class _Observed(WrapperToolset[Any]):
+    """A toolset whose calls go through the seam."""
+
+    wrapped: AbstractToolset[Any]
+    own: OwnTools
+
+    async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
+        """Call a tool of the user."""
+        work = super().call_tool
+        return await self.own.call(
+            name, _plain(tool_args), ctx.tool_call_id, lambda: work(name, tool_args, ctx, tool)
+        )
+
+
+def _plain(arguments: Mapping[str, Any]) -> Any:
+    """Return arguments, which were validated into the types of the function, as JSON has them."""
+    return json.loads(json.dumps(arguments, default=str))
+
+
+class _Life(Life):
+    def __init__(self, agent: Agent[Any, Any], surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self._agent = agent
+        self._gated = {tool.name for tool in tools_of(agent) if tool.gated}
+        self._history: Sequence[ModelMessage] = []
+
+    async def resume(self, kept: Mapping[str, Any]) -> None:
+        """Take the history up."""
+        self._history = ModelMessagesTypeAdapter.validate_json(kept["messages"])
+
+    async def turn(self, text: str) -> Any:
+        """Go on with calls that wait for a person, then answer."""
+        if self._waiting():
+            await self._decide()
+        output = await self._run(text)
+        while isinstance(output, DeferredToolRequests):
+            output = await self._decide()
+        return output
+
+    def _waiting(self) -> list[ToolCallPart]:
+        """Return the calls at the end of the history that wait for a person."""
+        last = self._history[-1] if self._history else None
+        parts = last.parts if isinstance(last, ModelResponse) else ()
+        return [
+            part
+            for part in parts
+            if isinstance(part, ToolCallPart) and part.tool_name in self._gated
+        ]
+
+    async def _decide(self) -> Any:
+        results = DeferredToolResults()
+        for call in self._waiting():
+            why_not = await self.approved(call.tool_name, call.args_as_dict(), call.tool_call_id)
+            decision = ToolDenied(why_not) if why_not else ToolApproved()
+            results.approvals[call.tool_call_id] = decision
+        return await self._run(None, deferred_tool_results=results)
+
+    async def _run(self, text: str | None, **options: Any) -> Any:
+        agent = self._agent
+        if self._gated:
+            options["output_type"] = [agent.output_type, DeferredToolRequests]
+        observed = [_Observed(toolset, self.tools) for toolset in agent.toolsets]
+        with agent.override(toolsets=observed, tools=[]):
+            result = await agent.run(text, message_history=self._history, **options)
+        self._history = result.all_messages()
+        await self.keep({"messages": ModelMessagesTypeAdapter.dump_json(self._history).decode()})
+        return result.output

@@ -238,7 +238,7 @@ def test_a_client_imports_what_its_catalogue_entry_needs() -> None:
     clients = {
         f"faultclock.subjects.clients.{Path(module.path).stem}": module
         for module in modules()
-        if module.path.startswith(CLIENTS)
+        if module.path.startswith(BOUND[0])
     }
     needs: dict[str, set[str]] = {}
     for entry in ENTRIES.values():

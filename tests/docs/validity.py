@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 import yaml
 
 from faultclock.cli.app import app
@@ -18,6 +19,7 @@ from faultclock.load.payloads import load_payloads
 from faultclock.load.scenario import load_scenario
 from faultclock.model.scenario.fault import HttpError, OkWithErrorBody, StreamError
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
+from faultclock.run.variables import FIXED
 from faultclock.subjects.registry import load_subject
 from tests.docs.page import Block, PageError
 
@@ -119,7 +121,11 @@ def _check_python(block: Block, folder: Path) -> None:
     if "subject" in names:
         load_subject(f"{_file(block, folder, '.py')}:subject")
     else:
-        exec(compile(tree, f"line {block.line}", "exec"), {"__name__": "example"})
+        # A client or an agent is made with the keys that every subject is given.
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in FIXED.items():
+                patch.setenv(name, value)
+            exec(compile(tree, f"line {block.line}", "exec"), {"__name__": "example"})
 
 
 def _check_toml(block: Block, _: Path) -> None:

@@ -314,3 +314,98 @@ def test_rules_that_nobody_met_are_told_at_the_end() -> None:
         {"fault": "r1", "optional": False, "of": "tool send", "call": None, "life": 1},
         {"fault": "r2", "optional": True, "of": "tool send", "call": None, "life": 1},
     ]
+
+
+# ------------------------------------------------------------------ a real tool behind it
+
+
+def kinds(life: Life) -> list[str]:
+    """Return the kinds of the facts of the tool, in order."""
+    return [kind for _, kind in life.story()]
+
+
+def working(life: Life, done: list[str], error: Exception | None = None) -> Any:
+    """Return a subject that executes once, with a function of its own behind the tool."""
+
+    def work() -> str:
+        done.append("worked")
+        if error is not None:
+            raise error
+        return "sent"
+
+    async def work_async() -> str:
+        await asyncio.sleep(0.5)
+        return work()
+
+    if life.style == "sync":
+        return lambda: life.tool.execute(**ONCE, work=work)
+
+    async def subject() -> Any:
+        return await life.tool.execute(**ONCE, work=work_async)
+
+    return subject
+
+
+@pytest.mark.parametrize("style", ["async", "sync"])
+def test_a_real_tool_does_its_work_and_its_value_is_the_reply(style: str) -> None:
+    """Its end is the effect."""
+    life, done = Life(script(), style), []
+    assert life.value(working(life, done)) == ToolResult(value="sent")
+    assert done == ["worked"]
+    assert kinds(life) == ["tool.called", "tool.effect", "tool.replied"]
+
+
+@pytest.mark.parametrize("style", ["async", "sync"])
+def test_a_tool_that_fails_at_once_does_no_work(style: str) -> None:
+    """The function of the user is never called."""
+    life, done = Life(script(fault("not_found")), style), []
+    result = life.value(working(life, done))
+    assert (result.problem.code, done) == ("NotFound", [])
+
+
+@pytest.mark.parametrize("style", ["async", "sync"])
+def test_a_tool_that_acts_and_then_fails_has_done_its_work(style: str) -> None:
+    """The effect is real, and the reply denies it."""
+    life, done = Life(script(fault("timeout", effect="committed")), style), []
+    result = life.value(working(life, done))
+    assert (result.problem.code, done) == ("ExecutionTimeout", ["worked"])
+    assert kinds(life) == ["tool.called", "tool.effect", "fault.fired", "tool.replied"]
+
+
+@pytest.mark.parametrize("style", ["async", "sync"])
+def test_what_a_real_tool_raises_leaves_the_execution(style: str) -> None:
+    """It has no effect, as far as anybody knows."""
+    life = Life(script(), style)
+    with pytest.raises(ZeroDivisionError):
+        life.value(working(life, [], ZeroDivisionError("by nothing")))
+    assert kinds(life) == ["tool.called", "tool.raised"]
+
+
+@pytest.mark.parametrize("style", ["async", "sync"])
+def test_a_tool_that_acts_and_never_replies_is_unfinished(style: str) -> None:
+    """The effect happened, and its caller waits."""
+    life, done = Life(script(fault("hang", effect="committed")), style), []
+    life.run(working(life, done))
+    assert done == ["worked"]
+    assert kinds(life)[-2:] == ["tool.effect", "tool.unfinished"]
+
+
+def test_a_tool_that_only_reads_has_no_effect() -> None:
+    """Nothing happens twice when it is called twice."""
+    life = Life(script(reads=True))
+    assert life.value(working(life, [])) == ToolResult(value="sent")
+    assert kinds(life) == ["tool.called", "tool.replied"]
+
+
+def test_a_cancel_stops_the_work_of_a_real_tool() -> None:
+    """Its task is cancelled amid the work."""
+    life, done = Life(script()), []
+
+    async def subject() -> Any:
+        task = asyncio.ensure_future(working(life, done)())
+        await asyncio.sleep(0.3)
+        task.cancel()
+        return (await asyncio.gather(task, return_exceptions=True))[0]
+
+    assert isinstance(life.value(subject), asyncio.CancelledError)
+    assert (done, kinds(life)) == ([], ["tool.called", "tool.stopped"])

@@ -26,8 +26,8 @@ from faultclock.model.scenario.fault import (
     Truncate,
 )
 from faultclock.model.scenario.scenario import Role, Scenario
+from faultclock.run.bind_scenario import of_role
 from faultclock.run.doctor.fitting import why_left_out
-from faultclock.run.suite import of_role
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 

@@ -359,7 +359,7 @@ def _narrowed(
 
 def _ids_for(found: Iterable[LoadedScenario], binding: Binding) -> set[str]:
     """Return the ids of scenarios for the role of this subject: others are not left out of it."""
-    from faultclock.run.suite import of_role
+    from faultclock.run.bind_scenario import of_role
 
     return {item.scenario.id for item in found if of_role(item.scenario, binding)}
 

@@ -72,7 +72,7 @@ def fitting(
     Raises:
         InputError: one that was named by itself does not fit, or none does.
     """
-    from faultclock.run.suite import of_role
+    from faultclock.run.bind_scenario import of_role
 
     fits = tuple(item for item in found if of_role(item.scenario, binding))
     subject = f"the subject {binding.id} is for role {binding.role}"

@@ -40,10 +40,9 @@ from faultclock.model.tape import ScheduleKind
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.checks.run.evidence import SPOILING
 from faultclock.oracle.judge import Judge
-from faultclock.run.bind_scenario import cannot_be_said
+from faultclock.run.bind_scenario import cannot_be_said, of_role
 from faultclock.run.process.second_process import Aside
 from faultclock.run.process.workers import Shared, Workers, as_finished
-from faultclock.run.suite import of_role
 from faultclock.subjects.binding import Binding
 
 Outcome = tuple[Tried, Reached]

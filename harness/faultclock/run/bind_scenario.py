@@ -28,7 +28,7 @@ from faultclock.model.scenario.provider_script import (
     ProviderScript,
 )
 from faultclock.model.scenario.scenario import Scenario
-from faultclock.run.fit_tools import NoFit, fitted_tools
+from faultclock.run.fit_agent import NoFit, fitted_to_agent
 from faultclock.subjects.binding import Binding
 
 
@@ -49,7 +49,7 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
     if scenario.vary is not None:
         scenario = scenario.model_copy(update={"vary": None})
     if binding.own_tools is not None:
-        scenario = fitted_tools(scenario, binding.own_tools)
+        scenario = fitted_to_agent(scenario, binding.own_tools)
     return settled(scenario).with_providers(partial(_filled, binding))
 
 
@@ -72,17 +72,24 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         otherwise = next(_otherwise_limited(script, binding.dialect), None)
         if otherwise is not None:
             return otherwise
-    missing_tool = lacks_tool(scenario, binding)
-    if missing_tool is not None:
-        return f"it needs {missing_tool}, and the subject has none"
-    return None
+    lacking = agent_lacks(scenario, binding)
+    return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
 
 
-def lacks_tool(scenario: Scenario, binding: Binding) -> str | None:
-    """Return which tool of `scenario` no tool of the subject's own can stand for; None: none."""
+def of_role(scenario: Scenario, binding: Binding) -> bool:
+    """Return whether `scenario` is for subjects like this one.
+
+    A whole agent is asked what provider adapters are asked, too.
+    """
+    asks = scenario.role == "provider_adapter" and binding.own_tools is not None
+    return asks or scenario.role == binding.role
+
+
+def agent_lacks(scenario: Scenario, binding: Binding) -> str | None:
+    """Return what `scenario` needs that an agent with tools of its own does not have; None: no."""
     if binding.own_tools is not None:
         try:
-            fitted_tools(scenario, binding.own_tools)
+            fitted_to_agent(scenario, binding.own_tools)
         except NoFit as missing:
             return str(missing)
     return None

@@ -158,6 +158,10 @@ class Program:
 
     # ------------------------------------------------------------------ the run
 
+    def settling(self, settle_ns: int = SETTLE_NS) -> Until:
+        """Return how long the world goes on: no longer than the scenario lets it."""
+        return Until(min(self.kernel.now_ns + settle_ns, self.scenario.limits.virtual_time))
+
     @classmethod
     def check(cls, scenario: Scenario, binding: Binding) -> None:
         """Check that each task asks for something that this role can be asked for.

@@ -17,9 +17,10 @@ from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.scenario.varied import varied
 from faultclock.model.tape import Chance, Tape
 from faultclock.model.trace.trace import Trace
+from faultclock.run.bind_scenario import of_role
 from faultclock.run.compare import ReplayResult, compare
 from faultclock.run.expand import cell_of, crash_after
-from faultclock.run.suite import of_role, run_one
+from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
 
 __all__ = ["ReplayResult", "Replayed", "compare", "replay", "replay_at", "scenario_at"]

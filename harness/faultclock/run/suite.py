@@ -31,7 +31,7 @@ from faultclock.model.scenario.scenario import Scenario, scenario_digest
 from faultclock.model.tape import PLAIN, Chance
 from faultclock.model.trace.trace import Trace
 from faultclock.oracle.judge import Judge
-from faultclock.run.bind_scenario import bind_scenario
+from faultclock.run.bind_scenario import bind_scenario, of_role
 from faultclock.run.execute import sealed, trace_header
 from faultclock.run.expand import cell_of, crash_after, crash_points, without_crashes
 from faultclock.run.not_run import not_run_after
@@ -196,11 +196,6 @@ def crossed(crossing: Crossing, runs: Sequence[RunReport]) -> CrossingReport:
     return CrossingReport(
         scenario=crossing.scenario, cells=crossing.cells, run=len(mine - {None}), omitted=omitted
     )
-
-
-def of_role(scenario: Scenario, binding: Binding) -> bool:
-    """Return whether `scenario` is for subjects like this one."""
-    return scenario.role == binding.role
 
 
 def run_one(

@@ -23,10 +23,15 @@ def sample_of(schema: Mapping[str, Any], number: int = 0) -> dict[str, Any] | No
     Args:
         number: 0-based, of the sample.
     """
-    required = _object(schema, schema, number, optional=False, depth=0)
-    whole = _object(schema, schema, number, optional=True, depth=0)
-    first, second = (whole, required) if number and not required else (required, whole)
-    return next((made for made in (first, second) if misfit(schema, made) is None), None)
+    made, *before = (
+        _object(schema, schema, earlier, optional=False, depth=0)
+        for earlier in range(number, -1, -1)
+    )
+    if made in before:
+        whole = _object(schema, schema, number, optional=True, depth=0)
+        if misfit(schema, whole) is None:
+            return whole
+    return made if misfit(schema, made) is None else None
 
 
 def takes_text(schema: Mapping[str, Any]) -> bool:

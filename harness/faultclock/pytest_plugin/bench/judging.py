@@ -41,10 +41,11 @@ from faultclock.pytest_plugin.bench.values import (
     Run,
     Settings,
 )
+from faultclock.run.bind_scenario import of_role
 from faultclock.run.doctor.fitting import unplayable
 from faultclock.run.prepare import hosted
 from faultclock.run.report import assemble
-from faultclock.run.suite import SuiteRequest, of_role, run_suite
+from faultclock.run.suite import SuiteRequest, run_suite
 from faultclock.subjects.binding import Binding
 
 _NO_SUBJECT_HINT = (

@@ -11,7 +11,7 @@ from typing import Any
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import CUT_SHORT
-from faultclock.run.bind_scenario import lacks_tool
+from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import Probed
 from faultclock.run.suite import run_one
 from faultclock.subjects.abilities import Abilities
@@ -76,7 +76,7 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         return Abilities(streams=probed.streams, tools=tools, cancels=cancels)
     if binding.role != "runtime":
         return Abilities()
-    turn = next(turn for turn in _TURNS if lacks_tool(turn, binding) is None)
+    turn = next(turn for turn in _TURNS if agent_lacks(turn, binding) is None)
     trace = run_one(turn, binding, 0, isolate=not binding.inline, wall_limit_s=wall_limit_s)
     if trace.footer.ending in CUT_SHORT:
         return Abilities(streams=probed.streams)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from faultclock.model.scenario.fault import StreamError
 from faultclock.model.scenario.scenario import Scenario
-from faultclock.run.bind_scenario import cannot_be_said, lacks_tool
+from faultclock.run.bind_scenario import agent_lacks, cannot_be_said
 from faultclock.subjects.abilities import Abilities
 from faultclock.subjects.binding import Binding
 
@@ -22,9 +22,9 @@ def why_left_out(
     Args:
         abilities: what the subject does, as a healthy run shows it.
     """
-    missing_tool = lacks_tool(scenario, binding)
-    if missing_tool is not None:
-        return ("other tools", f"they need {missing_tool}")
+    lacking = agent_lacks(scenario, binding)
+    if lacking is not None:
+        return ("other agents", f"they need {lacking}")
     if cannot_be_said(scenario, binding) is not None:
         return ("errors of other APIs", f"{binding.dialect} has no such answer")
     return _beyond(scenario, abilities)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 from faultclock.model.trace.trace import Trace
+from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import what_was_raised
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
@@ -99,15 +100,28 @@ def runtime_trials(binding: Binding, *, isolate: bool = True) -> Iterator[Trial]
     def run(name: str, **values: Any) -> Trace:
         return run_one(_scenario(binding, name, **values), binding, 0, isolate=isolate)
 
+    def lacks(name: str, **values: Any) -> str | None:
+        lacking = agent_lacks(_scenario(binding, name, **values), binding)
+        return None if lacking is None else "the agent has no tool that could be called for it"
+
     yield trial_of_error(binding, isolate=isolate)
-    calls_tools = yield from _tool_trials(binding, run)
+    no_tool = lacks("tool", **_with_tool())
+    if no_tool is not None:
+        for what in ("a tool", "a tool that fails"):
+            yield Trial(what=what, state="not tried", found=no_tool)
+        calls_tools = lacks("approved", **_with_tool(gated=True)) is None
+    else:
+        calls_tools = yield from _tool_trials(binding, run)
     if not calls_tools:
-        found = "it declares tools=False" if not binding.abilities.tools else _NO_CALL
+        found = "it declares tools=False" if not binding.abilities.tools else no_tool or _NO_CALL
         for what in ("a tool that needs a yes", "a tool that the person denies"):
             yield Trial(what=what, state="not tried", found=found)
     elif not binding.abilities.approvals:
         for what in ("a tool that needs a yes", "a tool that the person denies"):
             yield Trial(what=what, state="not tried", found="it declares approvals=False")
+    elif (no_gate := lacks("approved", **_with_tool(gated=True))) is not None:
+        for what in ("a tool that needs a yes", "a tool that the person denies"):
+            yield Trial(what=what, state="not tried", found=no_gate)
     else:
         yield from _approval_trials(run)
     yield _restart_trial(binding, run)

@@ -12,7 +12,7 @@ from faultclock.model.duration import SECOND_NS
 from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Agenda, Call
-from faultclock.run.program import SETTLE_NS, Asked, Clock, Program, Setting, Step, Until
+from faultclock.run.program import SETTLE_NS, Asked, Clock, Program, Setting, Step
 from faultclock.run.roles.service import Service
 from faultclock.subjects.binding import Binding
 from faultclock.subjects.outcome import describe_reply
@@ -57,7 +57,7 @@ class Calls(Program):
     def steps(self) -> Iterator[Step]:
         """Yield all calls at once: each begins at its time."""
         yield Asked(self.calls())
-        yield Until(self.kernel.now_ns + self._settle_ns)
+        yield self.settling(self._settle_ns)
 
     def ask(self, call: Call) -> Generator[Callable[[], Any], Any, Any]:
         """Ask for one answer."""

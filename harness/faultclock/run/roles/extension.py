@@ -24,7 +24,7 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
-from faultclock.run.program import NO_TEXT, SETTLE_NS, Asked, Program, Setting, Step, Until
+from faultclock.run.program import NO_TEXT, Asked, Program, Setting, Step
 from faultclock.run.roles.service import Service
 from faultclock.sim.kernel.context import CALL_ID
 from faultclock.subjects.binding import Binding
@@ -64,7 +64,7 @@ class ExtensionProgram(Program):
         before = _at_work()
         for task in self.scenario.tasks:
             yield Asked((self.agenda.call(task.id, task.do, task, at_ns=task.at),))
-        yield Until(self.kernel.now_ns + SETTLE_NS)
+        yield self.settling()
         left = _at_work() - before
         threads = sum(isinstance(item, threading.Thread) for item in left)
         self._fact("residue", tasks=len(left) - threads, threads=threads)

@@ -20,7 +20,6 @@ from faultclock.run.agenda import Call
 from faultclock.run.host import plain
 from faultclock.run.program import (
     ENDS,
-    SETTLE_NS,
     Asked,
     Beside,
     Join,
@@ -89,7 +88,7 @@ class RuntimeProgram(Program):
             yield Join()
             if self.scenario.tasks[-1].do not in ("close", "restart") and self._has("close"):
                 yield Asked((self.agenda.call("close", "close"),))
-        yield Until(self.kernel.now_ns + SETTLE_NS)
+        yield self.settling()
 
     def _process_starts(self) -> None:
         life, resume = self.kernel.life, self._surroundings.resume

@@ -23,7 +23,7 @@ from faultclock.model.scenario.mishap import CrashRule
 from faultclock.model.scenario.scenario import Scenario, StoreScenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
-from faultclock.run.program import SETTLE_NS, Asked, Program, Setting, Step, Until
+from faultclock.run.program import Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
     call_method,
     chain_of,
@@ -130,7 +130,7 @@ class StoreProgram(Program):
                 return
         if last != "close" and self._can("close"):
             yield self._asked("close", "close", StoreArguments())
-        yield Until(self.kernel.now_ns + SETTLE_NS)
+        yield self.settling()
 
     def _skip(self, task: Task) -> None:
         self.kept.skipped.add(task.id)

@@ -20,7 +20,7 @@ from faultclock.model.scenario.scenario import Scenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
 from faultclock.run.host import plain
-from faultclock.run.program import NO_TEXT, SETTLE_NS, Asked, Program, Setting, Step, Until
+from faultclock.run.program import NO_TEXT, Asked, Program, Setting, Step
 from faultclock.run.roles.service import Service
 from faultclock.run.roles.tool_reply import describe_tool_reply
 from faultclock.subjects.binding import Binding
@@ -63,7 +63,7 @@ class ToolProgram(Program):
         )
         self._executions = {call.id: f"t{number}" for number, call in enumerate(calls, start=1)}
         yield Asked(calls)
-        yield Until(self.kernel.now_ns + SETTLE_NS)
+        yield self.settling()
 
     def seal(self) -> None:
         """Record the faults that no request of the tool met."""

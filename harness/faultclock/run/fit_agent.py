@@ -1,9 +1,11 @@
-"""Puts the tools of a subject into the places that a scenario has for tools.
+"""Fits a scenario to an agent that brings its own tools.
 
-An agent that brings its own tools is handed none. Each tool of a scenario stands for one of them:
-one that needs an approval for one that needs one, one with effects for one that has effects. The
-model then asks for that tool by its own name, with arguments that fit its own schema. Equal
-arguments stay equal, and different ones stay different.
+Such an agent is handed none. Each tool of a scenario stands for one of them: one that needs an
+approval for one that needs one, one with effects for one that has effects. The model then asks for
+that tool by its own name, with arguments that fit its own schema. Equal arguments stay equal, and
+different ones stay different.
+
+A scenario for a provider adapter is played by such an agent, too: each call is a turn.
 """
 
 from __future__ import annotations
@@ -16,15 +18,25 @@ from typing import Any
 from faultclock.model.scenario.interaction_script import InteractorScript
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
-from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.scenario import BaseScenario, RuntimeScenario, Scenario
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.samples import sample_of
 
 #: Contracts that only a scripted tool has: no tool of a framework declares them.
-_DECLARED = ("input_schema", "output_schema", "retry", "agent", "policy", "lives", "on_cancel")
+_DECLARED = {
+    "input_schema": "an input schema of its own",
+    "output_schema": "an output schema",
+    "retry": "retries",
+    "agent": "a subagent",
+    "policy": "a policy",
+    "lives": "lives",
+    "on_cancel": "cancels",
+}
 _BLANK = ToolScript(name="blank")
 #: What becomes of a call that a function cannot do: it returns a value, or raises.
 _NO_FUNCTION = ("partial", "output_malformed")
+#: What an application cancels: all that runs.
+_CANCELLED = ("session", "turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +54,23 @@ class _Place:
 
 
 class NoFit(Exception):  # noqa: N818 - an answer, and no error
-    """A scenario asks for a tool that the subject does not have; the text says which."""
+    """A scenario needs what the agent does not have; the text says what."""
 
 
-def fitted_tools(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario:
-    """Return `scenario` with the tools of a subject in place of its own.
+def fitted_to_agent(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario:
+    """Return `scenario` with the tools of an agent in place of its own, as turns of the agent.
 
     A tool of the scenario that has the name of one of them stands for that one as it is, so a
     scenario that was fitted before is not changed.
 
     Args:
-        own: all tools that the subject has.
+        own: all tools that the agent has.
 
     Raises:
-        NoFit: it has no tool for one of the places.
+        NoFit: it has no tool for one of the places, or cannot be asked so.
     """
+    if scenario.role == "provider_adapter":
+        scenario = _as_turns(scenario)
     names = {tool.name for tool in own}
     if {script.name for script in scenario.world.tools} == names:
         return scenario
@@ -68,8 +82,23 @@ def fitted_tools(scenario: Scenario, own: tuple[ToolScript, ...]) -> Scenario:
     return _renamed(scenario, chosen, own)
 
 
+def _as_turns(scenario: Scenario) -> Scenario:
+    """Return a scenario for a provider adapter as one for a runtime."""
+    if any(task.copies > 1 or task.after is not None or task.key for task in scenario.tasks):
+        raise NoFit("several clients at once")
+    if any(True for _, script in scenario.providers for _ in _calls(script)):
+        raise NoFit("an answer that asks for tools of nobody")
+    values = {name: getattr(scenario, name) for name in BaseScenario.model_fields}
+    cancels = tuple(
+        rule.model_copy(update={"scope": "turn", "target": None}) for rule in scenario.cancel_rules
+    )
+    return RuntimeScenario.model_validate({**values, "role": "runtime", "cancels": cancels})
+
+
 def _places(scenario: Scenario) -> Iterator[_Place]:
     calls = [call for _, script in scenario.providers for call in _calls(script)]
+    if any(rule.scope not in _CANCELLED for rule in scenario.cancel_rules):
+        raise NoFit("a way to cancel a single tool")
     about_effects = bool(scenario.crash_rules) or scenario.is_swept
     for script in scenario.world.tools:
         asked = dict.fromkeys(call.arguments for call in calls if call.name == script.name)
@@ -88,12 +117,12 @@ def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
     script = place.script
     for name in _DECLARED:
         if getattr(script, name) != getattr(_BLANK, name):
-            raise NoFit(f"a tool with {name.replace('_', ' ')}")
+            raise NoFit(f"a tool whose contract has {_DECLARED[name]}")
     for rule in script.rules:
         if rule.when.arguments:
             raise NoFit("a tool that fails by its arguments")
         if rule.then.fault.kind in _NO_FUNCTION or rule.then.effect == "late":
-            raise NoFit("a tool that does what no function can do")
+            raise NoFit("a tool that replies in parts, or acts after its reply")
     wanted = "needs an approval" if script.gated else "needs no approval"
     of_gate = [tool for tool in free if tool.gated == script.gated]
     if not of_gate:

@@ -1,0 +1,101 @@
+"""Agents of frameworks in the shipped scenarios: what each of them does, as facts of a trace.
+
+Frameworks that cannot stand beside the others are tried with the same sentences, in
+`tests/clients_openai2`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from faultclock.model.trace.trace import Trace, trace_lines
+from faultclock.run.prepare import prepare
+from faultclock.run.suite import run_one
+from faultclock.subjects.binding import Binding
+from tests.architecture.source_tree import PROJECT
+from tests.run.conftest import shipped_scenario
+
+
+@cache
+def agent(name: str) -> Binding:
+    """Return a fixture's agent, prepared once."""
+    return prepare(f"{PROJECT}/fixtures/agents/{name}_agent.py:agent")
+
+
+def played(name: str, scenario: str, seed: int = 0) -> Trace:
+    """Return a run of an agent in a shipped scenario."""
+    return run_one(shipped_scenario(scenario), agent(name), seed, isolate=True)
+
+
+def kinds(trace: Trace, *wanted: str) -> list[str]:
+    """Return which of these kinds of events a run has, in order."""
+    return [event.kind for event in trace.of_kind(*wanted)]
+
+
+def its_tools_are_found(name: str) -> None:
+    """Each with its schema; one needs a yes, and one only reads."""
+    tools = {tool.name: tool for tool in agent(name).own_tools or ()}
+    assert sorted(tools) == ["get_weather", "send_mail", "write_note"]
+    assert [tools[tool].gated for tool in sorted(tools)] == [False, True, False]
+    assert [tools[tool].reads for tool in sorted(tools)] == [True, False, False]
+    assert "to" in tools["send_mail"].input_schema["properties"]
+
+
+def its_function_is_called(name: str) -> None:
+    """The model hears what the user's function returned."""
+    trace = played(name, "rate-limits/limited-after-a-tool")
+    (reply,) = trace.of_kind("tool.replied")
+    assert reply.payload["ok"]
+    last = list(trace.of_kind("http.request"))[-1].payload["messages"][-1]
+    assert last["role"] == "tool"
+    assert last["tool_call_id"] == reply.payload["tool_call"]
+    assert "written to notes.txt" in last["content"]
+
+
+def a_denied_call_is_not_made(name: str) -> None:
+    """The person is asked about the model's call, and the model hears of the no."""
+    trace = played(name, "shared/approval-denied")
+    assert kinds(trace, "interaction.shown", "tool.called") == ["interaction.shown"]
+    assert kinds(trace, "call.returned", "call.raised")[-1] == "call.returned"
+
+
+def an_approved_call_is_made_after_the_yes(name: str) -> None:
+    """And not before."""
+    trace = played(name, "approvals/timer-starts-with-the-execution")
+    wanted = ("interaction.shown", "interaction.answered", "tool.called")
+    assert kinds(trace, *wanted) == list(wanted)
+
+
+def its_session_is_resumed(name: str) -> None:
+    """A fresh process sends the model what was said before."""
+    trace = played(name, "resume-drift/closed-session-is-resumed")
+    assert trace.footer.ending == "completed"
+    lives = [event.payload["life"] for event in trace.of_kind("process.started")]
+    assert lives == [1, 2]
+    last = list(trace.of_kind("http.request"))[-1].payload["messages"]
+    assert sum(message["role"] == "user" for message in last) == 2
+
+
+def a_fault_is_met_at_the_seam(name: str) -> None:
+    """A tool that fails has done nothing, whatever the framework makes of it."""
+    trace = played(name, "shared/tool-fails")
+    assert kinds(trace, "tool.called", "tool.effect") == ["tool.called"]
+
+
+def equal_runs_give_equal_bytes(name: str) -> None:
+    """With threads, approvals and two lives."""
+    for scenario in ("approvals/crash-while-open", "rate-limits/limited-after-a-tool"):
+        first, second = played(name, scenario), played(name, scenario)
+        assert list(trace_lines(first)) == list(trace_lines(second))
+        assert first.footer.ending == "completed"
+
+
+SENTENCES = (
+    its_tools_are_found,
+    its_function_is_called,
+    a_denied_call_is_not_made,
+    an_approved_call_is_made_after_the_yes,
+    its_session_is_resumed,
+    a_fault_is_met_at_the_seam,
+    equal_runs_give_equal_bytes,
+)

@@ -91,6 +91,7 @@ def broken(
     inconclusive: bool = False,
     moot: bool = False,
     order: tuple[OrderStep, ...] = (),
+    cause: str = "",
 ) -> Violation:
     """Return a violation of something that exercised `requirements`; it cites the first one."""
     return Violation(
@@ -103,6 +104,7 @@ def broken(
         inconclusive=inconclusive,
         moot=moot,
         order=order,
+        cause=cause,
         exercised=tuple(requirements),
     )
 

@@ -162,6 +162,7 @@ def paired(history: History, model: ErrorModel) -> Verdicts:
                     observed=fault,
                     events=(attempt.asked.seq,),
                     hint="Seal a call that was cut off, and sort results by the model's order.",
+                    cause="a call has no result" if fault.startswith(_MISSING) else "",
                 )
     yield from _judge_dropped(history, each)
 
@@ -201,12 +202,16 @@ def _rounds(messages: Sequence[Message]) -> Iterator[tuple[list[str], list[str]]
         yield wanted, given
 
 
+#: How it is said that a call has no result.
+_MISSING = "no result for"
+
+
 def _unpaired(wanted: list[str], given: list[str], *, in_order: bool) -> str | None:
     if wanted == given or (not in_order and sorted(wanted) == sorted(given)):
         return None
     missing = [item for item in wanted if item not in given]
     if missing:
-        return f"no result for {', '.join(missing)}"
+        return f"{_MISSING} {', '.join(missing)}"
     extra = [item for item in given if item not in wanted or given.count(item) > 1]
     if extra:
         return f"{', '.join(dict.fromkeys(extra))} has a result that nothing asked for, or several"

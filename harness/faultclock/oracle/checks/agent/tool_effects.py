@@ -122,6 +122,7 @@ def _after_crash(
         ),
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="Record the start of each tool call first; on resume, seal the calls without an end.",
+        cause="an effect is repeated after a crash",
     )
 
 

@@ -20,6 +20,9 @@ from faultclock.oracle.failures.engine import was_cut
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import error_of, outermost
 
+#: What ends a turn that a tool ended: of what was reported, and of what left the tool, alike.
+_CAUSES = dict.fromkeys(("failed", "raised"), "a failing tool ends the turn")
+
 
 @check(
     "turns.go-on",
@@ -77,6 +80,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
             observed=observed,
             events=tuple(sorted({*shown, end.seq})),
             hint="What fails within a tool call is a result for the model, not an exception.",
+            cause=_CAUSES.get(failed[0][1].kind, "") if name == "tool" else "",
         )
 
 

@@ -99,7 +99,8 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
             continue
         if call.over is None and (footer.ending not in HANGS or _is_patient(history, call)):
             continue
-        requirements = (*also(model, f"calls.end.{_held_by(history, call)}"), *everywhere)
+        held_by = _held_by(history, call)
+        requirements = (*also(model, f"calls.end.{held_by}"), *everywhere)
         yield held(*requirements)
         if call.over is not None:
             continue
@@ -113,6 +114,7 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
             f" {footer.ending.replace('_', ' ')}{where}",
             events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
             hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
+            cause="a call waits for a tool" if held_by == "tool" else "",
         )
 
 

@@ -37,7 +37,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate hostile bench bench-compare lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate field-report hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -94,6 +94,10 @@ ledger-diff: $(VENV)/.dev ## judge those runs again, and name what differs (PLAY
 
 mutate: $(VENV)/.dev ## change the oracle's code a little at a time, and show what nothing sees (MUTATE='retries.py --limit 50')
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.mutation $(MUTATE) --jobs $(JOBS)
+
+field-report: $(VENV)/.dev $(VENV)/.openai2 ## run agents of real frameworks, and write docs/field-report.md
+	$(BIN)/python -m tests.field
+	$(VENV2)/bin/python -m tests.field
 
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)

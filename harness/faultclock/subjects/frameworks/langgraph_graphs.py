@@ -107,7 +107,8 @@ class _Life(Life):
     async def turn(self, text: str) -> Any:
         """Go on with a run that did not end, then answer."""
         begun = await self._graph.aget_state(self._config)
-        if begun.next:
+        # `next` is empty as well where the last task of a step is done, and its step is not.
+        if begun.tasks:
             await self._run(self._resumed(begun.interrupts))
         state = await self._run({"messages": [{"role": "user", "content": text}]})
         return state["messages"][-1].text

@@ -37,12 +37,11 @@ class Life:
         return self._surroundings.session_id
 
     async def start(self) -> None:
-        """Open the session: read what an earlier life has kept."""
+        """Open the session: read what an earlier life has kept, if it has kept anything."""
         if self._surroundings.resume:
             kept = await self._surroundings.store.read(self.session_id)
-            if kept is None:
-                raise LookupError(f"there is no session {self.session_id}")
-            await self.resume(kept)
+            if kept is not None:
+                await self.resume(kept)
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` was given last."""

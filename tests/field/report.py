@@ -187,7 +187,8 @@ def page(measured: tuple[Measured, ...]) -> str:
 def _versions(measured: tuple[Measured, ...]) -> Iterator[str]:
     for item in measured:
         libraries = ", ".join(f"{name} {number}" for name, number in item.versions.items())
-        yield f"- **{AGENTS[item.agent][0]}**: {libraries}; {item.on}"
+        said = f"- **{AGENTS[item.agent][0]}**: {libraries}; {item.on}"
+        yield textwrap.fill(said, 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _table(measured: tuple[Measured, ...]) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _as_turns(scenario: Scenario) -> Scenario:
     if any(task.copies > 1 or task.after is not None or task.key for task in scenario.tasks):
         raise NoFit("several clients at once")
     if any(True for _, script in scenario.providers for _ in _calls(script)):
-        raise NoFit("an answer that asks for tools of nobody")
+        raise NoFit("an answer that asks for a tool of the caller")
     values = {name: getattr(scenario, name) for name in BaseScenario.model_fields}
     cancels = tuple(
         rule.model_copy(update={"scope": "turn", "target": None}) for rule in scenario.cancel_rules

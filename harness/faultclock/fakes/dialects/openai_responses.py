@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from faultclock.fakes.kept import responses
+
+#: What the API keeps from one request to the next.
+recalled = responses.recalled
+kept = responses.kept
+
 
 def chat(body: Mapping[str, Any], messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the messages of a request, as if it were one of chat completions."""

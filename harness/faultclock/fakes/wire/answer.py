@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.wire.injector import AnswerShape
@@ -36,6 +36,8 @@ class Answer:
             and `total_tokens`.
         error: the error object that the body is, if it is one.
         ends: how it is not a whole answer, where it is in good order and not whole.
+        keeps: what the provider keeps once it has answered so, by id; None: no longer.
+        runs_on: whether the provider goes on with it when no client reads it.
     """
 
     status: int
@@ -50,6 +52,8 @@ class Answer:
     usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None
     ends: AnswerEnd | None = None
+    keeps: Mapping[str, Any] = field(default_factory=dict)
+    runs_on: bool = False
 
     @property
     def shape(self) -> AnswerShape:

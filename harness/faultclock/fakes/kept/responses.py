@@ -26,7 +26,7 @@ from faultclock.fakes.kept.conversations import (
 )
 from faultclock.fakes.kept.items import as_kept, by_id, items_of, page, with_references
 from faultclock.fakes.sheets.steps import json_text
-from faultclock.fakes.wire.answer import Answer
+from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.dialect import Asked, Exchange, Refusal, Shelf, Shown
 from faultclock.fakes.wire.event_stream import json_object, object_in, read_events, text_in
 from faultclock.fakes.wire.http_server import HttpRequest
@@ -140,7 +140,11 @@ def kept(asked: Asked, answer: Answer, exchange: Exchange) -> Answer:
             "input": own,
             "begun_s": exchange.unix_s if background else None,
             "cancelled": False,
-            "said": {name: getattr(answer, name) for name in _SAID},
+            "said": {
+                **{name: getattr(answer, name) for name in _SAID},
+                "ends": None if exchange.ends is None else exchange.ends.how,
+                "error": _failure(response),
+            },
             "chunks": answer.chunks if background and answer.stream else (),
         }
     conversation = conversation_of(body)
@@ -152,7 +156,8 @@ def kept(asked: Asked, answer: Answer, exchange: Exchange) -> Answer:
         return answer
     queued = {**response, **_UNFINISHED, "status": "queued"}
     text = json_text(queued, "indent 2").encode()
-    return replace(answer, chunks=(text,), finish_reason=None, text=None, tool_calls=(), usage=None)
+    said_nothing = replace(answer, finish_reason=None, text=None, tool_calls=(), usage=None)
+    return replace(said_nothing, chunks=(text,), can_end=bool(answer.text))
 
 
 # ---------------------------------------------------------------------- what is kept
@@ -174,7 +179,7 @@ def _polled(asked: Asked, record: Mapping[str, Any], query: str, exchange: Excha
     if given.get("stream") == "true" and record["chunks"]:
         after = given.get("starting_after", "")
         pieces = _events_after(record["chunks"], int(after) if after.isdecimal() else -1)
-        answer = Answer(status=200, headers=(), chunks=(), **record["said"])
+        answer = _told_by(record)
         return replace(asked, stream=True, shown=Shown(chunks=pieces, answer=answer))
     return replace(asked, shown=_shown(record, _status(record, exchange)))
 
@@ -182,9 +187,20 @@ def _polled(asked: Asked, record: Mapping[str, Any], query: str, exchange: Excha
 def _shown(record: Mapping[str, Any], status: str) -> Shown:
     response = record["response"]
     if status == response["status"]:
-        answer = Answer(status=200, headers=(), chunks=(), **record["said"])
-        return Shown(body=response, answer=answer)
+        return Shown(body=response, answer=_told_by(record))
     return Shown(body={**response, **_UNFINISHED, "status": status})
+
+
+def _told_by(record: Mapping[str, Any]) -> Answer:
+    """Return what a trace has of the answer that a kept response is."""
+    return Answer(status=200, headers=(), chunks=(), can_end=False, **record["said"])
+
+
+def _failure(response: Mapping[str, Any]) -> ErrorFacts | None:
+    error = response.get("error")
+    if not isinstance(error, dict):
+        return None
+    return {"code": error.get("code"), "type": None, "message": error.get("message")}
 
 
 def _cancelled(asked: Asked, id_: str, record: Mapping[str, Any], exchange: Exchange) -> Asked:

@@ -364,7 +364,8 @@ class FakeProvider:
             payload = self._payloads[fault.error]
             return self._error_answer(fault.error, payload, fault.status, exchange)
         assert good is not None, "a request that is not refused has a good answer"
-        if not isinstance(fault, AnswerEnds):
+        if not isinstance(fault, AnswerEnds) or good.finish_reason is None:
+            # An answer that is not made yet says later how it ended.
             return good
         error = self._failure_in(good) if fault.how == "failed" else None
         return replace(good, ends=fault.how, error=error)

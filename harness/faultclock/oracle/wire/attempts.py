@@ -10,7 +10,8 @@ An attempt ends when the subject could know: at the last byte, FIN or RST that r
 refusal, or when it closed the connection itself because its deadline had passed.
 
 A provider adapter asks for one answer in a call, unless it makes a conversation first, or polls; a
-runtime asks for several in a turn. Attempts for one answer are a Request (see `requests`), and are numbered within it.
+runtime asks for several in a turn. Attempts for one answer are a Request (see `requests`), and are
+numbered within it.
 """
 
 from __future__ import annotations

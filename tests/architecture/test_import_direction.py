@@ -118,7 +118,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "verdicts",
         "judge",
     ),
-    "fakes": ("wire", "sheets", "dialects", "provider", "plain", "rules", "port", "ports"),
+    "fakes": ("wire", "sheets", "kept", "dialects", "provider", "plain", "rules", "port", "ports"),
     "sim": ("kernel", "host", "net", "loop", "patches", "surroundings", "world"),
     "model": ("", "scenario", "trace", "error_model", "report"),
 }

@@ -11,9 +11,10 @@ import pytest
 from faultclock.fakes.dialects import dialect_named, dialect_names
 from faultclock.fakes.provider.conversation import EXAMPLES, OBJECTIONS, objection
 from faultclock.fakes.provider.refusal_words import filled
+from faultclock.fakes.wire.dialect import Refusal
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.load.payloads import load_payloads
-from tests.fakes.dialects.asking import request
+from tests.fakes.dialects.asking import EXCHANGE, request
 
 MakeRig = Callable[..., Any]
 Talk = dict[str, Any]
@@ -183,11 +184,26 @@ def test_a_server_that_takes_anything_takes_this_too(dialect: str) -> None:
 
 
 def test_a_call_can_stand_in_what_the_provider_has_kept() -> None:
-    """The responses API is told where to look, and an answer needs its call no more."""
-    talk = (answers("c1"), said("user"))
-    assert refused("openai-responses", conversation("openai-responses", *talk)) is not None
-    kept = conversation("openai-responses", *talk, previous_response_id="resp_1")
-    assert refused("openai-responses", kept) is None
+    """Then an answer finds it there, and its place is still that in the request."""
+    spoken, payloads = dialect_named("openai-responses"), load_payloads("openai-responses")
+    call = {"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    shelf = {"resp_1": {"earlier": [], "input": [], "response": {"output": [call]}}}
+
+    def found(*talk: Talk) -> Refusal | None:
+        sent = conversation("openai-responses", *talk, previous_response_id="resp_1")
+        asked = spoken.recalled(spoken.read(sent), sent, shelf, EXCHANGE)
+        assert asked.refusal is None
+        return objection(spoken, asked, payloads)
+
+    assert found(answers("c1"), said("user")) is None
+    unanswered, unasked = found(said("user")), found(answers("c2"))
+    assert unanswered is not None
+    assert unanswered.payload == "tool_call_unanswered"
+    assert unasked is not None
+    assert (unasked.payload, unasked.places["at"]) == (
+        "tool_result_unasked",
+        "0",
+    )
 
 
 def test_the_responses_api_takes_an_answer_anywhere_behind_its_call() -> None:

@@ -319,6 +319,9 @@ def test_a_client_that_is_made_at_import_works_in_every_run(
     [
         ("api.openai.com", "/v1/chat/completions", "openai-chat", "/v1"),
         ("api.openai.com", "/v1/responses", "openai-responses", "/v1"),
+        ("api.openai.com", "/v1/responses/resp_1/cancel", "openai-responses", "/v1"),
+        ("api.openai.com", "/v1/responses/input_tokens", "openai-responses", "/v1"),
+        ("gw", "/a/v1/conversations/conv_1/items", "openai-responses", "/a/v1"),
         ("openrouter.ai", "/api/v1/chat/completions", "openrouter", "/api/v1"),
         ("api.deepseek.com", "/chat/completions", "deepseek", ""),
         ("api.mistral.ai", "/v1/chat/completions", "mistral", "/v1"),
@@ -343,7 +346,9 @@ def test_host_and_path_say_which_api_it_is(host: str, path: str, dialect: str, b
     assert dialect_of(host, path) == (dialect, begins)
 
 
-@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/completions", "/api/generate", "/"])
+@pytest.mark.parametrize(
+    "path", ["/v1/embeddings", "/v1/completions", "/api/generate", "/api/conversations", "/"]
+)
 def test_a_path_of_no_simulated_api_is_none(path: str) -> None:
     """It is named to the person as it is."""
     assert dialect_of("api.openai.com", path) is None

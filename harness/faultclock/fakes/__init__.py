@@ -2,6 +2,7 @@
 
     wire/       HTTP as providers speak it: requests in, answers out, faults in between
     sheets/     dialects from files: templates, paths, streams, and answers read back
+    kept/       what an API keeps from one request to the next
     dialects/   one API a file, and functions for what is no template
     provider/   the fake provider: `provider` mounts it and keeps its ledger, `limits` and
                 `pacing` say who is let in and how fast, `providers` puts several into one world

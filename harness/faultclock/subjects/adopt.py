@@ -115,7 +115,8 @@ def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Ado
     if shipped is not None:
         if as_ is not None:
             raise _bound_already(target, shipped, as_)
-        return _of_binding(whole, _speaking(shipped, dialect), "it comes with Faultclock")
+        known = replace(_speaking(shipped, dialect), dialect_known=True)
+        return _of_binding(whole, known, "it comes with Faultclock")
     place, colon, name = target.rpartition(":")
     if not colon:
         if target.endswith(".py"):
@@ -385,7 +386,9 @@ def _bound(
 
 
 def _speaking(binding: Binding, dialect: str | None) -> Binding:
-    return binding if dialect is None else replace(binding, dialects=(dialect,))
+    if dialect is None:
+        return binding
+    return replace(binding, dialects=(dialect,), dialect_known=True)
 
 
 def _bound_already(spec: str, binding: Binding, as_: str) -> SubjectError:

@@ -50,6 +50,8 @@ def runtime(function: Callable[..., Any] | None = None, /, **options: Any) -> An
         style: whether the object's methods are coroutine functions. Without it a coroutine
             function, and a class whose `run_turn` is one, are async; everything else blocks. A
             plain function that makes an async runtime has to say `style="async"`.
+        dialect: the API that it speaks, such as "openai-responses", or several. Without it a run
+            shows which one it asks.
         streams: False: it never asks for a stream; "always": it always does.
         tools: False: it calls no tools.
         approvals: False: it calls tools without asking a person.

@@ -80,8 +80,8 @@ class Binding:
             may miss its ends by that.
         dialects: the APIs of a model's provider that it speaks, such as `anthropic-messages`. A
             scenario that names none is played in the first.
-        dialect_known: False for code that names its own address and that no person has bound:
-            what it speaks is then found out by a run.
+        dialect_known: False for code that names its own address and that no person has bound, and
+            for a runtime that names no dialect: what it speaks is then found out by a run.
         abilities: what it does when nothing goes wrong; what it declares that it never does is left
             out of a run by name.
         source_digest: SHA-256 (hex) of the user's file, None for a shipped subject.
@@ -242,7 +242,7 @@ def bind(
     warm_in_place: bool = False,
     distributions: tuple[str, ...] = (),
     timer_granularity_ms: float = 0,
-    dialect: str | tuple[str, ...] = DEFAULT_DIALECT,
+    dialect: str | tuple[str, ...] | None = None,
     **unknown: object,
 ) -> Binding:
     """Bind `function` in a role. The decorator of each role calls this; it has all checks.
@@ -263,6 +263,9 @@ def bind(
         known = (*_OPTIONS, *OPTIONS_OF_ROLE.get(role, ()))
         raise SubjectError(f"@{role} has no option {option!r}", hint=f"known: {', '.join(known)}")
     _check_options(open, classify, declares, retry_policies, distributions)
+    # A runtime makes its own client, so a run shows which API that speaks.
+    dialect_known = dialect is not None or role != "runtime"
+    dialect = DEFAULT_DIALECT if dialect is None else dialect
     if not dialect:
         raise SubjectError("dialect names nothing", hint="leave it out for openai-chat")
     if not isinstance(dialect, str):
@@ -291,6 +294,7 @@ def bind(
         distributions=tuple(distributions),
         timer_granularity_ns=_granularity_ns(timer_granularity_ms),
         dialects=(dialect,) if isinstance(dialect, str) else tuple(dialect),
+        dialect_known=dialect_known,
         abilities=abilities,
         contract=contract,
     )

@@ -142,6 +142,17 @@ def test_messages_are_told_as_those_of_any_chat() -> None:
     ]
 
 
+def test_an_answer_by_name_is_for_the_call_in_its_place() -> None:
+    """Google's guide gives no ids back; one that is given counts."""
+    calls = [{"functionCall": {"id": id_, "name": "weather"}} for id_ in ("c1", "c2", "c3")]
+    answers: list[dict[str, Any]] = [{"name": "weather"}, {"name": "other"}]
+    answers.append({"id": "c9", "name": "weather"})
+    parts = [{"functionResponse": {**answer, "response": {"output": "Sun."}}} for answer in answers]
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": parts}]
+    facts = facts_of(DIALECT, asked(contents=contents))
+    assert [fact.get("tool_call_id") for fact in facts[1:]] == ["c1", "other", "c9"]
+
+
 def test_a_conversation_goes_on_where_the_model_stopped() -> None:
     """The n-th answer belongs to a request that holds n messages of the model."""
     script = ProviderScript(

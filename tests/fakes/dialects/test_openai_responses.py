@@ -76,6 +76,16 @@ def test_what_a_request_tells_is_told_as_messages() -> None:
     )
 
 
+def test_what_the_model_says_at_once_is_one_message() -> None:
+    """A text and the tools behind it, whatever stands between them and their results."""
+    spoken = {"role": "assistant", "content": "I look."}
+    second = {**ASKED, "call_id": "call_2"}
+    items = [spoken, ASKED, {"type": "reasoning"}, second, TOLD, {**TOLD, "call_id": "call_2"}]
+    facts = facts_of(DIALECT, DIALECT.read(request(input=[*items, ASKED])))
+    asked = [[call["id"] for call in fact.get("tool_calls", ())] for fact in facts]
+    assert asked == [["call_1", "call_2"], [], [], ["call_1"]]
+
+
 def test_a_conversation_goes_on_with_each_turn_of_the_model() -> None:
     """Two tools that are asked for at once are one turn."""
     replies = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from faultclock.fakes.wire.dialect import Exchange, RateStanding
@@ -24,7 +24,11 @@ _OUTPUTS = ("output", "error", "result")
 
 
 def chat(body: Mapping[str, Any], messages: object) -> Iterator[dict[str, Any]]:
-    """Yield the contents of a request as chat messages, for what all dialects share."""
+    """Yield the contents of a request as chat messages, for what all dialects share.
+
+    The guide on function calling answers by the name alone: then the place says for which call.
+    """
+    asked: list[dict[str, Any]] = []
     system = body.get("systemInstruction", body.get("system_instruction"))
     if isinstance(system, dict):
         yield {"role": "system", "content": _text_of(system), "at": 0, "sent_as": "user"}
@@ -38,10 +42,11 @@ def chat(body: Mapping[str, Any], messages: object) -> Iterator[dict[str, Any]]:
                 **place,
                 "pair": str(number),
                 "role": "tool",
-                "tool_call_id": answer.get("id") or answer.get("name"),
+                "tool_call_id": answer.get("id") or _called(asked, number, answer.get("name")),
                 "content": _output_of(answer.get("response")),
             }
         calls = [item for part in parts if isinstance(item := part.get("functionCall"), dict)]
+        asked = calls or asked
         text = _text_of(content)
         if calls or text or not answers:
             role = {"model": "assistant", None: "user"}.get(content.get("role"))
@@ -57,6 +62,12 @@ def chat(body: Mapping[str, Any], messages: object) -> Iterator[dict[str, Any]]:
                     for number, call in enumerate(calls)
                 ]
             yield message
+
+
+def _called(asked: Sequence[Mapping[str, Any]], number: int, name: object) -> Any:
+    """Return the id of the call that answer `number` of a content is for; its name without one."""
+    call = asked[number] if number < len(asked) else {}
+    return call.get("id") if call.get("name") == name and call.get("id") else name
 
 
 def error_body(

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from faultclock.errors import InternalError
 from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf
 from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
@@ -64,6 +64,13 @@ class HttpJson:
             chunks=(_JSON.encode(value).encode(),),
             error=None if found else self.error_facts(value),
         )
+
+    def recalled(
+        self, asked: Asked, request: HttpRequest, shelf: Shelf, exchange: Exchange
+    ) -> Asked:
+        """Return `asked`: a service keeps nothing here."""
+        del request, shelf, exchange
+        return asked
 
     def error_answer(
         self, payload: ErrorPayload, status: int, exchange: Exchange, values: Mapping[str, str]

@@ -16,10 +16,6 @@ from typing import Any
 from faultclock.fakes.wire.dialect import Asked, Dialect, Refusal
 from faultclock.fakes.wire.event_stream import objects_in, text_in
 
-#: Members of a request that name what the provider has kept, in which a call may stand (openai
-#: 3.54, types/responses/response_create_params.py).
-_KEPT = ("conversation", "previous_response_id")
-_REFERENCE = "item_reference"
 #: What is objected to.
 _ROLE, _UNANSWERED, _UNASKED = "unknown_role", "tool_call_unanswered", "tool_result_unasked"
 OBJECTIONS = frozenset({_ROLE, _UNANSWERED, _UNASKED})
@@ -54,11 +50,12 @@ def objection(dialect: Dialect, asked: Asked, names: Iterable[str]) -> Refusal |
         names: of the payloads that the provider has.
     """
     known = OBJECTIONS.intersection(names)
-    if not known:
+    if not known or asked.beside:
         return None
-    messages = dialect.chat(asked)
+    # Places are those in the request, and what the provider kept stands before it.
+    messages = [{**it, "at": max(0, it["at"] - asked.kept)} for it in dialect.chat(asked)]
     found = _unknown_role(messages, dialect.roles) or _unpaired(
-        messages, kept=_is_kept(asked.body), anywhere=dialect.answers_anywhere
+        messages, anywhere=dialect.answers_anywhere
     )
     if found is None or found.name not in known:
         return None
@@ -76,13 +73,10 @@ def _unknown_role(messages: Sequence[Mapping[str, Any]], roles: frozenset[str]) 
     return None
 
 
-def _unpaired(
-    messages: Sequence[Mapping[str, Any]], *, kept: bool, anywhere: bool
-) -> _Found | None:
+def _unpaired(messages: Sequence[Mapping[str, Any]], *, anywhere: bool) -> _Found | None:
     """Return the first call or answer that has no other half.
 
     Args:
-        kept: whether calls may stand in what the provider has kept.
         anywhere: whether an answer may stand anywhere behind its call, and not just at once.
     """
     asked: set[str] = set()
@@ -92,7 +86,7 @@ def _unpaired(
         at = int(message["at"])
         if message.get("role") == "tool":
             id_ = _shown(message.get("pair", message.get("tool_call_id")))
-            if id_ not in asked and not kept:
+            if id_ not in asked:
                 places = {"id": id_, "at": str(at), "part": str(message.get("part", 0))}
                 return _Found(name=_UNASKED, places={**places, "before": before})
             open_.pop(id_, None)
@@ -113,11 +107,6 @@ def _unanswered(open_: Mapping[str, int], at: int) -> _Found:
     ids, called = list(open_), next(iter(open_.values()))
     places = {"ids": ", ".join(ids), "id": ids[0], "at": str(at), "called_at": str(called)}
     return _Found(name=_UNANSWERED, places=places)
-
-
-def _is_kept(body: Mapping[str, Any]) -> bool:
-    items = objects_in(body.get("input"))
-    return any(map(body.get, _KEPT)) or any(item.get("type") == _REFERENCE for item in items)
 
 
 def _shown(value: object) -> str:

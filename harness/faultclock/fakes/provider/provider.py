@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.accounts import Refused, Ruling
@@ -47,7 +47,10 @@ from faultclock.model.scenario.fault import (
     FaultRule,
     HttpError,
     OkWithErrorBody,
+    ResetBeforeResponse,
+    Stall,
     StreamError,
+    Truncate,
 )
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import RefusalRule
@@ -90,11 +93,13 @@ class ProviderState:
         injector: the fold over the fault plan.
         numbers: of the requests; providers of one run share it.
         memory: of its limits, and of how many it answered.
+        kept: what its API keeps from one request to the next, by id.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
     numbers: ExchangeNumbers = field(default_factory=ExchangeNumbers)
     memory: Memory = field(default_factory=Memory)
+    kept: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,13 +246,13 @@ class FakeProvider:
         number = self._state.numbers.next()
         exchange_id = f"x{number}"
         now_ns = self.kernel.now_ns
-        asked = self._read(request)
         exchange = Exchange(
             number=number,
             seed=self._seed,
             unix_s=(self._wall_epoch_ns + now_ns) // SECOND_NS,
             think_ms=self._script.think_time // MILLISECOND_NS,
         )
+        asked = self._read(request, exchange)
         good = None
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
@@ -271,6 +276,7 @@ class FakeProvider:
             fault, answer = self._refusal(ruling.refused, ruling.standing, exchange)
         else:
             answer = self._answer(asked, exchange, good, fault)
+            self._keep(answer, fault)
         event: tuple[bytes, ErrorFacts] | None = None
         if isinstance(fault, StreamError):
             data, error = self._dialect.error_event(
@@ -290,12 +296,27 @@ class FakeProvider:
             steps=tuple(steps_of(answer, fault, tempo, event)),
         )
 
-    def _read(self, request: HttpRequest) -> Asked:
+    def _read(self, request: HttpRequest, exchange: Exchange) -> Asked:
         """Return what `request` asks for; it is refused for the conversation in it as well."""
         asked = self._dialect.read(request)
+        asked = self._dialect.recalled(asked, request, self._state.kept, exchange)
         if asked.refusal is not None:
             return asked
         return replace(asked, refusal=objection(self._dialect, asked, self._objections))
+
+    def _keep(self, answer: Answer, fault: Fault | None) -> None:
+        """Keep what an answer leaves behind, as far as the provider comes to its end."""
+        cut = isinstance(fault, (StreamError, Truncate)) or (
+            isinstance(fault, Stall) and fault.resume_after is None
+        )
+        unheard = isinstance(fault, ResetBeforeResponse)
+        if unheard or (cut and answer.stream and not answer.runs_on):
+            return
+        for name, value in answer.keeps.items():
+            if value is None:
+                self._state.kept.pop(name, None)
+            else:
+                self._state.kept[name] = value
 
     def wall_ns(self) -> int:
         """Return the wall-clock instant of now, in nanoseconds since 1970."""
@@ -343,7 +364,8 @@ class FakeProvider:
             payload = self._payloads[fault.error]
             return self._error_answer(fault.error, payload, fault.status, exchange)
         assert good is not None, "a request that is not refused has a good answer"
-        if not isinstance(fault, AnswerEnds):
+        if not isinstance(fault, AnswerEnds) or good.finish_reason is None:
+            # An answer that is not made yet says later how it ended.
             return good
         error = self._failure_in(good) if fault.how == "failed" else None
         return replace(good, ends=fault.how, error=error)

@@ -34,6 +34,7 @@ class Reader:
         self._parts = parts
         self._runs = how.runs
         self._path = re.compile(how.path)
+        self._beside = re.compile(how.beside) if how.beside else None
         self._model, self._stream = expression(how.model), expression(how.stream)
         self._messages, self._mine = expression(how.messages), expression(how.mine)
         self._refused = [_refusing(rule) for rule in how.refused]
@@ -43,6 +44,7 @@ class Reader:
         body = json_object(request.body)
         path, _, query = request.target.partition("?")
         known = self._path.fullmatch(path)
+        others = None if known or self._beside is None else self._beside.fullmatch(path)
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         scope = Scope(
             self._parts,
@@ -50,6 +52,7 @@ class Reader:
             path=path,
             query=Members(parse_qs(query)),
             known=known is not None,
+            beside=others is not None,
             found=Members(known.groupdict() if known else {}),
             headers=Members((name.replace("-", "_"), it) for name, it in request.headers.items()),
             bearer=key.strip() if scheme.lower() == "bearer" else "",
@@ -63,6 +66,7 @@ class Reader:
             stream=self._stream(scope),
             refusal=next(filter(None, (refusal(scope) for refusal in self._refused)), None),
             body=body or {},
+            beside=others is not None,
         )
 
     def messages(self, body: Mapping[str, Any]) -> Any:

@@ -93,6 +93,8 @@ class Requests(Section):
 
     path: str
     """A regular expression of the whole path; its groups are `found`."""
+    beside: str = ""
+    """Likewise, for requests about what the provider keeps, which ask no model; empty: none."""
     model: str = "as_text(body.model)"
     stream: str = "body.stream is True"
     messages: str = "body.messages"

@@ -6,6 +6,11 @@ What is no template is a function in the module of the same name, at most three 
     error_body(body, values, exchange)      the body of an error, with what the provider knows
     error_facts(body)                       what an error body says, None where it is none
     error_event(payload)                    the bytes of an error inside a stream, and its facts
+
+An API that keeps something from one request to the next has two more, which do not count:
+
+    recalled(asked, request, shelf, exchange, count)    a request with what is kept
+    kept(asked, answer, exchange)                       an answer with what is kept of it
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from faultclock.fakes.sheets.sheet import Sheet
 from faultclock.fakes.sheets.steps import Steps, json_text
 from faultclock.fakes.sheets.template import Filler, Members, Scope, expression, template
 from faultclock.fakes.wire.answer import Answer, ErrorFacts, Headers
-from faultclock.fakes.wire.dialect import Asked, Exchange, Heard
+from faultclock.fakes.wire.dialect import Asked, Exchange, Heard, Shelf, Shown
 from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.fakes.wire.said import Said, SaidToolCall, said, token
@@ -33,7 +38,7 @@ from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript
 
 #: What a module of a dialect may have a function for.
-HOOKS = ("chat", "error_body", "error_facts", "error_event")
+HOOKS = ("chat", "error_body", "error_facts", "error_event", "recalled", "kept")
 #: The instant at which a header is sent.
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
 
@@ -69,6 +74,22 @@ class SpokenDialect:
         """Return what `request` asks for; what the provider itself would refuse is a refusal."""
         return self._reader.asked(request)
 
+    def recalled(
+        self, asked: Asked, request: HttpRequest, shelf: Shelf, exchange: Exchange
+    ) -> Asked:
+        """Return what `request` asks for with what the provider has kept."""
+        if asked.refusal is not None or "recalled" not in self._hooks:
+            return asked
+        found: Asked = self._hooks["recalled"](asked, request, shelf, exchange, self._prompt)
+        return found
+
+    def _prompt(self, asked: Asked) -> int:
+        """Return how many tokens the messages of a request make, roughly."""
+        how = self._sheet.requests.prompt_tokens
+        is_plain = how.of == "messages"
+        messages = self._reader.messages(asked.body) if is_plain else self.chat(asked)
+        return prompt_tokens(how, messages)
+
     def chat(self, asked: Asked) -> list[dict[str, Any]]:
         """Return the messages of a request as OpenAI's chat has them, each with its place."""
         messages = self._reader.messages(asked.body)
@@ -81,10 +102,11 @@ class SpokenDialect:
 
     def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
         """Return the answer of a provider to which nothing goes wrong, whole or as a stream."""
+        if asked.shown is not None:
+            return self._shown_answer(asked.shown, exchange)
         messages = self._reader.messages(asked.body)
         says = said(script, exchange, messages, self._reader.turns(messages))
-        how = self._sheet.requests.prompt_tokens
-        prompt = prompt_tokens(how, messages if how.of == "messages" else self.chat(asked))
+        prompt = self._prompt(asked)
         scope = self._scope(asked, exchange, says, prompt)
         if self._filled("good.silent", scope):
             scope = self._scope(asked, exchange, replace(says, text=None), prompt)
@@ -103,7 +125,7 @@ class SpokenDialect:
         }
         is_told = not asked.stream or self._filled("stream.usage_told", scope)
         section = self._sheet.stream if asked.stream else self._sheet.whole
-        return Answer(
+        answer = Answer(
             status=200,
             headers=_as_headers(self._headers(scope, section.content_type)),
             chunks=chunks,
@@ -118,6 +140,23 @@ class SpokenDialect:
             ),
             usage=usage if is_told else None,
         )
+        if "kept" in self._hooks:
+            answer = self._hooks["kept"](asked, answer, exchange)
+        return answer
+
+    def _shown_answer(self, shown: Shown, exchange: Exchange) -> Answer:
+        """Return the answer to a request about something that the provider keeps."""
+        section = self._sheet.stream if shown.chunks else self._sheet.whole
+        scope = self._around(exchange, stream=bool(shown.chunks), prompt=0, completion=0, total=0)
+        text = json_text(shown.body, self._sheet.whole.json_style)
+        return replace(
+            shown.answer or Answer(status=200, headers=(), chunks=()),
+            headers=_as_headers(self._headers(scope, section.content_type)),
+            chunks=shown.chunks or (f"{text}{self._sheet.whole.after}".encode(),),
+            stream=bool(shown.chunks),
+            chunks_before_finish=max(0, len(shown.chunks) - 1),
+            keeps=shown.keeps,
+        )
 
     def _scope(self, asked: Asked, exchange: Exchange, says: Said, prompt: int) -> Scope:
         """Return what the names of a good answer stand for."""
@@ -130,6 +169,7 @@ class SpokenDialect:
             exchange,
             model=asked.model,
             body=Members(asked.body),
+            sent_body=Members(asked.body),
             stream=asked.stream,
             text=says.text,
             refusal=says.refusal,
@@ -312,7 +352,12 @@ class SpokenDialect:
             text = f"{json_text(body, how.json_style)}{how.after}"
             return text.replace("\n", self._sheet.stream.line_end).encode(), facts
         scope = self._around(exchange, model=asked.model, stream=True, finishing=False)
-        scope.update(body=Members(body), ending=how.event_ending, facts=Members(facts))
+        scope.update(
+            sent_body=Members(asked.body),
+            body=Members(body),
+            ending=how.event_ending,
+            facts=Members(facts),
+        )
         scope.update(sequence=0, chunks_before=chunks_before)
         scope["error"] = self._error_object(scope)
         return self._steps.event(how.event, scope), self._filled("errors.event_facts", scope)

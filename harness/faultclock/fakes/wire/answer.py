@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from faultclock.fakes.wire.injector import AnswerShape
@@ -36,6 +36,9 @@ class Answer:
             and `total_tokens`.
         error: the error object that the body is, if it is one.
         ends: how it is not a whole answer, where it is in good order and not whole.
+        keeps: what the provider keeps once it has answered so, by id; None: no longer.
+        can_end: whether its text can be made to end early; None: where it has one.
+        runs_on: whether the provider goes on with it when no client reads it.
     """
 
     status: int
@@ -50,6 +53,9 @@ class Answer:
     usage: Mapping[str, int] | None = None
     error: ErrorFacts | None = None
     ends: AnswerEnd | None = None
+    keeps: Mapping[str, Any] = field(default_factory=dict)
+    can_end: bool | None = None
+    runs_on: bool = False
 
     @property
     def shape(self) -> AnswerShape:
@@ -59,7 +65,7 @@ class Answer:
             body_bytes=sum(map(len, self.chunks)) + len(self.end_marker),
             chunks=len(self.chunks),
             chunks_before_finish=self.chunks_before_finish,
-            text=bool(self.text),
+            text=bool(self.text) if self.can_end is None else self.can_end,
         )
 
     def finish_within(self, body_bytes: int) -> str | None:

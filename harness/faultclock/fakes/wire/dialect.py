@@ -34,6 +34,27 @@ class Refusal:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
+#: What a provider keeps from one request to the next, by id. Plain data: it is pickled.
+Shelf = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is answered to a request about something kept, which asks no model.
+
+    Attributes:
+        body: a JSON value; None where `chunks` go on with a stream.
+        chunks: pieces of a stream.
+        answer: the answer of the model that it shows, if it shows one.
+        keeps: what the shelf has from then on; None: no longer.
+    """
+
+    body: Any = None
+    chunks: tuple[bytes, ...] = ()
+    answer: Answer | None = None
+    keeps: Shelf = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a dialect understood of a request.
@@ -43,12 +64,18 @@ class Asked:
         stream: whether it asks for an event stream.
         refusal: set where the request is not one that the provider would answer.
         body: the parsed body; empty when it is not an object.
+        beside: whether its path is one of what the provider keeps, and not one of the model.
+        kept: how many messages at the front of the body come from what the provider kept.
+        shown: the answer to a request that is `beside`, once the provider has looked it up.
     """
 
     model: str | None
     stream: bool
     refusal: Refusal | None
     body: Mapping[str, Any]
+    beside: bool = False
+    kept: int = 0
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +179,15 @@ class Dialect(Protocol):
 
     def read(self, request: HttpRequest) -> Asked:
         """Return what `request` asks for."""
+        ...
+
+    def recalled(
+        self, asked: Asked, request: HttpRequest, shelf: Shelf, exchange: Exchange
+    ) -> Asked:
+        """Return what `request` asks for with what the provider has kept.
+
+        An API that keeps nothing changes nothing.
+        """
         ...
 
     def chat(self, asked: Asked) -> list[dict[str, Any]]:

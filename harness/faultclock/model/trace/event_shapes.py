@@ -96,7 +96,14 @@ Message = shape(
 )
 #: What a provider's error object says. Error payloads are data, so its members are, too.
 ErrorFacts = shape(
-    "ErrorFacts", {"code": Said, "type": Said, "message": Said, "means": NotRequired[Text]}
+    "ErrorFacts",
+    {
+        "code": Said,
+        "type": Said,
+        "message": Said,
+        "means": NotRequired[Text],
+        "retry_delay": NotRequired[Said],
+    },
 )
 Record = shape("Record", {**Pair, "context": Said, "attempt": Said, "message": NotRequired[Said]})
 RunResult = shape("RunResult", {"state": MaybeText, **Pair, "recoverable": NotRequired[Flag]})

@@ -9,8 +9,9 @@ made the attempt is what the network wrote down, never a guess from equal bodies
 An attempt ends when the subject could know: at the last byte, FIN or RST that reached it, at the
 refusal, or when it closed the connection itself because its deadline had passed.
 
-A provider adapter asks for one answer in a call; a runtime asks for several in a turn. Attempts
-for one answer are a Request (see `requests`), and are numbered within it.
+A provider adapter asks for one answer in a call, unless it makes a conversation first, or polls; a
+runtime asks for several in a turn. Attempts for one answer are a Request (see `requests`), and are
+numbered within it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from faultclock.oracle.wire.stops import first_stops, stopped_ns
 from faultclock.oracle.wire.timing import timing_of
 
 __all__ = ["Attempt", "Call", "Observation", "Request", "observe"]
+
+
+#: Whether a call of a role asks for several answers; None: its requests show it.
+_ASKS_FOR_SEVERAL: Mapping[str, bool | None] = {"runtime": True, "provider_adapter": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +74,7 @@ def observe(trace: Trace) -> Observation:
         requests = in_requests(
             replace(call, attempts=attempts),
             Course(staged=staged.get(id_, ()), worked=worked.get(id_, ()), stop_ns=stop_ns),
-            several=trace.header.scenario.role == "runtime",
+            several=_ASKS_FOR_SEVERAL.get(trace.header.scenario.role, False),
         )
         numbered = tuple(attempt for request in requests for attempt in request.attempts)
         found.append(replace(call, attempts=numbered, requests=requests))

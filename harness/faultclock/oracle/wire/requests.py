@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, starmap, zip_longest
 from typing import Literal
 
 from faultclock.model.trace.trace import TraceEvent
@@ -191,16 +191,19 @@ class Course:
     stop_ns: int | None = None
 
 
-def in_requests(call: Call, course: Course, *, several: bool) -> tuple[Request, ...]:
+def in_requests(call: Call, course: Course, *, several: bool | None) -> tuple[Request, ...]:
     """Return the requests of a call, with their attempts numbered anew.
 
     Args:
-        several: whether the call may ask for more than one answer.
+        several: whether the call may ask for more than one answer; None: it does where it asks for
+            something else behind a good answer.
     """
     if several:
         return tuple(_of_a_turn(call, course))
     if call.end is None and call.left is not None:
         return tuple(_of_a_program(call))
+    if several is None and any(starmap(_asks_otherwise, pairwise(call.attempts))):
+        return tuple(_of_a_turn(call, course))
     if call.stop is not None and call.stop.scope == "call" and call.attempts:
         return (_request(call, Course(stop_ns=course.stop_ns), 1, call.attempts, None),)
     outcome: Outcome = "returned" if call.returned else "raised" if call.raised else "open"
@@ -253,10 +256,27 @@ def _groups(
 def _begins_request(course: Course, before: Attempt, attempt: Attempt) -> bool:
     return (
         (before.outcome == "ok" and not _same_body(before, attempt))
+        or _asks_otherwise(before, attempt)
         or bool(before.node and attempt.node and before.node != attempt.node)
         or _is_gated(course, before.start.seq, attempt.start.seq)
         or _begins_anew(course, before, attempt)
     )
+
+
+def _asks_otherwise(before: Attempt, attempt: Attempt) -> bool:
+    """Return whether a good answer is followed by a request for something else.
+
+    To read something again is no second attempt to read it: a client polls what works in the
+    background.
+    """
+    one, other = before.asked, attempt.asked
+    if before.outcome != "ok" or one is None or other is None:
+        return False
+    return one.method == "GET" or _place(one) != _place(other)
+
+
+def _place(asked: TraceEvent) -> tuple[str | None, str]:
+    return asked.method, str(asked.target).partition("?")[0]
 
 
 def _is_gated(course: Course, since: int, until: int) -> bool:

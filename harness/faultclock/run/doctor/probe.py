@@ -43,7 +43,8 @@ _PATHS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for end, dialect in (
         (r"/openai(/v1|/deployments/[^/]+)/chat/completions", "azure-openai"),
         (r"/chat/completions", "openai-compatible"),
-        (r"/responses", "openai-responses"),
+        (r"/responses(/(resp_|input_tokens).*)?", "openai-responses"),
+        (r"(?<=/v1)/conversations(/conv_.*)?", "openai-responses"),
         (r"/v1/messages", "anthropic-messages"),
         (r"/v1(alpha|beta)?/models/[^/:]+:(generateContent|streamGenerateContent)", "gemini"),
         (r"/api/chat", "ollama"),

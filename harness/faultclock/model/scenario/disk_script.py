@@ -12,12 +12,13 @@ is synced; a crash takes the rest. Which promises hold between the two is `file_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from faultclock.model._base import Value
+from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
@@ -115,13 +116,19 @@ class DiskEdit(Value):
     """Cut to half their length, cut to nothing, or overwritten with bytes of the same length."""
 
 
-class DiskScript(Value):
-    """A disk, and the id of the store that lives on it."""
+class DiskScript(SparseValue):
+    """The disk of a run: of a session store, or of any other subject that writes files."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"size_bytes", "files"})
 
     store_id: str = Field(default="local", min_length=1)
     file_system: FileSystem = "ordered"
     latency: DurationNs = MILLISECOND_NS
     """How long a good act takes."""
+    size_bytes: int | None = Field(default=None, ge=0)
+    """How much all files together can hold: what is written beyond that is ENOSPC. None: enough."""
+    files: Mapping[str, str] = {}
+    """What is there before the first life: the name of each file below the folder, and its text."""
     unsynced: Literal["nothing", "part", "all"] = "nothing"
     """What survives a crash at a time or after an event of what was not synced: none of it; all
     name changes and half of the bytes in each file; or everything, as when only the process dies.

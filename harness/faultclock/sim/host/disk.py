@@ -1,12 +1,15 @@
-"""Disk: the folder of a store under test, for one life of its process.
+"""Disk: the folder of a run, for one life of its process.
 
 The files are real ones below a private folder. Whatever changes them comes through here (the
 patches in `patches.files` see to that): it takes virtual time, fails where the scenario says so,
 is a fact, and may be what the process is killed in. What would survive a crash is kept beside it,
 in `disk_state`. It knows nothing of sessions.
+
+A session store has one folder and nothing else. A subject of any other role finds the files of the
+system beneath its own; see `overlay`.
 """
 
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120 - at every call of a patch, where pathlib is slow
+# ruff: noqa: PTH100, PTH112, PTH117, PTH118, PTH120 - at every call of a patch, where pathlib is slow
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ from faultclock.model.scenario.disk_script import (
     NoSpace,
     SlowDisk,
 )
-from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves
+from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves, folder_of
+from faultclock.sim.host.overlay import Overlay
 from faultclock.sim.kernel.actors import SIMULATED
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.escapes import SimKilled
@@ -45,6 +49,8 @@ _write = os.write
 _pwrite = os.pwrite
 _lseek = os.lseek
 _utime = os.utime
+_lstat = os.lstat
+_mkdir = os.mkdir
 
 
 @dataclass(slots=True)
@@ -88,6 +94,9 @@ class Disk:
     Args:
         root: the private folder, with all symbolic links resolved.
         state: what is in it; goes on over all lives.
+        overlay: how other paths lead into it; None: they do not.
+        recorded: whether each act is a fact; otherwise only what goes wrong is, and acts are
+            counted.
 
     Attributes:
         crash: where the process is killed; None: nowhere.
@@ -101,7 +110,12 @@ class Disk:
         root: Path,
         state: DiskState,
         script: DiskScript,
+        *,
+        overlay: Overlay | None = None,
+        recorded: bool = True,
     ) -> None:
+        self.overlay = overlay
+        self.recorded = recorded
         self.kernel = kernel
         self.root = str(root)
         self.state = state
@@ -130,6 +144,8 @@ class Disk:
                 return None
             text = os.path.join(self.root, handle.name, text)
         whole = os.path.abspath(text)
+        if self.overlay is not None:
+            return self.overlay.name_of(whole)
         if whole == self.root:
             return ""
         return whole[len(self.root) + 1 :] if whole.startswith(f"{self.root}{os.sep}") else None
@@ -137,6 +153,78 @@ class Disk:
     def path(self, name: str) -> str:
         """Return the real path of a name."""
         return os.path.join(self.root, name) if name else self.root
+
+    def reach(self, path: Any, name: str, dir_fd: int | None = None) -> Any:
+        """Return the path by which the real system changes `name`.
+
+        It is `path` itself, unless that leads elsewhere without us. What shows through there is
+        copied first.
+
+        Args:
+            dir_fd: the folder that `path` is relative to, where it is.
+        """
+        if self.overlay is None or dir_fd is not None:
+            return path
+        self.bring(name)
+        is_within = self.overlay.within(os.path.abspath(os.fsdecode(path))) is not None
+        return path if is_within else self.path(name)
+
+    def is_led(self, path: str) -> bool:
+        """Return whether what is written at `path` is led into the folder from elsewhere."""
+        return self.overlay is not None and self.overlay.within(os.path.abspath(path)) is None
+
+    def look(self, path: Any) -> Any:
+        """Return the path at which the real system has what `path` shows."""
+        if self.overlay is None or not isinstance(path, (str, bytes, os.PathLike)):
+            return path
+        whole = os.path.abspath(os.fsdecode(path))
+        name = self.overlay.name_of(whole)
+        if name is None:
+            return path
+        is_within = self.overlay.within(whole) is not None
+        if name in self.state or name in self.state.met_names:
+            return path if is_within else self.path(name)
+        beneath = self.beneath(name) if is_within else None
+        return path if beneath is None else beneath
+
+    def beneath(self, name: str) -> str | None:
+        """Return the path of what shows through at a name; None where nothing does."""
+        if self.overlay is None or name in self.state.met_names:
+            return None
+        path = self.overlay.beneath(name)
+        try:
+            _lstat(path or "")
+        except OSError:
+            return None
+        return path
+
+    def bring(self, name: str) -> None:
+        """Copy what shows through at a name into the folder, and the folders around it."""
+        if self.overlay is None or name in self.state:
+            return
+        missing, at = [name], folder_of(name)
+        while at not in self.state:
+            missing.append(at)
+            at = folder_of(at)
+        for part in reversed(missing):
+            found = self.beneath(part)
+            if found is None:
+                return
+            with self.own_work():
+                self._copy(part, found)
+
+    def _copy(self, name: str, found: str) -> None:
+        if os.path.isdir(found):
+            _mkdir(self.path(name))
+            self.state.keep(name, None)
+            return
+        try:
+            content = Path(found).read_bytes()
+        except OSError:
+            # No plain file, or none of the subject's to read: the system says so when it is used.
+            return
+        Path(self.path(name)).write_bytes(content)
+        self.state.edit(name, content)
 
     # ------------------------------------------------------------------ acts
 
@@ -205,6 +293,8 @@ class Disk:
         fault = None if rule is None else rule.then
         self._wait(fault.takes if isinstance(fault, SlowDisk) else self.script.latency)
         error = _os_error(errno.EIO, path) if isinstance(fault, IoError) else None
+        if not self.recorded:
+            return
         make_room(self.kernel)
         self.kernel.record(
             "disk",
@@ -250,6 +340,9 @@ class Disk:
         data: bytes | None,
         error: OSError | str | None,
     ) -> None:
+        if not self.recorded:
+            self.kernel.touch(f"disk_{act}")
+            return
         make_room(self.kernel)
         code = errno.errorcode.get(error.errno or 0) if isinstance(error, OSError) else error
         payload: dict[str, Any] = {} if to is None else {"to": to}
@@ -321,9 +414,10 @@ class Disk:
         """Keep what a crash leaves. The caller ends the run."""
         self.check()
         differing = self.state.crash(leaves)
-        self.kernel.record(
-            "disk", "disk.survived", leaves=leaves, differing=differing, life=self.kernel.life
-        )
+        if self.recorded:
+            self.kernel.record(
+                "disk", "disk.survived", leaves=leaves, differing=differing, life=self.kernel.life
+            )
 
     # ------------------------------------------------------------------ the real folder
 
@@ -348,7 +442,7 @@ class Disk:
         for name in sorted({*real, *known}):
             if real.get(name, _ABSENT) != known.get(name, _ABSENT):
                 what = f"a change of {name} by something that is not simulated"
-                self.kernel.leak(what, "the store's folder")
+                self.kernel.leak(what, "the folder of the run")
 
     def write(self, handle: Handle, data: bytes, offset: int | None = None) -> int:
         """Write at the descriptor's place, or at `offset`, and return how many bytes it was."""
@@ -376,10 +470,24 @@ class Disk:
 
         name = self.state.name_of(body) or handle.name
         half = data[: len(data) // 2]
+        fits = self._fits(body, len(body.now) if handle.appends else offset, handle.fd, data)
         value = self.act(
-            "write", name, perform, data=data, perform_half=lambda: half and perform(half)
+            "write",
+            name,
+            lambda: perform(fits) if fits else _refuse_space(),
+            data=fits or data,
+            perform_half=lambda: half and perform(half),
         )
         return int(value)
+
+    def _fits(self, body: FileBody, offset: int | None, fd: int, data: bytes) -> bytes:
+        """Return how much of `data` finds its place on a disk of the scenario's size."""
+        size_bytes = self.script.size_bytes
+        if size_bytes is None:
+            return data
+        start = _lseek(fd, 0, os.SEEK_CUR) if offset is None else offset
+        free = max(0, size_bytes - self.state.bytes_count)
+        return data[: max(0, len(body.now) + free - start)]
 
     def truncate(self, handle: Handle, length: int, really: Callable[[], Any]) -> None:
         """Cut a file, or make it longer; `really` does it."""
@@ -424,6 +532,10 @@ def _befalls(rule: DiskRule, act: str) -> bool:
     if isinstance(rule.then, NoSpace):
         return act in _TAKES_SPACE
     return act != "read"
+
+
+def _refuse_space() -> int:
+    raise _os_error(errno.ENOSPC, None)
 
 
 def _os_error(number: int, path: str | None) -> OSError:

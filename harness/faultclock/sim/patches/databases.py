@@ -13,20 +13,25 @@ from typing import Any
 from faultclock.sim.host.disk import current_disk
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.escapes import refuse
+from faultclock.sim.net.databases import INSTEAD
 from faultclock.sim.patches.registry import Patch, named_like
 
 _VFS = "faultclock.sim.host.sqlite_vfs"
-_INSTEAD = "a database over the network, for which sqlite3 or the files of the run can stand,"
 
-#: Module to what makes connections there: class (empty: none), function, and the database. The
-#: drivers are as installed on 2026-11-24; those in Python are caught by their ports as well, see
-#: `sim/net/network`.
-_CLIENTS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "psycopg": (("Connection", "connect", "PostgreSQL"), ("AsyncConnection", "connect", "")),
-    "psycopg2": (("", "connect", "PostgreSQL"),),
-    "MySQLdb": (("", "connect", "MySQL"),),
-    "oracledb": (("", "connect", "Oracle"),),
-    "pyodbc": (("", "connect", "ODBC"),),
+#: Module to what makes connections there: a class, or an empty text for the module itself, and a
+#: function; and to the database. Their C libraries have sockets of their own. Drivers in Python
+#: are stopped where they connect, by the port: see `sim/net/databases`.
+_CLIENTS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    "psycopg": (
+        "PostgreSQL",
+        (("", "connect"), ("Connection", "connect"), ("AsyncConnection", "connect")),
+    ),
+    "psycopg2": ("PostgreSQL", (("", "connect"),)),
+    "MySQLdb": ("MySQL", (("", "connect"),)),
+    "oracledb": ("Oracle", (("", "connect"), ("", "connect_async"))),
+    "pymongo.asynchronous.topology": ("MongoDB", (("Topology", "open"),)),
+    "pymongo.synchronous.topology": ("MongoDB", (("Topology", "open"),)),
+    "pyodbc": ("ODBC", (("", "connect"),)),
 }
 #: Read by `install_late`.
 MODULES = frozenset(_CLIENTS)
@@ -62,17 +67,19 @@ def leave() -> None:
 def patches_of(module_name: str) -> Iterator[Patch]:
     """Yield the patches of an imported module."""
     module = sys.modules[module_name]
-    for owner_name, name, database in _CLIENTS[module_name]:
+    database, functions = _CLIENTS[module_name]
+    driver = module_name.partition(".")[0]
+    for owner_name, name in functions:
         owner = getattr(module, owner_name, None) if owner_name else module
         if owner is not None and hasattr(owner, name):
-            yield Patch(owner, name, _refusing(f"{module_name} ({database})"))
+            yield Patch(owner, name, _refusing(f"{database} by {driver}{INSTEAD}"))
 
 
 def _refusing(what: str) -> Callable[[Any], Any]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def connect(*args: Any, **options: Any) -> Any:
             if current() is not None:
-                refuse(f"{what}: {_INSTEAD}")
+                refuse(what)
             return original(*args, **options)
 
         return named_like(connect, original)

@@ -11,6 +11,7 @@ with it. Only one process uses the folder of a run, so the system's own locks ar
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,7 +70,9 @@ def shared_of(name: str, disk: Disk | None) -> Shared:
     found = _shared.get(name)
     if found is None or found.disk is not disk:
         lasting = [] if found is None else [file for file in found.files if file.lasts]
-        regions = [] if found is None else found.regions
+        # Only what such a file has mapped goes on: of the rest, files that nothing can use any
+        # more may still have the addresses.
+        regions = [] if found is None or not any(file.mapped for file in lasting) else found.regions
         for region in regions:
             # A process that starts finds no index: it is made of the log again.
             ctypes.memset(region, 0, len(region))
@@ -88,6 +91,7 @@ class OpenFile:
         syncs_folder: its first sync is one of its folder, too.
         deletes: it is removed when it is closed.
         level: of the lock that this connection has.
+        mapped: the parts of the index whose addresses this connection has.
     """
 
     name: str
@@ -96,6 +100,7 @@ class OpenFile:
     syncs_folder: bool = False
     deletes: bool = False
     level: int = NONE
+    mapped: list[ctypes.Array[ctypes.c_char]] = field(default_factory=list)
     _body: FileBody = field(default_factory=FileBody)
     _disk: Disk | None = None
     _handle: Handle | None = None
@@ -128,17 +133,27 @@ class OpenFile:
         self._disk, self._handle = disk, disk.handles[fd]
 
     def _here(self) -> tuple[Disk | None, FileBody]:
-        """Return the disk that the file is on now, and its content."""
-        disk = current_disk()
+        """Return the disk that the file is on now, and its content.
+
+        Raises:
+            OSError: the life is over in which the file was opened.
+        """
+        disk = self._alive()
         if not self.name or disk is None:
             return None, self._body
         if disk is not self._disk:
             # A life began: what was opened while the subject was loaded is opened in it.
-            self.flags |= os.O_CREAT
+            self.flags = (self.flags | os.O_CREAT) & ~os.O_EXCL
             self._attach(disk)
         assert self._handle is not None
         assert self._handle.body is not None
         return disk, self._handle.body
+
+    def _alive(self) -> Disk | None:
+        disk = current_disk()
+        if self.name and not self.lasts and disk is not self._disk:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return disk
 
     def close(self) -> None:
         """Let the file go."""
@@ -149,7 +164,7 @@ class OpenFile:
             if self._disk.handles.pop(self._handle.fd, None) is not None:
                 _os_close(self._handle.fd)
             self._handle = None
-        if self.deletes and self.name:
+        if self.deletes and self.name and current_disk() is self._disk:
             delete(self.name, syncs_folder=False)
 
     def read(self, offset: int, size: int) -> bytes:
@@ -199,7 +214,7 @@ class OpenFile:
         """Raise the lock to `level`; return False where another connection is in the way."""
         if not self.name or self.level >= level:
             return True
-        others = shared_of(self.name, current_disk()).others(self)
+        others = shared_of(self.name, self._alive()).others(self)
         if level == SHARED:
             free = all(file.level < PENDING for file in others)
         elif level == RESERVED:
@@ -222,21 +237,24 @@ class OpenFile:
         """Return whether any connection is about to write."""
         if not self.name:
             return False
-        shared = shared_of(self.name, current_disk())
+        shared = shared_of(self.name, self._alive())
         return any(file.level >= RESERVED for file in (self, *shared.others(self)))
 
     # ------------------------------------------------------------------ the index of the log
 
     def region(self, number: int, size: int, *, extend: bool) -> ctypes.Array[ctypes.c_char] | None:
         """Return a part of the index; None where it is not there yet."""
-        regions = shared_of(self.name, current_disk()).regions
+        regions = shared_of(self.name, self._alive()).regions
         while extend and len(regions) <= number:
             regions.append(ctypes.create_string_buffer(size))
-        return regions[number] if number < len(regions) else None
+        if number >= len(regions):
+            return None
+        self.mapped.append(regions[number])
+        return regions[number]
 
     def lock_slots(self, first: int, count: int, *, lock: bool, alone: bool) -> bool:
         """Lock or unlock slots of the index; return False where another is in the way."""
-        shared = shared_of(self.name, current_disk())
+        shared = shared_of(self.name, self._alive())
         slots = range(first, first + count)
         for slot in slots:
             if not lock:
@@ -259,8 +277,9 @@ class OpenFile:
 
     def drop_index(self) -> None:
         """Let the index go with the last connection."""
+        self.mapped.clear()
         shared = _shared.get(self.name)
-        if shared is not None and not shared.others(self):
+        if shared is not None and self in shared.files and not shared.others(self):
             shared.regions.clear()
 
 

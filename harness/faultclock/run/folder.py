@@ -238,5 +238,3 @@ def _edited(body: FileBody, how: str) -> bytes:
         "garbage": (b"\x7f\xfe#!" * (length // 4 + 1))[:length],
         "zeros": bytes(length),
     }[how]
-
-

@@ -206,8 +206,7 @@ def _live_once(
         leave(killed[0])
         world.kernel.crash()
 
-    entered = nullcontext() if folder is None else folder.entered()
-    with noting(world.kernel) as notes, entered:
+    with noting(world.kernel) as notes, folder.entered() if folder else nullcontext():
         ending = world.run(driver.main)
     if ending.reason == "crashed":
         return killed[0]

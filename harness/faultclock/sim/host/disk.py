@@ -9,7 +9,7 @@ A session store has one folder and nothing else. A subject of any other role fin
 system beneath its own; see `overlay`.
 """
 
-# ruff: noqa: PTH100, PTH112, PTH117, PTH118, PTH120 - at every call of a patch, where pathlib is slow
+# ruff: noqa: PTH120 - at every call of a patch, where pathlib is slow
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import errno
 import os
 from _thread import get_ident
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,9 @@ from faultclock.model.scenario.disk_script import (
     NoSpace,
     SlowDisk,
 )
-from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves, folder_of
+from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves
 from faultclock.sim.host.overlay import Overlay
+from faultclock.sim.host.places import Handle, Places
 from faultclock.sim.kernel.actors import SIMULATED
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.escapes import SimKilled
@@ -49,28 +49,6 @@ _write = os.write
 _pwrite = os.pwrite
 _lseek = os.lseek
 _utime = os.utime
-_lstat = os.lstat
-_mkdir = os.mkdir
-
-
-@dataclass(slots=True)
-class Handle:
-    """An open file or folder.
-
-    Attributes:
-        fd: its real descriptor.
-        body: None for a folder.
-        appends: whether each write goes to the end.
-        syncs: whether each write is durable at once.
-        writable: whether it was opened to be written.
-    """
-
-    fd: int
-    name: str
-    body: FileBody | None
-    appends: bool = False
-    syncs: bool = False
-    writable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +66,7 @@ class PlannedCrash:
     kill: Callable[[], None]
 
 
-class Disk:
+class Disk(Places):
     """One life's view of the folder.
 
     Args:
@@ -100,8 +78,6 @@ class Disk:
 
     Attributes:
         crash: where the process is killed; None: nowhere.
-        inside: the harness itself is at work: patches look away.
-        handles: real descriptor to what is open.
     """
 
     def __init__(
@@ -114,14 +90,10 @@ class Disk:
         overlay: Overlay | None = None,
         recorded: bool = True,
     ) -> None:
-        self.overlay = overlay
+        super().__init__(root, state, overlay)
         self.recorded = recorded
         self.kernel = kernel
-        self.root = str(root)
-        self.state = state
         self.script = script
-        self.handles: dict[int, Handle] = {}
-        self.inside = False
         self.crash: PlannedCrash | None = None
         kernel.parts[PART] = self
 
@@ -129,102 +101,6 @@ class Disk:
     def dead(self) -> bool:
         """Whether the process is: what it still does in falling down changes nothing."""
         return self.kernel.ending is not None
-
-    # ------------------------------------------------------------------ names
-
-    def named(self, path: Any, dir_fd: int | None = None) -> str | None:
-        """Return the name of `path` below the folder, "" for the folder; None if it is outside."""
-        try:
-            text = os.fsdecode(path)
-        except TypeError:
-            return None
-        if dir_fd is not None and not os.path.isabs(text):
-            handle = self.handles.get(dir_fd)
-            if handle is None:
-                return None
-            text = os.path.join(self.root, handle.name, text)
-        whole = os.path.abspath(text)
-        if self.overlay is not None:
-            return self.overlay.name_of(whole)
-        if whole == self.root:
-            return ""
-        return whole[len(self.root) + 1 :] if whole.startswith(f"{self.root}{os.sep}") else None
-
-    def path(self, name: str) -> str:
-        """Return the real path of a name."""
-        return os.path.join(self.root, name) if name else self.root
-
-    def reach(self, path: Any, name: str, dir_fd: int | None = None) -> Any:
-        """Return the path by which the real system changes `name`.
-
-        It is `path` itself, unless that leads elsewhere without us. What shows through there is
-        copied first.
-
-        Args:
-            dir_fd: the folder that `path` is relative to, where it is.
-        """
-        if self.overlay is None or dir_fd is not None:
-            return path
-        self.bring(name)
-        is_within = self.overlay.within(os.path.abspath(os.fsdecode(path))) is not None
-        return path if is_within else self.path(name)
-
-    def is_led(self, path: str) -> bool:
-        """Return whether what is written at `path` is led into the folder from elsewhere."""
-        return self.overlay is not None and self.overlay.within(os.path.abspath(path)) is None
-
-    def look(self, path: Any) -> Any:
-        """Return the path at which the real system has what `path` shows."""
-        if self.overlay is None or not isinstance(path, (str, bytes, os.PathLike)):
-            return path
-        whole = os.path.abspath(os.fsdecode(path))
-        name = self.overlay.name_of(whole)
-        if name is None:
-            return path
-        is_within = self.overlay.within(whole) is not None
-        if name in self.state or name in self.state.met_names:
-            return path if is_within else self.path(name)
-        beneath = self.beneath(name) if is_within else None
-        return path if beneath is None else beneath
-
-    def beneath(self, name: str) -> str | None:
-        """Return the path of what shows through at a name; None where nothing does."""
-        if self.overlay is None or name in self.state.met_names:
-            return None
-        path = self.overlay.beneath(name)
-        try:
-            _lstat(path or "")
-        except OSError:
-            return None
-        return path
-
-    def bring(self, name: str) -> None:
-        """Copy what shows through at a name into the folder, and the folders around it."""
-        if self.overlay is None or name in self.state:
-            return
-        missing, at = [name], folder_of(name)
-        while at not in self.state:
-            missing.append(at)
-            at = folder_of(at)
-        for part in reversed(missing):
-            found = self.beneath(part)
-            if found is None:
-                return
-            with self.own_work():
-                self._copy(part, found)
-
-    def _copy(self, name: str, found: str) -> None:
-        if os.path.isdir(found):
-            _mkdir(self.path(name))
-            self.state.keep(name, None)
-            return
-        try:
-            content = Path(found).read_bytes()
-        except OSError:
-            # No plain file, or none of the subject's to read: the system says so when it is used.
-            return
-        Path(self.path(name)).write_bytes(content)
-        self.state.edit(name, content)
 
     # ------------------------------------------------------------------ acts
 
@@ -320,15 +196,6 @@ class Disk:
     def _really(self, perform: Callable[[], Any]) -> Any:
         with self.own_work():
             return perform()
-
-    @contextmanager
-    def own_work(self) -> Iterator[None]:
-        """Reach the real files without being seen."""
-        before, self.inside = self.inside, True
-        try:
-            yield
-        finally:
-            self.inside = before
 
     def _record(
         self,

@@ -9,8 +9,6 @@ A Python exception cannot pass through C. What a file raises becomes a code of S
 that has ended raises again at the next thing that the subject does.
 """
 
-
-
 from __future__ import annotations
 
 import _sqlite3

@@ -5,6 +5,8 @@ the working directory, `~` and the folder for temporary files are in it, and wha
 elsewhere is led into it; see `sim/host/overlay`. What is durable is decided by the simulation.
 """
 
+# ruff: noqa: PTH100, PTH102, PTH108, PTH109 - for every run, where pathlib is slow
+
 from __future__ import annotations
 
 import os
@@ -14,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from faultclock.model.scenario.disk_script import DiskScript
@@ -82,7 +85,7 @@ class RunFolder:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Be in the folder for a while."""
-        before = os.getcwd()  # noqa: PTH109
+        before = os.getcwd()
         by_descriptor = self._shown == _BY_DESCRIPTOR
         changed = {"HOME": HOME, "TMPDIR": TEMPORARY, "TEMP": TEMPORARY, "TMP": TEMPORARY}
         environment = {name: os.environ.get(name) for name in changed}
@@ -131,7 +134,7 @@ class RunFolder:
 def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
     """Yield the folder of a run before its first life; it is gone when the run is over."""
     script = scenario.disk or _PLAIN
-    origin = os.getcwd()  # noqa: PTH109
+    origin = os.getcwd()
     path = make_folder(_PREFIX)
     try:
         disk = DiskState(file_system=script.file_system)
@@ -152,8 +155,8 @@ def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
 
 def name_when_loading(path: str) -> str | None:
     """Return the name below a run's folder of a file that is opened before any run."""
-    origin = os.getcwd()  # noqa: PTH109
-    return name_outside(os.path.abspath(path), origin)  # noqa: PTH100
+    origin = os.getcwd()
+    return name_outside(os.path.abspath(path), origin)
 
 
 def _shown_path(real: Path) -> Path:
@@ -177,13 +180,19 @@ def _restore(environment: Mapping[str, str | None]) -> None:
 
 
 def make_folder(prefix: str) -> Path:
-    """Make a private folder, and take away those whose processes were killed."""
+    """Make a private folder; the first one takes away those whose processes were killed."""
+    root = _root_of_folders(prefix)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=root))
+
+
+@cache
+def _root_of_folders(prefix: str) -> str:
     root = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
     for left in root.glob(f"{prefix}*-*"):
         owner = left.name.removeprefix(prefix).partition("-")[0]
         if owner.isdigit() and not _is_running(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=root)).resolve()
+    return str(root.resolve())
 
 
 def _is_running(process: int) -> bool:
@@ -198,23 +207,24 @@ def _is_running(process: int) -> bool:
 
 def write_folder(folder: Path, state: DiskState, wall_ns: int) -> None:
     """Make the real folder what the disk has kept."""
-    for path in list(folder.iterdir()):
-        if path.is_dir():
-            shutil.rmtree(path)
+    root = str(folder)
+    for entry in os.scandir(root):
+        if entry.is_dir():
+            shutil.rmtree(entry.path)
         else:
-            path.unlink()
-    linked: dict[int, Path] = {}
+            os.unlink(entry.path)
+    linked: dict[int, str] = {}
     for name, body in sorted(state.names.items()):
-        path = folder / name
+        path = f"{root}/{name}"
         if body is None:
-            path.mkdir()
+            os.mkdir(path)
         elif id(body) in linked:
-            path.hardlink_to(linked[id(body)])
+            os.link(linked[id(body)], path)
         else:
-            path.write_bytes(bytes(body.now))
+            Path(path).write_bytes(bytes(body.now))
             linked[id(body)] = path
     for name in sorted(state.names, reverse=True):
-        os.utime(folder / name, ns=(wall_ns, wall_ns))
+        os.utime(f"{root}/{name}", ns=(wall_ns, wall_ns))
 
 
 def edit_files(disk: Disk, script: DiskScript) -> bool:

@@ -49,6 +49,7 @@ _write = os.write
 _pwrite = os.pwrite
 _lseek = os.lseek
 _utime = os.utime
+_scandir = os.scandir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,11 +411,12 @@ def _os_error(number: int, path: str | None) -> OSError:
     return OSError(number, text) if path is None else OSError(number, text, path)
 
 
-def _real_tree(root: str) -> Iterator[tuple[str, bytes | None]]:
-    for folder, folders, files in os.walk(root):
-        place = os.path.relpath(folder, root)
-        prefix = "" if place == "." else f"{place}/"
-        for name in folders:
-            yield f"{prefix}{name}", None
-        for name in files:
-            yield f"{prefix}{name}", Path(folder, name).read_bytes()
+def _real_tree(root: str, prefix: str = "") -> Iterator[tuple[str, bytes | None]]:
+    with _scandir(f"{root}/{prefix}") as entries:
+        for entry in list(entries):
+            name = f"{prefix}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield name, None
+                yield from _real_tree(root, f"{name}/")
+            else:
+                yield name, Path(entry.path).read_bytes()

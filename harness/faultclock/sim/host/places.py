@@ -138,6 +138,14 @@ class Places:
             return None
         return path
 
+    def folder_beneath(self, name: str) -> str | None:
+        """Return the folder of the system that shows through one that is in the folder."""
+        if self.overlay is None or name not in self.state:
+            return None
+        path = self.overlay.beneath(name)
+        with self.own_work():
+            return path if path is not None and os.path.isdir(path) else None
+
     def bring(self, name: str) -> None:
         """Copy what shows through at a name into the folder, and the folders around it."""
         if self.overlay is None or name in self.state:

@@ -68,9 +68,9 @@ def as_given(*pairs: Any) -> Iterator[None]:
         for given, asked in zip(pairs[::2], pairs[1::2], strict=True):
             if asked is not given:
                 if error.filename == asked:
-                    error.filename = given
+                    error.filename = os.fspath(given)
                 if error.filename2 == asked:
-                    error.filename2 = given
+                    error.filename2 = os.fspath(given)
         raise
 
 

@@ -35,7 +35,7 @@ def _make_listdir(original: Callable[..., Any]) -> Callable[..., Any]:
         name = disk.named(path)
         if name is None:
             return found
-        below = _beneath(disk, name, at)
+        below = disk.folder_beneath(name)
         if below is not None:
             more = {item for item in _listdir(below) if _shows(disk, name, item)}
             found += [os.fsencode(item) if isinstance(path, bytes) else item for item in more]
@@ -44,14 +44,6 @@ def _make_listdir(original: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return named_like(listdir, original)
-
-
-def _beneath(disk: Disk, name: str, at: Any) -> str | None:
-    """Return the folder of the system that shows through the folder `name`, which is at `at`."""
-    if disk.overlay is None or name not in disk.state:
-        return None
-    path = disk.overlay.beneath(name)
-    return path if path is not None and path != at and os.path.isdir(path) else None  # noqa: PTH112
 
 
 def _shows(disk: Disk, folder: str, item: str) -> bool:
@@ -113,7 +105,7 @@ def _make_scandir(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(path)
         with as_given(path, at := disk.look(path)):
             found = _all_of(original(at))
-        below = _beneath(disk, name, at)
+        below = disk.folder_beneath(name)
         if below is not None:
             at = below
             found += [entry for entry in _all_of(_scandir(below)) if _shows(disk, name, entry.name)]

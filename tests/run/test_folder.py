@@ -1,7 +1,6 @@
 """The folder of a run: what a subject writes is there, over its lives, and nowhere else."""
 
-# ruff: noqa: PTH103, PTH107, PTH109, PTH110, PTH118, PTH123, PTH208
-# What subjects do, and not only by pathlib.
+# ruff: noqa: PTH103, PTH104, PTH105, PTH107, PTH109, PTH110, PTH111, PTH116, PTH118, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -183,8 +182,7 @@ def test_an_error_names_the_path_that_was_asked_for(origin: Path) -> None:
 def test_the_folder_is_gone_after_the_run_and_the_process_is_as_it_was(origin: Path) -> None:
     """Working directory, environment and temporary folder are given back."""
     before = (os.getcwd(), dict(os.environ), tempfile.gettempdir())
-    real = _value(lambda around: os.stat(around.folder).st_ino)
-    assert real
+    assert _value(lambda around: os.stat(around.folder).st_ino)
     assert (os.getcwd(), dict(os.environ), tempfile.gettempdir()) == before
     left = list(Path("/dev/shm").glob(f"faultclock-run-{os.getpid()}-*"))
     assert left == []

@@ -41,12 +41,15 @@ def test_a_server_of_the_subjects_own_may_use_such_a_port() -> None:
     """What listens at exactly that address is in the world."""
 
     def use() -> str:
-        with socket.create_server(("127.0.0.1", 6379)) as server:
-            with socket.create_connection(("127.0.0.1", 6379)) as client:
-                client.sendall(b"ping")
-                connection, _ = server.accept()
-                with connection:
-                    return connection.recv(4).decode()
+        address = ("127.0.0.1", 6379)
+        with (
+            socket.create_server(address) as server,
+            socket.create_connection(address) as client,
+        ):
+            client.sendall(b"ping")
+            connection, _ = server.accept()
+            with connection:
+                return connection.recv(4).decode()
 
     assert World().run(use).value == "ping"
 

@@ -29,7 +29,7 @@ from faultclock.sim.kernel.kernel import Kernel
 
 #: A file system in memory, where there is one: what is durable is decided by the simulation, and
 #: a real disk would only make it slow.
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a fresh private folder is made in it
+_MEMORY = Path("/dev/shm").resolve()  # noqa: S108 - a fresh private folder is made in it
 _PREFIX = "faultclock-run-"
 #: Descriptor by which the folder has the same path in every process; below the lowest limit that
 #: a usual system has, above what programs use.
@@ -181,18 +181,17 @@ def _restore(environment: Mapping[str, str | None]) -> None:
 
 def make_folder(prefix: str) -> Path:
     """Make a private folder; the first one takes away those whose processes were killed."""
-    root = _root_of_folders(prefix)
+    root = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir()).resolve()
+    _take_away(root, prefix)
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=root))
 
 
 @cache
-def _root_of_folders(prefix: str) -> str:
-    root = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+def _take_away(root: Path, prefix: str) -> None:
     for left in root.glob(f"{prefix}*-*"):
         owner = left.name.removeprefix(prefix).partition("-")[0]
         if owner.isdigit() and not _is_running(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
-    return str(root.resolve())
 
 
 def _is_running(process: int) -> bool:

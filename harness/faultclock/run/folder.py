@@ -140,17 +140,27 @@ def keeping_folder(scenario: Scenario) -> Iterator[FolderKept]:
         disk = DiskState(file_system=script.file_system)
         for folder in (WORK, HOME, TEMPORARY, ELSEWHERE):
             disk.keep(folder, None)
-        given = {f"{WORK}/{name}": text.encode() for name, text in script.files.items()}
-        loaded = {name: bytes(body.now) for name, body in image.items()}
         disk.met_names |= met_in_image()
-        for name, content in {**loaded, **given}.items():
-            for parent in reversed(Path(name).parents[:-1]):
-                if parent.as_posix() not in disk:
-                    disk.keep(parent.as_posix(), None)
-            disk.edit(name, content)
+        put_files(disk, {name: bytes(body.now) for name, body in image.items()})
+        put_files(disk, texts_at(WORK, script))
         yield FolderKept(path=path, origin=origin, disk=disk)
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def texts_at(folder: str, script: DiskScript) -> dict[str, bytes]:
+    """Return what the scenario has in a folder at the start, by name."""
+    prefix = f"{folder}/" if folder else ""
+    return {f"{prefix}{name}": text.encode() for name, text in script.files.items()}
+
+
+def put_files(disk: DiskState, files: Mapping[str, bytes]) -> None:
+    """Have these files there, durable, with the folders that they lie in."""
+    for name, content in files.items():
+        for parent in reversed(Path(name).parents[:-1]):
+            if parent.as_posix() not in disk:
+                disk.keep(parent.as_posix(), None)
+        disk.edit(name, content)
 
 
 def name_when_loading(path: str) -> str | None:

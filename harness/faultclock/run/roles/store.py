@@ -20,7 +20,7 @@ from faultclock.model.scenario.mishap import CrashRule
 from faultclock.model.scenario.scenario import Scenario, StoreScenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
-from faultclock.run.folder import edit_files, make_folder, write_folder
+from faultclock.run.folder import edit_files, make_folder, put_files, texts_at, write_folder
 from faultclock.run.program import SETTLE_NS, Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
     call_method,
@@ -75,7 +75,7 @@ class StoreProgram(Program):
         self.script = _disk_of(self.scenario)
         self.disk = Disk(kernel, self.kept.folder, self.kept.disk, self.script)
         edited = edit_files(self.disk, self.script)
-        if self.kept.crashed or edited:
+        if self.kept.crashed or edited or (self.script.files and kernel.life == 1):
             write_folder(self.kept.folder, self.kept.disk, kernel.wall_ns)
 
     @classmethod
@@ -86,6 +86,7 @@ class StoreProgram(Program):
         folder = make_folder(_FOLDER_PREFIX)
         try:
             disk = DiskState(file_system=script.file_system)
+            put_files(disk, texts_at("", script))
             yield StoreKept(folder=folder, disk=disk, store_id=script.store_id)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faultclock.sim.host.disk import Disk, Handle, current_disk
+from faultclock.sim.host.disk import Disk, current_disk
 from faultclock.sim.host.disk_file import open_descriptor
 from faultclock.sim.host.disk_state import FileBody, folder_of
+from faultclock.sim.host.places import Handle
 
 #: Levels of a lock on a database. https://www.sqlite.org/lockingv3.html, read 2026-11-24
 NONE, SHARED, RESERVED, PENDING, EXCLUSIVE = range(5)

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from faultclock.sim.host.disk import Disk, Handle, current_disk
+from faultclock.sim.host.disk import Disk, current_disk
 from faultclock.sim.host.disk_file import flags_of, open_descriptor, open_file, refused_flag
+from faultclock.sim.host.places import Handle
 from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.patches.registry import Patch, named_like
 

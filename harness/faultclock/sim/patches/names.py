@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.host.disk import PART, Disk, Handle, current_disk
+from faultclock.sim.host.disk import PART, Disk, current_disk
 from faultclock.sim.host.disk_state import folder_of
+from faultclock.sim.host.places import Handle
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.patches.files import (

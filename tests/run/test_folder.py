@@ -201,6 +201,19 @@ def test_a_folder_can_be_removed_as_a_whole(origin: Path) -> None:
     assert _value(turn) == ["copy", "data", "prompt.txt"]
 
 
+def test_a_temporary_file_needs_no_name(origin: Path) -> None:
+    """`tempfile` makes one without a name where the system can, and goes on where it cannot."""
+
+    def turn(_around: Surroundings) -> Any:
+        with tempfile.TemporaryFile("w+") as file, tempfile.TemporaryDirectory() as folder:
+            file.write("kept")
+            file.seek(0)
+            return [file.read(), Path(folder).is_dir(), os.listdir(tempfile.gettempdir())]
+
+    text, is_there, listed = _value(turn)
+    assert (text, is_there, len(listed)) == ("kept", True, 1)
+
+
 @pytest.mark.parametrize(
     ("reach", "named"),
     [

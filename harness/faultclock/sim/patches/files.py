@@ -92,6 +92,9 @@ def _make_os_open(original: Callable[..., int]) -> Callable[..., int]:
             with as_given(path, at := disk.look(path)):
                 return original(at, flags, mode)
         refused = refused_flag(flags)
+        if refused is not None and disk.overlay is not None:
+            # As a file system without it; `tempfile` goes on, and so does who cares for speed.
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), os.fspath(path))
         if refused is not None:
             refuse(f"opening a file with {refused}")
         with as_given(path, at := disk.reach(path, name, dir_fd)):

@@ -103,8 +103,6 @@ def test_a_section_of_another_role_is_refused(role: str, tmp_path: Path) -> None
     ("role", "line"),
     [
         ("tool", "fallbacks: [{id: second}]"),
-        ("extension", "disk: {}"),
-        ("runtime", "disk: {}"),
         ("provider_adapter", "session: {mode: yolo}"),
         ("session_store", "queue: {}"),
     ],

@@ -62,7 +62,8 @@ def test_each_role_has_a_schema_of_its_own() -> None:
     assert validator.is_valid(head)
     assert validator.is_valid({**head, "role": "runtime", "tools": [{"name": "read"}]})
     assert not validator.is_valid({**head, "tools": [{"name": "read"}]})
-    assert not validator.is_valid({**head, "role": "tool", "disk": {}})
+    assert not validator.is_valid({**head, "role": "tool", "queue": {}})
+    assert validator.is_valid({**head, "role": "tool", "disk": {}})
 
 
 def test_a_class_is_spelled_class() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from faultclock.model.scenario.disk_script import DiskScript
 from faultclock.model.scenario.scenario import Scenario, scenario_of
 
 
@@ -40,10 +41,19 @@ def test_a_task_that_no_store_can_do_is_refused(task: dict[str, Any], said: str)
         _scenario(tasks=[{"id": "look", **task}])
 
 
-def test_a_disk_is_for_stores_alone() -> None:
-    """Another role has no files of its own."""
-    with pytest.raises(ValidationError, match=r"disk\n *Extra inputs"):
-        _scenario(role="runtime", disk={}, tasks=[{"id": "ask"}])
+@pytest.mark.parametrize("role", ["provider_adapter", "runtime", "tool", "extension"])
+def test_a_subject_of_any_role_may_have_a_disk(role: str) -> None:
+    """Without one, nothing of it is written, so older scenarios keep their digests."""
+    task = {"id": "ask"}
+    assert _scenario(role=role, disk={}, tasks=[task]).disk == DiskScript()
+    assert "disk" not in _scenario(role=role, tasks=[task]).model_dump(mode="json")
+
+
+@pytest.mark.parametrize("name", ["", "/a", "../a", "a/../b", "a//b", "."])
+def test_a_file_at_the_start_lies_below_the_folder(name: str) -> None:
+    """Nothing of the machine can be meant."""
+    with pytest.raises(ValidationError, match="is no name below the folder"):
+        _scenario(disk={"files": {name: "text"}})
 
 
 def test_a_lost_sync_befalls_only_a_sync() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from faultclock.agents.store import FileStore, reference_store, reference_store_async
+from faultclock.run import folder
 from faultclock.run.expand import crash_after
-from faultclock.run.roles import store as store_role
 from faultclock.run.suite import run_one
 from faultclock.subjects.bind_store import session_store
 from tests.run.store_runs import Memory, drive, facts, outcomes, scenario, write
@@ -291,7 +291,7 @@ def test_folders_of_killed_runs_are_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that the watchdog killed cannot clean up; the next one does, and spares the living."""
-    monkeypatch.setattr(store_role, "_MEMORY", tmp_path)
+    monkeypatch.setattr(folder, "_MEMORY", tmp_path)
     dead = tmp_path / f"faultclock-store-{2**22 + 1}-abc"
     alive = tmp_path / f"faultclock-store-{os.getpid()}-abc"
     dead.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -79,7 +80,7 @@ def given(
     scenario: Scenario = working(**(WHOLE | changes))
     world = World(life=life)
     fakes = Fakes(scenario, world, style, FakesState.initial(scenario), seed=0)
-    return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1)
+    return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1, folder=Path())
 
 
 def test_a_script_becomes_what_the_ports_say() -> None:

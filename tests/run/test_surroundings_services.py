@@ -6,6 +6,7 @@ import inspect
 import pickle
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -114,7 +115,7 @@ def given(
     """Return what a runtime is given in one life."""
     scenario, world = whole(**changes), World(life=life)
     fakes = Fakes(scenario, world, style, FakesState.initial(scenario), seed=0)
-    return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1)
+    return fakes.surroundings(RecordingHost(world.kernel), resume=life > 1, folder=Path())
 
 
 # ---------------------------------------------------------------------- what is given

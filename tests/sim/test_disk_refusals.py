@@ -28,7 +28,8 @@ def lab(tmp_path: Path) -> Lab:
 @pytest.mark.parametrize(
     ("reach", "named"),
     [
-        (lambda root: sqlite3.connect(root / "db"), "sqlite3"),
+        (lambda root: sqlite3.connect(root / "../db"), "outside"),
+        (lambda root: sqlite3.connect(f"file:{root}/db?vfs=unix", uri=True), "VFS"),
         (lambda root: io.FileIO(root / "a", "w"), "io.FileIO"),
         (lambda root: (root / "l").symlink_to(root / "a"), "symbolic link"),
         (lambda root: os.mkfifo(root / "p"), "named pipe"),
@@ -36,7 +37,7 @@ def lab(tmp_path: Path) -> Lab:
         (lambda root: (root / "../x").touch(), "outside"),
         (lambda root: (root.parent / "d").mkdir(), "outside"),
     ],
-    ids=["sqlite3", "FileIO", "symlink", "pipe", "write", "up", "mkdir"],
+    ids=["sqlite3", "VFS", "FileIO", "symlink", "pipe", "write", "up", "mkdir"],
 )
 def test_what_goes_past_the_disk_is_refused_by_name(
     lab: Lab, reach: Callable[[Path], Any], named: str

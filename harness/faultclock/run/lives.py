@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
 from faultclock.run.agenda import Agenda
 from faultclock.run.drive import AsyncDriver, SyncDriver
+from faultclock.run.folder import FolderKept, RunFolder, keeping_folder
 from faultclock.run.mishaps import Mishaps, MishapsState
 from faultclock.run.notes.taking import RawNotes, noting
 from faultclock.run.program import Setting
@@ -60,6 +62,7 @@ class Progress:
 
     Attributes:
         kept: what the role keeps; see `Program.keeping`.
+        folder: what the subject's files are; None for a session store, whose program keeps them.
         life: 1-based number of the process that lives now, or comes next.
         now_ns: virtual time at which it starts.
         facts: how many were recorded before it.
@@ -69,6 +72,7 @@ class Progress:
 
     agenda: Agenda
     kept: Any
+    folder: FolderKept | None
     mishaps: MishapsState = field(default_factory=MishapsState)
     life: int = 1
     now_ns: int = 0
@@ -138,8 +142,8 @@ def live(
     facts: list[Fact] = []
     tape = BLANK
     notes = RawNotes()
-    with program.keeping(scenario) as kept:
-        progress = Progress(agenda=Agenda.initial(scenario), kept=kept)
+    with program.keeping(scenario) as kept, _folder_of(scenario) as folder:
+        progress = Progress(agenda=Agenda.initial(scenario), kept=kept, folder=folder)
         while True:
             life = partial(_live_once, scenario, binding, seed, chance, progress)
             over = run_life(life)
@@ -170,6 +174,8 @@ def _live_once(
         cancel=lambda rule: driver.cancel(rule),
     )
     world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
+    kept = progress.folder
+    folder = None if kept is None else RunFolder(scenario, world.kernel, kept)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,
@@ -179,6 +185,7 @@ def _live_once(
             agenda=progress.agenda,
             cancelled=progress.mishaps.cancelled,
             kept=progress.kept,
+            folder=None if folder is None else folder.path,
         )
     )
     driver = AsyncDriver(program) if binding.style == "async" else SyncDriver(program)
@@ -190,6 +197,8 @@ def _live_once(
 
     def kill(rule: CrashRule, in_write: bool) -> None:
         program.die(rule.leaves if in_write else None)
+        if folder is not None:
+            folder.die()
         _note(progress, world)
         # Copies: what the killed code does from here on must not reach them.
         left: Progress = pickle.loads(pickle.dumps(progress))  # noqa: S301 - our own
@@ -197,15 +206,19 @@ def _live_once(
         leave(killed[0])
         world.kernel.crash()
 
-    with noting(world.kernel) as notes:
+    with noting(world.kernel) as notes, folder.entered() if folder else nullcontext():
         ending = world.run(driver.main)
     if ending.reason == "crashed":
         return killed[0]
     program.end_life()
+    if folder is not None:
+        folder.end_life()
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
         return LifeOver(progress=progress, restarts=True, **left_behind())
     program.seal()
+    if folder is not None:
+        folder.seal()
     mishaps.seal(world.kernel, program)
     _note(progress, world)
     reason, detail = reason_of(ending)
@@ -213,6 +226,10 @@ def _live_once(
         reason, detail = "escape", progress.escapes
     ended_at_ns = world.kernel.now_ns
     return Happened(ending=reason, detail=detail, ended_at_ns=ended_at_ns, **left_behind())
+
+
+def _folder_of(scenario: Scenario) -> AbstractContextManager[FolderKept | None]:
+    return nullcontext() if scenario.role == "session_store" else keeping_folder(scenario)
 
 
 def _world(

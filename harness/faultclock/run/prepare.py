@@ -19,11 +19,13 @@ from faultclock.run.bind_scenario import bind_scenario
 from faultclock.run.doctor.healthy import rehearsal
 from faultclock.run.doctor.probe import probe
 from faultclock.run.execute import simulate
+from faultclock.run.folder import name_when_loading
 from faultclock.run.notes.output import Spill
 from faultclock.run.process.hosting import Host, HostedSubject, LostError
 from faultclock.run.process.integrity import Untouched
 from faultclock.run.process.isolate import limit_children, run_contained
 from faultclock.run.variables import settle, silence
+from faultclock.sim.host.sqlite_files import loading
 from faultclock.sim.patches import install, install_late
 from faultclock.subjects.abilities import ALL_ABILITIES, false_claims
 from faultclock.subjects.adopt import Adopted, adopt
@@ -134,7 +136,8 @@ def prepare_target(
     settle(os.environ)
     silence()
     install()
-    adopted = adopt(spec, as_=as_, dialect=dialect)
+    with loading(name_when_loading):
+        adopted = adopt(spec, as_=as_, dialect=dialect)
     binding = adopted.binding
     warm_limit_s = limit_s / _WARM_SHARE
     warm(binding, warm_limit_s)

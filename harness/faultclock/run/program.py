@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from faultclock.model.duration import SECOND_NS
@@ -97,6 +98,7 @@ class Setting:
     Attributes:
         seed: of the run, not of the life.
         kept: what outlives a process, beside the agenda; see `Program.keeping`.
+        folder: the working directory, as the subject sees it; None for a session store.
         cancelled: ids of the cancel rules that were carried out so far.
     """
 
@@ -107,6 +109,7 @@ class Setting:
     agenda: Agenda
     cancelled: dict[str, None]
     kept: Any
+    folder: Path | None = None
 
     @property
     def usual(self) -> tuple[Clock, Binding, Scenario, Agenda, dict[str, None]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from faultclock.fakes.ports.extensions import FakeExtension
@@ -135,7 +136,7 @@ class Fakes:
         self.store.seal()
         self._services.seal()
 
-    def surroundings(self, host: Host, *, resume: bool) -> Surroundings:
+    def surroundings(self, host: Host, *, resume: bool, folder: Path) -> Surroundings:
         """Return what the runtime of this life is given."""
         scenario, session = self._scenario, self._scenario.world.set_up
         machine = None
@@ -171,6 +172,7 @@ class Fakes:
             telemetry=services.telemetry,
             queue=services.queue,
             archive=services.archive,
+            folder=folder,
         )
 
 

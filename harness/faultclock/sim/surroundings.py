@@ -24,7 +24,7 @@ from struct import pack
 from typing import Any
 
 from faultclock.sim.kernel.kernel import Kernel
-from faultclock.sim.patches import WallClock
+from faultclock.sim.patches import WallClock, databases
 
 #: Attributes of a module or class that a run changes: (owner, name, how to make a fresh value).
 _COUNTERS: tuple[tuple[Any, str, Any], ...] = (
@@ -53,6 +53,7 @@ def borrowed(kernel: Kernel) -> Iterator[None]:
         setattr(owner, name, fresh())
     policy_memory.clear()
     events._set_running_loop(None)
+    databases.begin_run()
     try:
         with WallClock(kernel):
             yield

@@ -1,6 +1,6 @@
-"""DiskScript: the disk below a session store under test, and what goes wrong with it.
+"""DiskScript: the disk below the files that a subject writes, and what goes wrong with it.
 
-The store writes real files. What is written reaches a page cache first and the disk only when it
+They are real files. What is written reaches a page cache first and the disk only when it
 is synced; a crash takes the rest. Which promises hold between the two is `file_system`:
 
     ordered   as ext4 with its defaults: name changes survive in the order in which they were
@@ -12,12 +12,13 @@ is synced; a crash takes the rest. Which promises hold between the two is `file_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from faultclock.model._base import Value
+from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, SECOND_NS, DurationNs
 from faultclock.model.scenario.rule import EVERY, RangeField, TriggeredRule, When
 
@@ -26,7 +27,6 @@ DiskAct = Literal[
     "create", "write", "truncate", "fsync", "replace", "unlink", "mkdir", "rmdir", "link", "read"
 ]
 FileSystem = Literal["ordered", "posix"]
-
 #: What a task of role `session_store` may ask for; `restart` ends the process in good order.
 STORE_OPERATIONS = (
     "read",
@@ -80,9 +80,9 @@ class DiskTrigger(When):
     task: str | None = None
     """Only acts in calls of this task."""
     file: str | None = None
-    """Glob of the file's name below the store's folder; `*` also matches slashes."""
+    """Glob of the file's name below the folder; `*` also matches slashes."""
     life: int | None = Field(default=None, ge=1)
-    """Only in this life of the store."""
+    """Only in this life of the process."""
     nth: RangeField = EVERY
     """1-based, of the acts for which all other conditions hold: `2`, `1-3`, `3+` or `every`."""
 
@@ -106,28 +106,45 @@ class DiskRule(TriggeredRule):
 
 
 class DiskEdit(Value):
-    """What becomes of files between two lives of the store, by no act of its own."""
+    """What becomes of files between two lives of the process, by no act of its own."""
 
     before_life: int = Field(ge=2)
     files: str = "*"
-    """Glob of names below the store's folder; `*` also matches slashes."""
+    """Glob of names below the folder; `*` also matches slashes."""
     how: Literal["half", "empty", "garbage", "zeros"] = "half"
     """Cut to half their length, cut to nothing, or overwritten with bytes of the same length."""
 
 
-class DiskScript(Value):
-    """A disk, and the id of the store that lives on it."""
+class DiskScript(SparseValue):
+    """The disk of a run: of a session store, or of any other subject that writes files."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"size_bytes", "files"})
 
     store_id: str = Field(default="local", min_length=1)
+    """Of a session store: what it is given as its id."""
     file_system: FileSystem = "ordered"
     latency: DurationNs = MILLISECOND_NS
     """How long a good act takes."""
+    size_bytes: int | None = Field(default=None, ge=0)
+    """How much all files together can hold: what is written beyond that is ENOSPC. None: enough."""
+    files: Mapping[str, str] = {}
+    """What is there before the first life: the name of each file below the working directory, or
+    below the folder of a session store, and its text."""
     unsynced: Literal["nothing", "part", "all"] = "nothing"
     """What survives a crash at a time or after an event of what was not synced: none of it; all
     name changes and half of the bytes in each file; or everything, as when only the process dies.
     A crash in a write says it itself, as `leaves`."""
     rules: tuple[DiskRule, ...] = ()
     edits: tuple[DiskEdit, ...] = ()
+
+    @model_validator(mode="after")
+    def _lie_below(self) -> DiskScript:
+        for name in self.files:
+            if not name or any(part in ("", ".", "..") for part in name.split("/")):
+                raise ValueError(
+                    f"files: {name!r} is no name below the folder, such as notes/a.txt"
+                )
+        return self
 
 
 class StoreArguments(Value):

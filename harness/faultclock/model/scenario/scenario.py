@@ -87,7 +87,7 @@ class BaseScenario(SparseValue):
     model_config = ConfigDict(defer_build=True)
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"variant", "matrix", "models", "vary", "settle", "tape"}
+        {"variant", "matrix", "models", "vary", "settle", "tape", "disk"}
     )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)+$")
@@ -109,6 +109,9 @@ class BaseScenario(SparseValue):
     """Makes one scenario for each combination of its axes; this one is then not run itself."""
     provider: ProviderScript = ProviderScript()
     tasks: tuple[Task, ...] = (Task(id="ask"),)
+    disk: DiskScript | None = None
+    """The disk below the files that the subject writes. None: for a session store a good one; for
+    any other role one that keeps everything and takes no time."""
     limits: Limits = Limits()
     vary: Vary | None = None
     """What `faultclock explore` may change; a run of what it came to has none."""
@@ -299,11 +302,7 @@ class ExtensionScenario(_Cancelable):
 class StoreScenario(Killable, BaseScenario):
     """One situation for a session store: what is asked of it, and the disk below it."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"disk"})
-
     role: Literal["session_store"]
-    disk: DiskScript | None = None
-    """The disk of a session store under test; None: a good one."""
 
     def _check_role(self) -> None:
         super()._check_role()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from faultclock.errors import InputError
@@ -50,7 +51,8 @@ class RuntimeProgram(Program):
         self.runtime: Any = None
         self._fakes = Fakes(self.scenario, setting.world, self.binding.style, state, setting.seed)
         resume = self.kernel.life > 1 or self.scenario.world.set_up.resume
-        self._surroundings = self._fakes.surroundings(self.host, resume=resume)
+        folder = setting.folder or Path()
+        self._surroundings = self._fakes.surroundings(self.host, resume=resume, folder=folder)
         self._tasks = {task.id: task for task in self.scenario.tasks}
 
     @classmethod

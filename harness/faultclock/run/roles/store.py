@@ -6,23 +6,21 @@ everything that was ever written, as task `recover`; then the tasks go on. Nothi
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from faultclock.model.duration import SECOND_NS
-from faultclock.model.scenario.disk_script import DiskEdit, DiskScript, StoreArguments
+from faultclock.model.scenario.disk_script import DiskScript, StoreArguments
 from faultclock.model.scenario.mishap import CrashRule
 from faultclock.model.scenario.scenario import Scenario, StoreScenario
 from faultclock.model.scenario.task import Task
 from faultclock.run.agenda import Call
+from faultclock.run.folder import edit_files, make_folder, put_files, texts_at, write_folder
 from faultclock.run.program import Asked, Program, Setting, Step, Until
 from faultclock.run.roles.store_calls import (
     call_method,
@@ -35,9 +33,6 @@ from faultclock.sim.host.disk_state import DiskState, Leaves
 from faultclock.subjects.ports import StoreSurroundings
 
 _FOLDER_PREFIX = "faultclock-store-"
-#: A file system in memory, where there is one: what is durable is decided by the simulation, and
-#: a real disk would only make it slow.
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a fresh private folder is made in it
 #: How long a process that was ended in good order is away.
 _RESTART_NS = SECOND_NS
 _WRITES = ("write", "append", "write_slot")
@@ -79,20 +74,19 @@ class StoreProgram(Program):
         self.store: Any = None
         self.script = _disk_of(self.scenario)
         self.disk = Disk(kernel, self.kept.folder, self.kept.disk, self.script)
-        edited = [edit for edit in self.script.edits if edit.before_life == kernel.life]
-        for edit in edited:
-            _edit(self.disk, edit)
-        if self.kept.crashed or edited:
-            _write_folder(self.kept.folder, self.kept.disk, kernel.wall_ns)
+        edited = edit_files(self.disk, self.script)
+        if self.kept.crashed or edited or (self.script.files and kernel.life == 1):
+            write_folder(self.kept.folder, self.kept.disk, kernel.wall_ns)
 
     @classmethod
     @contextmanager
     def keeping(cls, scenario: Scenario) -> Iterator[StoreKept]:
         """Yield an empty folder, which is gone when the run is over."""
         script = _disk_of(scenario)
-        folder = _make_folder()
+        folder = make_folder(_FOLDER_PREFIX)
         try:
             disk = DiskState(file_system=script.file_system)
+            put_files(disk, texts_at("", script))
             yield StoreKept(folder=folder, disk=disk, store_id=script.store_id)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -229,61 +223,3 @@ def _disk_of(scenario: Scenario) -> DiskScript:
     """Return the disk that a scenario of this role has, a good one where it says nothing of it."""
     assert isinstance(scenario, StoreScenario), "the role was checked"
     return scenario.disk or DiskScript()
-
-
-def _edit(disk: Disk, edit: DiskEdit) -> None:
-    for name, body in list(disk.state.names.items()):
-        if body is None or not fnmatchcase(name, edit.files) or not body.now:
-            continue
-        length = len(body.now)
-        content = {
-            "half": bytes(body.now[: length // 2]),
-            "empty": b"",
-            "garbage": (b"\x7f\xfe#!" * (length // 4 + 1))[:length],
-            "zeros": bytes(length),
-        }[edit.how]
-        disk.state.edit(name, content)
-        disk.kernel.record(
-            "disk", "disk.edited", file=name, how=edit.how, call=None, life=disk.kernel.life
-        )
-
-
-def _make_folder() -> Path:
-    """Make a private folder, and take away those whose processes were killed."""
-    root = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-    for left in root.glob(f"{_FOLDER_PREFIX}*-*"):
-        owner = left.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        if owner.isdigit() and not _is_running(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=root)).resolve()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _write_folder(folder: Path, state: DiskState, wall_ns: int) -> None:
-    """Make the real folder what the disk has kept."""
-    for path in list(folder.iterdir()):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    linked: dict[int, Path] = {}
-    for name, body in sorted(state.names.items()):
-        path = folder / name
-        if body is None:
-            path.mkdir()
-        elif id(body) in linked:
-            path.hardlink_to(linked[id(body)])
-        else:
-            path.write_bytes(bytes(body.now))
-            linked[id(body)] = path
-    for name in sorted(state.names, reverse=True):
-        os.utime(folder / name, ns=(wall_ns, wall_ns))

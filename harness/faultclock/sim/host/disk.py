@@ -1,12 +1,15 @@
-"""Disk: the folder of a store under test, for one life of its process.
+"""Disk: the folder of a run, for one life of its process.
 
 The files are real ones below a private folder. Whatever changes them comes through here (the
 patches in `patches.files` see to that): it takes virtual time, fails where the scenario says so,
 is a fact, and may be what the process is killed in. What would survive a crash is kept beside it,
 in `disk_state`. It knows nothing of sessions.
+
+A session store has one folder and nothing else. A subject of any other role finds the files of the
+system beneath its own; see `overlay`.
 """
 
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120 - at every call of a patch, where pathlib is slow
+# ruff: noqa: PTH120 - at every call of a patch, where pathlib is slow
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ import errno
 import os
 from _thread import get_ident
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ from faultclock.model.scenario.disk_script import (
     SlowDisk,
 )
 from faultclock.sim.host.disk_state import DiskState, FileBody, Leaves
+from faultclock.sim.host.overlay import Overlay
+from faultclock.sim.host.places import Handle, Places
 from faultclock.sim.kernel.actors import SIMULATED
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.escapes import SimKilled
@@ -45,26 +49,7 @@ _write = os.write
 _pwrite = os.pwrite
 _lseek = os.lseek
 _utime = os.utime
-
-
-@dataclass(slots=True)
-class Handle:
-    """An open file or folder.
-
-    Attributes:
-        fd: its real descriptor.
-        body: None for a folder.
-        appends: whether each write goes to the end.
-        syncs: whether each write is durable at once.
-        writable: whether it was opened to be written.
-    """
-
-    fd: int
-    name: str
-    body: FileBody | None
-    appends: bool = False
-    syncs: bool = False
-    writable: bool = False
+_scandir = os.scandir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +67,18 @@ class PlannedCrash:
     kill: Callable[[], None]
 
 
-class Disk:
+class Disk(Places):
     """One life's view of the folder.
 
     Args:
         root: the private folder, with all symbolic links resolved.
         state: what is in it; goes on over all lives.
+        overlay: how other paths lead into it; None: they do not.
+        recorded: whether each act is a fact; otherwise only what goes wrong is, and acts are
+            counted.
 
     Attributes:
         crash: where the process is killed; None: nowhere.
-        inside: the harness itself is at work: patches look away.
-        handles: real descriptor to what is open.
     """
 
     def __init__(
@@ -101,13 +87,14 @@ class Disk:
         root: Path,
         state: DiskState,
         script: DiskScript,
+        *,
+        overlay: Overlay | None = None,
+        recorded: bool = True,
     ) -> None:
+        super().__init__(root, state, overlay)
+        self.recorded = recorded
         self.kernel = kernel
-        self.root = str(root)
-        self.state = state
         self.script = script
-        self.handles: dict[int, Handle] = {}
-        self.inside = False
         self.crash: PlannedCrash | None = None
         kernel.parts[PART] = self
 
@@ -115,28 +102,6 @@ class Disk:
     def dead(self) -> bool:
         """Whether the process is: what it still does in falling down changes nothing."""
         return self.kernel.ending is not None
-
-    # ------------------------------------------------------------------ names
-
-    def named(self, path: Any, dir_fd: int | None = None) -> str | None:
-        """Return the name of `path` below the folder, "" for the folder; None if it is outside."""
-        try:
-            text = os.fsdecode(path)
-        except TypeError:
-            return None
-        if dir_fd is not None and not os.path.isabs(text):
-            handle = self.handles.get(dir_fd)
-            if handle is None:
-                return None
-            text = os.path.join(self.root, handle.name, text)
-        whole = os.path.abspath(text)
-        if whole == self.root:
-            return ""
-        return whole[len(self.root) + 1 :] if whole.startswith(f"{self.root}{os.sep}") else None
-
-    def path(self, name: str) -> str:
-        """Return the real path of a name."""
-        return os.path.join(self.root, name) if name else self.root
 
     # ------------------------------------------------------------------ acts
 
@@ -205,6 +170,8 @@ class Disk:
         fault = None if rule is None else rule.then
         self._wait(fault.takes if isinstance(fault, SlowDisk) else self.script.latency)
         error = _os_error(errno.EIO, path) if isinstance(fault, IoError) else None
+        if not self.recorded:
+            return
         make_room(self.kernel)
         self.kernel.record(
             "disk",
@@ -231,15 +198,6 @@ class Disk:
         with self.own_work():
             return perform()
 
-    @contextmanager
-    def own_work(self) -> Iterator[None]:
-        """Reach the real files without being seen."""
-        before, self.inside = self.inside, True
-        try:
-            yield
-        finally:
-            self.inside = before
-
     def _record(
         self,
         op: int,
@@ -250,6 +208,9 @@ class Disk:
         data: bytes | None,
         error: OSError | str | None,
     ) -> None:
+        if not self.recorded:
+            self.kernel.touch(f"disk_{act}")
+            return
         make_room(self.kernel)
         code = errno.errorcode.get(error.errno or 0) if isinstance(error, OSError) else error
         payload: dict[str, Any] = {} if to is None else {"to": to}
@@ -321,9 +282,10 @@ class Disk:
         """Keep what a crash leaves. The caller ends the run."""
         self.check()
         differing = self.state.crash(leaves)
-        self.kernel.record(
-            "disk", "disk.survived", leaves=leaves, differing=differing, life=self.kernel.life
-        )
+        if self.recorded:
+            self.kernel.record(
+                "disk", "disk.survived", leaves=leaves, differing=differing, life=self.kernel.life
+            )
 
     # ------------------------------------------------------------------ the real folder
 
@@ -348,7 +310,7 @@ class Disk:
         for name in sorted({*real, *known}):
             if real.get(name, _ABSENT) != known.get(name, _ABSENT):
                 what = f"a change of {name} by something that is not simulated"
-                self.kernel.leak(what, "the store's folder")
+                self.kernel.leak(what, "the folder of the run")
 
     def write(self, handle: Handle, data: bytes, offset: int | None = None) -> int:
         """Write at the descriptor's place, or at `offset`, and return how many bytes it was."""
@@ -376,10 +338,24 @@ class Disk:
 
         name = self.state.name_of(body) or handle.name
         half = data[: len(data) // 2]
+        fits = self._fits(body, len(body.now) if handle.appends else offset, handle.fd, data)
         value = self.act(
-            "write", name, perform, data=data, perform_half=lambda: half and perform(half)
+            "write",
+            name,
+            lambda: perform(fits) if fits else _refuse_space(),
+            data=fits or data,
+            perform_half=lambda: half and perform(half),
         )
         return int(value)
+
+    def _fits(self, body: FileBody, offset: int | None, fd: int, data: bytes) -> bytes:
+        """Return how much of `data` finds its place on a disk of the scenario's size."""
+        size_bytes = self.script.size_bytes
+        if size_bytes is None:
+            return data
+        start = _lseek(fd, 0, os.SEEK_CUR) if offset is None else offset
+        free = max(0, size_bytes - self.state.bytes_count)
+        return data[: max(0, len(body.now) + free - start)]
 
     def truncate(self, handle: Handle, length: int, really: Callable[[], Any]) -> None:
         """Cut a file, or make it longer; `really` does it."""
@@ -426,16 +402,21 @@ def _befalls(rule: DiskRule, act: str) -> bool:
     return act != "read"
 
 
+def _refuse_space() -> int:
+    raise _os_error(errno.ENOSPC, None)
+
+
 def _os_error(number: int, path: str | None) -> OSError:
     text = os.strerror(number)
     return OSError(number, text) if path is None else OSError(number, text, path)
 
 
-def _real_tree(root: str) -> Iterator[tuple[str, bytes | None]]:
-    for folder, folders, files in os.walk(root):
-        place = os.path.relpath(folder, root)
-        prefix = "" if place == "." else f"{place}/"
-        for name in folders:
-            yield f"{prefix}{name}", None
-        for name in files:
-            yield f"{prefix}{name}", Path(folder, name).read_bytes()
+def _real_tree(root: str, prefix: str = "") -> Iterator[tuple[str, bytes | None]]:
+    with _scandir(f"{root}/{prefix}") as entries:
+        for entry in list(entries):
+            name = f"{prefix}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield name, None
+                yield from _real_tree(root, f"{name}/")
+            else:
+                yield name, Path(entry.path).read_bytes()

@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from faultclock.sim.host.disk import Disk, Handle
+from faultclock.sim.host.disk import Disk
 from faultclock.sim.host.disk_state import FileBody, folder_of
+from faultclock.sim.host.places import Handle
 
 #: Bytes that a buffered file collects before it writes. Real buffers follow the block size of the
 #: file system, and the number of writes would differ between machines.

@@ -105,6 +105,8 @@ class DiskState:
         acts: how many acts changed it so far, over all lives.
         met: rule id to how many acts its conditions have held for.
         fired: ids of the rules that have fired.
+        met_names: every name that was ever there. What the system has below such a name does not
+            show through any more.
     """
 
     file_system: FileSystem = "ordered"
@@ -114,6 +116,7 @@ class DiskState:
     acts: int = 0
     met: dict[str, int] = field(default_factory=dict)
     fired: set[str] = field(default_factory=set)
+    met_names: set[str] = field(default_factory=set)
 
     # ------------------------------------------------------------------ what is there
 
@@ -151,6 +154,7 @@ class DiskState:
         self._change(change)
 
     def _change(self, change: _NameChange) -> None:
+        self.met_names.update((change.name, change.to))
         _rename(self.names, change)
         self.pending.append(change)
 
@@ -214,7 +218,20 @@ class DiskState:
 
     def edit(self, name: str, content: bytes) -> None:
         """Replace a file's content for good, behind everybody's back."""
-        self.names[name] = self.durable_names[name] = _settled(content)
+        self.keep(name, _settled(content))
+
+    def keep(self, name: str, body: FileBody | None) -> None:
+        """Have a file, or for None a folder, that is there and durable without any act."""
+        self.met_names.add(name)
+        self.names[name] = self.durable_names[name] = body
+
+    @property
+    def bytes_count(self) -> int:
+        """How much space the files take, in bytes."""
+        return sum(len(body.now) for body in {id(body): body for body in self._all()}.values())
+
+    def _all(self) -> Iterator[FileBody]:
+        return _bodies(self.names)
 
 
 def folder_of(name: str) -> str:

@@ -21,6 +21,7 @@ from faultclock.errors import InternalError
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.kernel import TIMED_OUT, Call, Kernel, current
 from faultclock.sim.kernel.streams import Streams
+from faultclock.sim.net.databases import refuse_database
 from faultclock.sim.net.endpoint import Address, Endpoint, link
 from faultclock.sim.net.fates import (
     CONNECT_GIVE_UP_NS,
@@ -315,6 +316,8 @@ class Network:
         host = _canonical(self.name_of(address[0]))
         port = address[1]
         call = current_call()
+        if (host, port) not in self._services and (None, port) not in self._services:
+            refuse_database(host, port)
         self.connections_made += 1
         connection_id = f"c{self.connections_made}"
         kernel = self.kernel

@@ -20,11 +20,13 @@ from faultclock.sim.patches import (
     blocking,
     by_name,
     clocks,
+    databases,
     entropy,
     files,
     in_order,
     listings,
     machine,
+    names,
     processes,
     refusals,
     sockets,
@@ -50,6 +52,7 @@ def install() -> None:
             *entropy.PATCHES,
             *machine.PATCHES,
             *files.PATCHES,
+            *names.PATCHES,
             *listings.PATCHES,
             *processes.PATCHES,
             *refusals.PATCHES,
@@ -63,7 +66,7 @@ def install() -> None:
 def install_late() -> None:
     """Patch libraries that were imported since; called at the start of each run."""
     assert _installation is not None
-    for named in (by_name, in_order):
+    for named in (by_name, in_order, databases):
         for name in named.MODULES:
             if name in sys.modules and name not in _late:
                 _late.add(name)
@@ -82,6 +85,7 @@ def uninstall() -> None:
     if current() is not None:
         raise InternalError("patches cannot be taken back inside a run")
     refusals.disarm()
+    databases.leave()
     _installation.take_back()
     _installation = None
     _late.clear()

@@ -22,7 +22,7 @@ from typing import Any
 
 from faultclock.sim.kernel.actors import current
 from faultclock.sim.kernel.escapes import refuse
-from faultclock.sim.patches import files
+from faultclock.sim.patches import databases, names
 from faultclock.sim.patches.registry import Patch, named_like, refusing
 
 #: Audit events that mean a program. https://docs.python.org/3/library/audit_events.html
@@ -142,7 +142,9 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         refuse(f"import of {args[0]}, which does its own I/O in C,")
     elif event == "open" and args[0] in _REFUSED_FILES and current() is not None:
         refuse(f"reading {args[0]}")
-    elif event in files.EVENTS and (what := files.escape_of(event, args)) is not None:
+    elif event == "sqlite3.connect":
+        databases.connects(args[0])
+    elif event in names.EVENTS and (what := names.escape_of(event, args)) is not None:
         refuse(what)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from faultclock.model.error_model.failure_rules import RunState
@@ -97,6 +98,7 @@ class Surroundings:
         denials_max: denials of permission in a row after which to stop; None: the default.
         workflow: what a turn consists of; None: a conversation with the model.
         archive: keeps files of each stage.
+        folder: the working directory; what is written to it is there in the next life.
     """
 
     host: Host
@@ -128,6 +130,7 @@ class Surroundings:
     telemetry: TelemetrySink | None = None
     queue: Queue | None = None
     archive: Archive | None = None
+    folder: Path = Path()
 
 
 class Runtime(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from faultclock.model.scenario.scenario import Scenario, scenario_of
-from faultclock.model.trace.trace import CUT_SHORT
+from faultclock.model.trace.trace import CUT_SHORT, Trace
 from faultclock.run.bind_scenario import agent_lacks
 from faultclock.run.doctor.probe import Probed
 from faultclock.run.suite import run_one
@@ -84,8 +84,18 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         streams=probed.streams,
         tools=any(trace.of_kind("tool.called")),
         approvals=any(trace.of_kind("interaction.shown")),
-        sessions=any(trace.of_kind("store.asked")),
+        sessions=any(trace.of_kind("store.asked")) or _goes_on(trace),
         cancels=not any(trace.of_kind("cancel.unsupported")),
+    )
+
+
+def _goes_on(trace: Trace) -> bool:
+    """Return whether a fresh process knew what was said before, wherever it was kept."""
+    _, *later = (event.seq for event in trace.of_kind("process.started"))
+    return any(
+        sum(message["role"] == "user" for message in event.payload["messages"]) > 1
+        for event in trace.of_kind("http.request")
+        if later and event.seq > later[0]
     )
 
 

@@ -99,10 +99,15 @@ class _Life(Life):
 
         node._awrap_tool_call = wrapped
 
+    async def start(self) -> None:
+        """Open the session, where it is not the graph's own checkpointer that has it."""
+        if self._saver is not None:
+            await super().start()
+
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take up what the saver had."""
-        if self._saver is not None:
-            self._saver.load(kept["saved"])
+        assert self._saver is not None, "nothing was read without it"
+        self._saver.load(kept["saved"])
 
     async def turn(self, text: str) -> Any:
         """Go on with a run that did not end, then answer."""

@@ -27,6 +27,7 @@ from faultclock.fakes.rules import RulesMet
 from faultclock.model.scenario.port_values import ToolResult
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.typed_error import TypedError
+from faultclock.sim.kernel.context import WORKING
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.kernel.promise import Promise
 
@@ -212,6 +213,7 @@ class FakeTool(Port):
     def _work(self, execution: _Execution, work: Callable[[], Any]) -> Steps:
         """Have the real tool do its work, on the task or thread of the subject."""
         plan = execution.plan
+        working = WORKING.set(self.name)
         try:
             value = yield work
         except BaseException as error:
@@ -222,6 +224,8 @@ class FakeTool(Port):
                 else:
                     self._raised(execution, error)
             raise
+        finally:
+            WORKING.reset(working)
         if plan.effect_ns is not None:
             self._commit(execution)
         if not plan.replies:

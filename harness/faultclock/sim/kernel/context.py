@@ -15,3 +15,7 @@ CALL_ID: ContextVar[str | None] = ContextVar("faultclock_call_id", default=None)
 def current_call() -> str | None:
     """Return the id of the call that is running, or None."""
     return CALL_ID.get()
+
+
+#: The tool whose own function is at work, as far as a context reaches; None outside of one.
+WORKING: ContextVar[str | None] = ContextVar("faultclock_working", default=None)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, assert_never
 from weakref import WeakValueDictionary
 
 from faultclock.errors import InternalError
-from faultclock.sim.kernel.context import current_call
+from faultclock.sim.kernel.context import WORKING, current_call
+from faultclock.sim.kernel.escapes import refuse
 from faultclock.sim.kernel.kernel import TIMED_OUT, Call, Kernel, current
 from faultclock.sim.kernel.streams import Streams
 from faultclock.sim.net.databases import refuse_database
@@ -172,6 +173,7 @@ class Network:
         self._deliveries: dict[str, int] = {}
         self._address_of: dict[str, str] = {}
         self._name_of: dict[str, str] = {}
+        self._asked: set[str] = set()
         self._services: dict[tuple[str | None, int | None], Service] = {}
         self.connections_made = 0
         self._descriptors_made = 0
@@ -246,11 +248,24 @@ class Network:
         """Ask for the fate of one lookup; the caller waits its delay, then ends the lookup."""
         if self.policy is None or is_literal(host) or host == "localhost":
             return Resolve()
+        self._refuse_tools(host)
         call = current_call()
         fate = self.policy.on_resolve(host, port, call, self.kernel.now_ns)
         if fate.delay_ns:
             self.kernel.record("network", "net.resolving", host=host, call=call)
         return fate
+
+    def _refuse_tools(self, host: str) -> None:
+        """Refuse what the function of a tool asks elsewhere: what stands there would be made up.
+
+        Raises:
+            SimEscape: `host` is none that was asked by anything but a tool before.
+        """
+        tool = WORKING.get()
+        if tool is None:
+            self._asked.add(host)
+        elif host not in self._asked:
+            refuse(f"a request of the tool {tool} to {host} (nothing in the scenario answers it)")
 
     def end_resolve(self, host: str, fate: ResolveFate) -> str:
         """Return the address of `host`, or raise as `fate` says.

@@ -263,13 +263,7 @@ def bind(
         known = (*_OPTIONS, *OPTIONS_OF_ROLE.get(role, ()))
         raise SubjectError(f"@{role} has no option {option!r}", hint=f"known: {', '.join(known)}")
     _check_options(open, classify, declares, retry_policies, distributions)
-    # A runtime makes its own client, so a run shows which API that speaks.
-    dialect_known = dialect is not None or role != "runtime"
-    dialect = DEFAULT_DIALECT if dialect is None else dialect
-    if not dialect:
-        raise SubjectError("dialect names nothing", hint="leave it out for openai-chat")
-    if not isinstance(dialect, str):
-        _check_names("dialect", dialect)
+    dialects = _dialects(dialect)
     _check_function(function, role=role, takes=takes, takes_client=open is not None)
     name = id if id is not None else default_id(function)
     if not name or any(character.isspace() for character in name):
@@ -293,11 +287,24 @@ def bind(
         warm_in_place=bool(warm_in_place),
         distributions=tuple(distributions),
         timer_granularity_ns=_granularity_ns(timer_granularity_ms),
-        dialects=(dialect,) if isinstance(dialect, str) else tuple(dialect),
-        dialect_known=dialect_known,
+        dialects=dialects or (DEFAULT_DIALECT,),
+        # A runtime makes its own client, so a run shows which API that speaks.
+        dialect_known=bool(dialects) or role != "runtime",
         abilities=abilities,
         contract=contract,
     )
+
+
+def _dialects(dialect: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the APIs that a binding names; none where it leaves that open."""
+    if dialect is None:
+        return ()
+    if not dialect:
+        raise SubjectError("dialect names nothing", hint="leave it out for openai-chat")
+    if isinstance(dialect, str):
+        return (dialect,)
+    _check_names("dialect", dialect)
+    return tuple(dialect)
 
 
 def _check_function(function: object, *, role: Role, takes: str, takes_client: bool) -> None:

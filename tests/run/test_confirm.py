@@ -87,7 +87,8 @@ def test_the_digest_of_a_trace_says_whether_it_is_made_twice(
     """So it is the same runs each time, and the report says how many."""
     monkeypatch.setattr(confirm, "_SHARE", 0.5)
     count = tmp_path / "count"
-    binding = binding_of("steady", lambda: of_a_file(count)() * 0)
+    counting = of_a_file(count)
+    binding = binding_of("steady", lambda: counting() * 0)
     report = suite(model, binding, seeds=20)
     assert report.totals == {"PASS": 20}
     expected = [int(run.trace_digest[0], 16) < 8 for run in report.runs]

@@ -39,6 +39,7 @@ class Known:
         extra: of the distribution that installs it.
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
+        streams: whether it asks for streams, as its documentation begins with it.
     """
 
     package: str
@@ -48,6 +49,7 @@ class Known:
     extra: str
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
+    streams: Literal[False, "always"] = False
 
     def framework(self) -> Framework:
         """Import the file that takes it; the framework itself is imported already."""
@@ -79,6 +81,23 @@ FRAMEWORKS = (
         name="LangGraph",
         extra="langgraph",
         distributions=("langgraph",),
+    ),
+    Known(
+        package="agno",
+        kind="Agent",
+        file="agno_agents",
+        name="Agno",
+        extra="agno",
+        distributions=("agno",),
+    ),
+    Known(
+        package="strands",
+        kind="Agent",
+        file="strands_agents",
+        name="Strands",
+        extra="strands",
+        distributions=("strands-agents",),
+        streams="always",
     ),
 )
 _BY_CLASS: Mapping[tuple[str, str], Known] = {

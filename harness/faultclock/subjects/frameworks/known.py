@@ -99,6 +99,24 @@ FRAMEWORKS = (
         distributions=("strands-agents",),
         streams="always",
     ),
+    Known(
+        package="crewai",
+        kind="Crew",
+        file="crewai_crews",
+        name="CrewAI",
+        extra="crewai",
+        distributions=("crewai",),
+        style="sync",
+    ),
+    Known(
+        package="crewai",
+        kind="Agent",
+        file="crewai_crews",
+        name="CrewAI",
+        extra="crewai",
+        distributions=("crewai",),
+        style="sync",
+    ),
 )
 _BY_CLASS: Mapping[tuple[str, str], Known] = {
     (item.package, item.kind): item for item in FRAMEWORKS

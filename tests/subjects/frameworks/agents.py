@@ -15,7 +15,6 @@ from faultclock.subjects.binding import Binding
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped_scenario
 
-
 #: What an agent speaks that does not speak the first guess.
 SPEAKS = {"google_adk": "@gemini-generate-content"}
 

@@ -132,4 +132,4 @@ async def _executed(call: FunctionCall) -> Any:
 
 
 _execute = FunctionCall.aexecute
-FunctionCall.aexecute = _executed  # type: ignore[method-assign]
+FunctionCall.aexecute = _executed

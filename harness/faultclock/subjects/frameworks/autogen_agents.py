@@ -1,7 +1,7 @@
 """Assistant agents of AutoGen, as they are: the tools of their workbenches go through the seam.
 
-AutoGen hands each tool the id of the model's call, and cancels by a token of its own. What is kept in the store of the scenario is
-`save_state`, after each turn.
+AutoGen hands each tool the id of the model's call, and cancels by a token of its own. What is kept
+in the store of the scenario is `save_state`, after each turn.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _open_calls(events: Iterable[Event]) -> list[FunctionCall]:
     return list(asked.values())
 
 
-class _Sessions(InMemorySessionService):
+class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
     """ADK's own sessions in memory, kept in the store of the scenario after each event."""
 
     def __init__(self, life: Life) -> None:
@@ -149,5 +149,7 @@ class _Sessions(InMemorySessionService):
         """Append an event."""
         done = await super().append_event(session, event)
         if not event.partial:
-            await self._life.keep({"session": self.sessions[_APP][_USER][session.id].model_dump_json()})
+            await self._life.keep(
+                {"session": self.sessions[_APP][_USER][session.id].model_dump_json()}
+            )
         return done

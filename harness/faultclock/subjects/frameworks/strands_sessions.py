@@ -9,7 +9,7 @@ from strands.session.session_repository import SessionRepository
 from strands.types.session import Session, SessionAgent, SessionMessage
 
 
-class MemoryRepository(SessionRepository):
+class MemoryRepository(SessionRepository):  # type: ignore[misc]  # stands alone
     """The agents and messages of one session."""
 
     def __init__(self) -> None:

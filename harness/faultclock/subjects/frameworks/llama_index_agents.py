@@ -56,6 +56,8 @@ class _Life(Life):
         super().__init__(surroundings)
         self._agent = agent
         self._memory = ChatMemoryBuffer.from_defaults()
+        self._run: Any = None
+        self._cancelling: asyncio.Task[None] | None = None
         for tool in _tools(agent):
             self._observe(tool)
 
@@ -76,14 +78,15 @@ class _Life(Life):
         messages = pickle.loads(base64.b64decode(kept["messages"]))  # noqa: S301 - our own
         await self._memory.aset(messages)
 
+    def cancel(self, scope: str, target: str | None) -> None:  # noqa: ARG002 - of the port
+        """Cancel the turn that runs, with the handler of its workflow."""
+        if self._run is not None:
+            self._cancelling = asyncio.ensure_future(self._run.cancel_run())
+
     async def turn(self, text: str) -> Any:
         """Answer one message of the user."""
-        run = self._agent.run(user_msg=text, memory=self._memory)
-        try:
-            answer = await run
-        except asyncio.CancelledError:
-            await run.cancel_run()
-            raise
+        self._run = self._agent.run(user_msg=text, memory=self._memory)
+        answer = await self._run
         # Messages hold objects of the client's library, which LlamaIndex does not write as JSON.
         messages = pickle.dumps(await self._memory.aget_all())
         await self.keep({"messages": base64.b64encode(messages).decode()})

@@ -20,6 +20,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # For the tests of clients that demand openai<3, which no other environment has.
 VENV2 := $(VENV)/openai2
 FAULTCLOCK := $(BIN)/faultclock
+# Frameworks that no other environment has: each is an extra, and its tests have its name.
+ALONE ?= agno autogen crewai google-adk llama-index strands
 # What the demo checks: a client of 25 lines, and a small agent on the OpenAI SDK. Both have problems.
 CHECKED := client=fixtures/clients/ordinary.py:ask agent=openai-agent
 # What the demo runs after that: references, which pass. The last scenario is a crossing: a crash in
@@ -37,7 +39,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate field-report hostile bench bench-compare lock clean FORCE
+.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate field-report frameworks hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -99,6 +101,9 @@ field-report: $(VENV)/.dev $(VENV)/.openai2 ## run agents of real frameworks, an
 	$(BIN)/python -m tests.field
 	$(VENV2)/bin/python -m tests.field
 
+frameworks: $(VENV)/.python ## try agents of the frameworks that stand alone (ALONE=agno: one of them)
+	@$(foreach name,$(ALONE),$(call alone,$(name)) &&) true
+
 hostile: $(VENV)/.dev ## give 10,000 broken inputs to the commands that read them (HOSTILE=500 is a short one)
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.hostile $(HOSTILE) --jobs $(JOBS)
 
@@ -137,6 +142,15 @@ define refused
     > "$(CERTIFICATES)/$(1).txt" || code=$$?; \
   head -n 4 "$(CERTIFICATES)/$(1).txt"; \
   test $$code -eq 1 || { echo "==> exit code $$code is a fault of ours" >&2; exit 1; }; }
+endef
+
+# NAME: the tests of one framework, in an environment made for it.
+define alone
+{ venv=$(VENV)/frameworks/$(1); echo "==> agents of $(1), in $$venv"; \
+  $(BIN)/python -m venv $$venv && \
+  $$venv/bin/python -m pip --disable-pip-version-check --quiet install -e '.[$(1)]' 'pytest>=9,<10' && \
+  PYTHONHASHSEED=0 $$venv/bin/python -m pytest -o 'addopts=-ra --import-mode=importlib' -q \
+    tests/subjects/frameworks/test_other_agents.py; }
 endef
 
 # NAME=TARGET: the worst problem of a target, and its page. The exit code 1 says that there is one.

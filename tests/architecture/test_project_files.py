@@ -26,6 +26,8 @@ GROUPS = {
 }
 #: Clients that demand openai<3, and with it an environment of their own.
 APART = ("litellm", "openai-agents")
+#: Frameworks that are tried in an environment of their own each.
+ALONE = ("agno", "autogen", "crewai", "google-adk", "llama-index", "strands")
 EXTRAS = {"demo": ("openai",), "dev": ("all",), "bench": ("openai",), "openai2": APART}
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -93,7 +95,7 @@ def test_the_pinned_files_agree() -> None:
 def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> None:
     """One word brings them together."""
     extras = _pyproject()["project"]["optional-dependencies"]
-    assert _extra("all")[1] == set(extras) - set(APART)
+    assert _extra("all")[1] == set(extras) - set(APART) - set(ALONE)
 
 
 def test_every_client_that_comes_bound_has_its_extra() -> None:

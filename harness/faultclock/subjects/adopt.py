@@ -321,7 +321,7 @@ def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str
         style=known.style,
         distributions=known.distributions,
         dialect=dialect or DEFAULT_DIALECT,
-        streams=False,
+        streams=known.streams,
     )(live)
     binding = replace(bound, own_tools=tools, dialect_known=dialect is not None)
     names = ", ".join(tool.name for tool in tools)

@@ -15,11 +15,14 @@ from faultclock.subjects.binding import Binding
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped_scenario
 
+#: What an agent speaks that does not speak the first guess.
+SPEAKS = {"google_adk": "@gemini-generate-content"}
+
 
 @cache
 def agent(name: str) -> Binding:
     """Return a fixture's agent, prepared once."""
-    return prepare(f"{PROJECT}/fixtures/agents/{name}_agent.py:agent")
+    return prepare(f"{PROJECT}/fixtures/agents/{name}_agent.py:agent{SPEAKS.get(name, '')}")
 
 
 def played(name: str, scenario: str, seed: int = 0) -> Trace:

@@ -32,13 +32,14 @@ class Known:
     """One class of agents.
 
     Attributes:
-        package: the top-level package of the class.
+        package: the package of the class.
         kind: name of the class.
         file: the module here that takes it.
         name: of the framework, as its documentation writes it.
         extra: of the distribution that installs it.
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
+        streams: whether it asks for streams, as its documentation begins with it.
     """
 
     package: str
@@ -48,6 +49,7 @@ class Known:
     extra: str
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
+    streams: Literal[False, "always"] = False
 
     def framework(self) -> Framework:
         """Import the file that takes it; the framework itself is imported already."""
@@ -80,7 +82,78 @@ FRAMEWORKS = (
         extra="langgraph",
         distributions=("langgraph",),
     ),
+    Known(
+        package="agno",
+        kind="Agent",
+        file="agno_agents",
+        name="Agno",
+        extra="agno",
+        distributions=("agno",),
+    ),
+    Known(
+        package="strands",
+        kind="Agent",
+        file="strands_agents",
+        name="Strands",
+        extra="strands",
+        distributions=("strands-agents",),
+        streams="always",
+    ),
+    Known(
+        package="crewai",
+        kind="Crew",
+        file="crewai_crews",
+        name="CrewAI",
+        extra="crewai",
+        distributions=("crewai",),
+        style="sync",
+    ),
+    Known(
+        package="crewai",
+        kind="Agent",
+        file="crewai_crews",
+        name="CrewAI",
+        extra="crewai",
+        distributions=("crewai",),
+        style="sync",
+    ),
+    Known(
+        package="llama_index",
+        kind="BaseWorkflowAgent",
+        file="llama_index_agents",
+        name="LlamaIndex",
+        extra="llama-index",
+        distributions=("llama-index-core",),
+        streams="always",
+    ),
+    Known(
+        package="llama_index",
+        kind="AgentWorkflow",
+        file="llama_index_agents",
+        name="LlamaIndex",
+        extra="llama-index",
+        distributions=("llama-index-core",),
+        streams="always",
+    ),
+    Known(
+        package="autogen_agentchat",
+        kind="AssistantAgent",
+        file="autogen_agents",
+        name="AutoGen",
+        extra="autogen",
+        distributions=("autogen-agentchat",),
+    ),
+    Known(
+        package="google.adk",
+        kind="BaseAgent",
+        file="google_adk_agents",
+        name="Google ADK",
+        extra="google-adk",
+        distributions=("google-adk",),
+    ),
 )
+#: A package that many distributions share.
+_NAMESPACE = "google."
 _BY_CLASS: Mapping[tuple[str, str], Known] = {
     (item.package, item.kind): item for item in FRAMEWORKS
 }
@@ -89,7 +162,9 @@ _BY_CLASS: Mapping[tuple[str, str], Known] = {
 def agent_of(target: object) -> Known | None:
     """Return which framework `target` is an agent of; None where it is none."""
     for kind in type(target).__mro__:
-        found = _BY_CLASS.get((str(kind.__module__).split(".", 1)[0], kind.__name__))
+        module = str(kind.__module__)
+        parts = 2 if module.startswith(_NAMESPACE) else 1
+        found = _BY_CLASS.get((".".join(module.split(".")[:parts]), kind.__name__))
         if found is not None:
             return found
     return None

@@ -1,0 +1,155 @@
+"""Agents of Google's ADK, as they are: their tools are called through the seam.
+
+The id of a call is the one that ADK makes for it, because Gemini gives none. Approvals are
+`require_confirmation`, the history is ADK's own session service in memory, which is kept in the
+store of the scenario after each event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.events import Event
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools import BaseTool, FunctionTool
+from google.genai.types import Content, FunctionCall, FunctionResponse, Part
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.ports import Surroundings
+
+_APP, _USER = "faultclock", "user"
+#: The function by which ADK asks a person, and the argument that holds the call.
+_ASKING, _ASKED = "adk_request_confirmation", "originalFunctionCall"
+
+
+def tools_of(agent: BaseAgent) -> tuple[ToolScript, ...]:
+    """Return what the agent's own tools declare of themselves."""
+    found: list[ToolScript | None] = []
+    for tool in _tools(agent):
+        declared = tool._get_declaration()
+        schema = getattr(declared, "parameters_json_schema", None)
+        gated = getattr(tool, "_require_confirmation", False) is not False
+        found.append(own_tool(tool.name, tool.description, schema, gated=gated))
+    return tuple(tool for tool in found if tool is not None)
+
+
+def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
+    """Return one life of the agent."""
+    return _Life(agent, surroundings)
+
+
+def _tools(agent: BaseAgent) -> Iterator[BaseTool]:
+    """Yield the tools of an agent and of those below it; a plain function becomes one first."""
+    if isinstance(agent, LlmAgent):
+        agent.tools = [FunctionTool(tool) if _is_plain(tool) else tool for tool in agent.tools]
+        yield from (tool for tool in agent.tools if isinstance(tool, BaseTool))
+    for inner in agent.sub_agents:
+        yield from _tools(inner)
+
+
+def _is_plain(tool: object) -> bool:
+    return callable(tool) and not isinstance(tool, BaseTool)
+
+
+class _Life(Life):
+    def __init__(self, agent: BaseAgent, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self._sessions = _Sessions(self)
+        self._runner = Runner(agent=agent, app_name=_APP, session_service=self._sessions)
+        for tool in _tools(agent):
+            self._observe(tool)
+
+    def _observe(self, tool: Any) -> None:
+        """Let the calls of a tool go through the seam, but for those that wait for a person."""
+        real = tool.run_async
+
+        async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+            def work() -> Any:
+                return real(args=args, tool_context=tool_context)
+
+            said = tool_context.tool_confirmation
+            if not (said is not None and said.confirmed):
+                asks = getattr(tool, "check_require_confirmation", None)
+                if asks is not None and await asks(args, tool_context):
+                    return await work()
+            return await self.tools.call(tool.name, args, tool_context.function_call_id, work)
+
+        tool.run_async = run_async
+
+    async def resume(self, kept: Mapping[str, Any]) -> None:
+        """Take the session up."""
+        self._sessions.load(kept["session"])
+
+    async def turn(self, text: str) -> Any:
+        """Go on with a run that waits for a person, then answer."""
+        named = {"app_name": _APP, "user_id": _USER, "session_id": self.session_id}
+        session = await self._sessions.get_session(**named)
+        if session is None:
+            session = await self._sessions.create_session(**named)
+        open_calls = _open_calls(session.events)
+        if open_calls:
+            await self._run(await self._answers(open_calls))
+        return await self._run([Part(text=text)])
+
+    async def _run(self, parts: list[Part]) -> str:
+        events: list[Event] = []
+        said = ""
+        run = self._runner.run_async(
+            user_id=_USER, session_id=self.session_id, new_message=Content(role="user", parts=parts)
+        )
+        async for event in run:
+            events.append(event)
+            if event.is_final_response() and event.content is not None:
+                said = "".join(part.text or "" for part in event.content.parts or ())
+        open_calls = _open_calls(events)
+        return await self._run(await self._answers(open_calls)) if open_calls else said
+
+    async def _answers(self, calls: list[FunctionCall]) -> list[Part]:
+        """Return what the person says to calls by which ADK asks."""
+        parts = []
+        for call in calls:
+            asked = (call.args or {})[_ASKED]
+            why_not = await self.approved(asked["name"], asked["args"], asked["id"])
+            answer = {"confirmed": not why_not}
+            response = FunctionResponse(id=call.id, name=call.name, response=answer)
+            parts.append(Part(function_response=response))
+        return parts
+
+
+def _open_calls(events: Iterable[Event]) -> list[FunctionCall]:
+    """Return the calls by which ADK asks a person that have no answer yet."""
+    asked: dict[str | None, FunctionCall] = {}
+    for event in events:
+        for call in event.get_function_calls():
+            if call.name == _ASKING:
+                asked[call.id] = call
+        for response in event.get_function_responses():
+            asked.pop(response.id, None)
+    return list(asked.values())
+
+
+class _Sessions(InMemorySessionService):  # type: ignore[misc]  # stands alone
+    """ADK's own sessions in memory, kept in the store of the scenario after each event."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__()
+        self._life = life
+
+    def load(self, saved: str) -> None:
+        """Take up what an earlier life has kept."""
+        session = Session.model_validate_json(saved)
+        self.sessions = {_APP: {_USER: {session.id: session}}}
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Append an event."""
+        done = await super().append_event(session, event)
+        if not event.partial:
+            await self._life.keep(
+                {"session": self.sessions[_APP][_USER][session.id].model_dump_json()}
+            )
+        return done

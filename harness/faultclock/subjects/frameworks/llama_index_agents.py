@@ -1,0 +1,108 @@
+"""Agents and agent workflows of LlamaIndex, as they are: their tools are called through the seam.
+
+A tool is not given the id of the model's call, so it is noted in the step that executes the call.
+The memory is LlamaIndex's own, and kept in the store of the scenario after each turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent
+from llama_index.core.memory import ChatMemoryBuffer
+
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.ports import Surroundings
+
+#: The model's id of the call that is executed.
+_CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
+
+
+def tools_of(agent: Any) -> tuple[ToolScript, ...]:
+    """Return what the agent's own tools declare of themselves."""
+    found = (
+        own_tool(
+            tool.metadata.get_name(),
+            tool.metadata.description,
+            tool.metadata.get_parameters_dict(),
+        )
+        for tool in _tools(agent)
+    )
+    return tuple(tool for tool in found if tool is not None)
+
+
+def live(agent: Any, surroundings: Surroundings) -> Life:
+    """Return one life of the agent."""
+    return _Life(agent, surroundings)
+
+
+def _tools(agent: Any) -> Iterator[Any]:
+    """Yield each tool once; the agents of a workflow may share some."""
+    agents = agent.agents.values() if isinstance(agent, AgentWorkflow) else (agent,)
+    yield from {id(tool): tool for one in agents for tool in one.tools or ()}.values()
+
+
+class _Life(Life):
+    def __init__(self, agent: Any, surroundings: Surroundings) -> None:
+        super().__init__(surroundings)
+        self._agent = agent
+        self._memory = ChatMemoryBuffer.from_defaults()
+        self._run: Any = None
+        self._cancelling: asyncio.Task[None] | None = None
+        for tool in _tools(agent):
+            self._observe(tool)
+
+    def _observe(self, tool: Any) -> None:
+        """Let the calls of a tool go through the seam."""
+        name, real = tool.metadata.get_name(), tool.acall
+        context = getattr(tool, "ctx_param_name", None)
+
+        async def acall(*args: Any, **given: Any) -> Any:
+            arguments = {key: value for key, value in given.items() if key != context}
+            text = json.dumps(arguments, default=str)
+            return await self.tools.call(name, text, _CALL_ID.get(), lambda: real(*args, **given))
+
+        tool.acall = acall
+
+    async def resume(self, kept: Mapping[str, Any]) -> None:
+        """Take the memory up."""
+        messages = pickle.loads(base64.b64decode(kept["messages"]))  # noqa: S301 - our own
+        await self._memory.aset(messages)
+
+    def cancel(self, scope: str, target: str | None) -> None:  # noqa: ARG002 - of the port
+        """Cancel the turn that runs, with the handler of its workflow."""
+        if self._run is not None:
+            self._cancelling = asyncio.ensure_future(self._run.cancel_run())
+
+    async def turn(self, text: str) -> Any:
+        """Answer one message of the user."""
+        self._run = self._agent.run(user_msg=text, memory=self._memory)
+        answer = await self._run
+        # Messages hold objects of the client's library, which LlamaIndex does not write as JSON.
+        messages = pickle.dumps(await self._memory.aget_all())
+        await self.keep({"messages": base64.b64encode(messages).decode()})
+        return str(answer)
+
+
+def _noting(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the step of a workflow that executes a call, with the id of the call noted."""
+
+    @wraps(step)
+    async def call_tool(self: Any, ctx: Any, ev: Any) -> Any:
+        _CALL_ID.set(ev.tool_id)
+        return await step(self, ctx, ev)
+
+    return call_tool
+
+
+for _class in (AgentWorkflow, BaseWorkflowAgent):
+    _class.call_tool = _noting(_class.call_tool)

@@ -80,6 +80,14 @@ FRAMEWORKS = (
         extra="langgraph",
         distributions=("langgraph",),
     ),
+    Known(
+        package="afk",
+        kind="BaseAgent",
+        file="afk",
+        name="AFK",
+        extra="afk",
+        distributions=("afk-py",),
+    ),
 )
 _BY_CLASS: Mapping[tuple[str, str], Known] = {
     (item.package, item.kind): item for item in FRAMEWORKS

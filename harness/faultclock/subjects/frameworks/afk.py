@@ -1,32 +1,36 @@
 """Agents of AFK (Agent Forge Kit): a Runner on the agent as it is, with its own tools.
 
-A tool catches what its function raises and makes a ToolResult of it, so the seam is inside of that.
-Approvals go through the Runner's InteractionProvider, the session through a MemoryStore: AFK's own
-in memory, kept in the store of the scenario. A run that was cut off goes on with `Runner.resume`.
-An agent with a runner of its own keeps that: its memory and its person are then not the scenario's.
+A tool makes a ToolResult of what its function raises, so the seam is inside of that. Approvals go
+through an InteractionProvider, the session through a MemoryStore, and a run that was cut off goes
+on with `resume`. An agent that has a runner keeps it, with its memory and its person.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 from afk.agents import Agent, PolicyEvent
-from afk.agents.types import ApprovalDecision, UserInputDecision
+from afk.agents.types import ApprovalDecision
 from afk.core.runner import Runner, RunnerConfig
-from afk.memory import MemoryEvent
-from afk.memory.adapters.in_memory import InMemoryMemoryStore
 
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.afk_memory import Memory
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import RunResult, Surroundings
 
 #: The id that the model gave the call which a tool is in: AFK does not hand it to the function.
 _CALL: ContextVar[str] = ContextVar("afk_tool_call", default="")
+#: What a scenario asks for when something fails, in AFK's words.
+_POLICIES = {
+    "fail": "retry_then_fail",
+    "degrade": "retry_then_degrade",
+    "continue": "continue_with_error",
+}
 
 
 def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
@@ -38,7 +42,7 @@ def tools_of(agent: Agent) -> tuple[ToolScript, ...]:
             tool.spec.parameters_schema,
             gated=_is_gated(agent, tool.spec.name),
         )
-        for tool in _tools(agent)
+        for tool in map(agent._normalize_tool, agent.tools)
     )
     return tuple(tool for tool in found if tool is not None)
 
@@ -48,36 +52,36 @@ def live(agent: Agent, surroundings: Surroundings) -> Life:
     return _Life(agent, surroundings)
 
 
-def _tools(agent: Agent) -> Iterator[Any]:
-    for tool in agent.tools:
-        yield agent._normalize_tool(tool)
-
-
 def _is_gated(agent: Agent, tool: str) -> bool:
     """Return whether a rule of the agent's policy asks for an approval of any call of a tool."""
     if agent.policy_engine is None:
         return False
-    event = PolicyEvent(
-        event_type="tool_before_execute",
-        run_id="",
-        thread_id="",
-        step=1,
-        context={},
-        tool_name=tool,
-        tool_args={},
-    )
+    where: dict[str, Any] = {"run_id": "", "thread_id": "", "step": 1, "context": {}}
+    event = PolicyEvent(event_type="tool_before_execute", tool_name=tool, tool_args={}, **where)
     return bool(agent.policy_engine.evaluate(event).decision.action == "request_approval")
+
+
+def _settled(own: Any, surroundings: Surroundings) -> Any:
+    """Return the agent's FailSafeConfig with the limits and policies that a scenario asks for."""
+    limits = surroundings.limits
+    asked: dict[str, Any] = {
+        "max_steps": limits.steps_max,
+        "max_tool_calls": limits.tool_calls_max,
+        "max_wall_time_s": limits.wall_time_s,
+    }
+    for what, policy in surroundings.policies.items():
+        asked[f"{what}_failure_policy"] = _POLICIES[policy]
+    return replace(own, **{name: value for name, value in asked.items() if value is not None})
 
 
 class _Life(Life):
     def __init__(self, agent: Agent, surroundings: Surroundings) -> None:
         super().__init__(surroundings)
         self._agent = agent
-        self._memory = _Memory(self)
+        self._memory = Memory(self.keep)
         self._handle: Any = None
-        #: The run that has begun and not ended.
-        self.run_id: str | None = None
-        agent.tools = list(_tools(agent))
+        agent.fail_safe = _settled(agent.fail_safe, surroundings)
+        agent.tools = [agent._normalize_tool(tool) for tool in agent.tools]
         for tool in agent.tools:
             self._observe(tool)
 
@@ -98,8 +102,7 @@ class _Life(Life):
 
     async def resume(self, kept: Mapping[str, Any]) -> None:
         """Take up the memory, and the run that had not ended."""
-        self.run_id = kept["run_id"]
-        await self._memory.load(kept)
+        self._memory.load(kept)
 
     async def turn(self, text: str) -> RunResult:
         """Go on with a run that did not end, then answer."""
@@ -108,16 +111,17 @@ class _Life(Life):
             interaction_provider=self,
             config=RunnerConfig(interaction_mode="interactive"),
         )
-        names = {"thread_id": self.session_id}
-        if self.run_id is not None:
-            begun = self.run_id
-            await self._ended(await runner.resume_handle(self._agent, run_id=begun, **names))
-        return await self._ended(await runner.run_handle(self._agent, user_message=text, **names))
+        thread, begun = self.session_id, self._memory.run_id
+        if begun is not None:
+            handle = await runner.resume_handle(self._agent, run_id=begun, thread_id=thread)
+            await self._ended(handle)
+        handle = await runner.run_handle(self._agent, user_message=text, thread_id=thread)
+        return await self._ended(handle)
 
     async def _ended(self, handle: Any) -> RunResult:
         self._handle = handle
         result = await handle.await_result()
-        self._handle, self.run_id = None, None
+        self._handle, self._memory.run_id = None, None
         await self._memory.save()
         if result is None:
             return RunResult(state="cancelled")
@@ -130,65 +134,15 @@ class _Life(Life):
         else:
             self._cancelling = asyncio.ensure_future(self._handle.cancel())
 
-    # ------------------------------------------------------------------ the InteractionProvider
-
     async def request_approval(self, request: Any) -> ApprovalDecision:
-        """Ask the person about a tool call.
-
-        AFK's request has what the rule says, and no arguments; its reason names the tool.
-        """
+        """Ask the person; the request names the tool in its reason, and has no arguments."""
         named = (tool.spec.name for tool in self._agent.tools if tool.spec.name in request.reason)
         tool = request.payload.get("tool_name") or next(named, "tool")
         why_not = await self.approved(tool, request.payload.get("tool_args") or {}, None)
         return ApprovalDecision(kind="deny" if why_not else "allow", reason=why_not or None)
 
-    async def request_user_input(self, request: Any) -> UserInputDecision:  # noqa: ARG002 - of AFK
-        """Give no answer: scenarios have none to a question of a policy."""
-        return UserInputDecision(kind="deny")
-
     async def notify(self, event: Any) -> None:
         """Take note of the run that has begun."""
-        if event.type == "run_started" and self.run_id is None:
-            self.run_id = event.run_id
+        if event.type == "run_started" and self._memory.run_id is None:
+            self._memory.run_id = event.run_id
             await self._memory.save()
-
-
-class _Memory(InMemoryMemoryStore):  # type: ignore[misc]  # stands in an environment of its own
-    """AFK's own store in memory, kept in the store of the scenario after each of its writes."""
-
-    def __init__(self, life: _Life) -> None:
-        super().__init__()
-        self._life = life
-
-    async def load(self, kept: Mapping[str, Any]) -> None:
-        """Take up what an earlier life has kept."""
-        for thread, key, value in kept["state"]:
-            self._state_by_thread_key[thread, key] = value
-        for event in kept["events"]:
-            self._events_by_thread.setdefault(event["thread_id"], []).append(MemoryEvent(**event))
-
-    async def save(self) -> None:
-        """Keep all of it."""
-        state = [[*key, value] for key, value in self._state_by_thread_key.items()]
-        events = [asdict(event) for of in self._events_by_thread.values() for event in of]
-        await self._life.keep({"run_id": self._life.run_id, "state": state, "events": events})
-
-    async def append_event(self, event: MemoryEvent) -> None:
-        """Keep an event."""
-        await super().append_event(event)
-        await self.save()
-
-    async def put_state(self, thread_id: str, key: str, value: Any) -> None:
-        """Keep a value."""
-        await super().put_state(thread_id, key, value)
-        await self.save()
-
-    async def delete_state(self, thread_id: str, key: str) -> None:
-        """Forget a value."""
-        await super().delete_state(thread_id, key)
-        await self.save()
-
-    async def replace_thread_events(self, thread_id: str, events: list[MemoryEvent]) -> None:
-        """Keep other events in place of those of a thread."""
-        await super().replace_thread_events(thread_id, events)
-        await self.save()

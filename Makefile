@@ -93,7 +93,7 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
 
-pythons: ## run the references and real clients on other Pythons, for the same findings (PYTHONS='/opt/3.13/bin/python3')
+pythons: ## run the references and real clients on other Pythons, for the same findings (PYTHONS=python3.13)
 	@test -n "$(strip $(PYTHONS))" || \
 	  { echo "There is no other Python here: make pythons PYTHONS=/path/to/python3.13" >&2; exit 1; }
 	@$(foreach python,$(PYTHONS),$(call on-python,$(python)) &&) true

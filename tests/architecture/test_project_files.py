@@ -126,6 +126,18 @@ def test_the_version_is_one_and_has_its_changes() -> None:
     assert f"\n## {faultclock.__version__}\n" in (PROJECT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_each_python_that_is_claimed_is_tried() -> None:
+    """That of all tests and of the pinned files, and others on which `make pythons` plays."""
+    said = "Programming Language :: Python :: "
+    classifiers = _pyproject()["project"]["classifiers"]
+    claimed = {item.removeprefix(said) for item in classifiers if item.startswith(said)}
+    makefile = (PROJECT / "Makefile").read_text("utf-8")
+    pinned = set(re.findall(r"--python-version (3\.\d+)", makefile))
+    (looked_for,) = re.findall(r"^PYTHONS \?= .* for it in ([^;]*);", makefile, re.MULTILINE)
+    assert claimed == {*pinned, "3.13"}
+    assert claimed - pinned <= {name.removeprefix("python") for name in looked_for.split()}
+
+
 def test_the_licence_is_whole() -> None:
     """Apache 2.0, from its title to its appendix."""
     text = (PROJECT / "LICENSE").read_text("utf-8")

@@ -8,6 +8,13 @@ VENV ?= .venv
 JOBS ?= 2
 SOAK ?= 10000
 HOSTILE ?= 10000
+# Other Pythons than $(PYTHON), and what of the ledger is played on each.
+PYTHONS ?= $(shell for it in python3.12 python3.13 python3.14; do \
+  $$it -c '' 2>/dev/null && echo $$it; done)
+PLAYED ?= reference/* client/openai-*
+# AFK needs Python 3.13, and comes from a checkout of its repository: it is on no package index.
+PYTHON313 ?= python3.13
+AFK ?= ../afk
 # Which benchmarks are run (none named: all), and what they are compared with, how often.
 ONLY ?=
 BASE ?= HEAD
@@ -39,7 +46,7 @@ REFUSED := openai-sync openai-async openai-agent
 CERTIFICATES := reports/certificates
 
 .DEFAULT_GOAL := help
-.PHONY: help demo certify test check format lint types tests soak ledger ledger-diff mutate field-report frameworks hostile bench bench-compare lock clean FORCE
+.PHONY: help demo certify test check format lint types tests pythons afk soak ledger ledger-diff mutate field-report frameworks hostile bench bench-compare lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## say what there is
@@ -87,6 +94,14 @@ tests: $(VENV)/.dev $(VENV)/.openai2
 
 soak: $(VENV)/.dev ## make 10,000 runs twice, in two interpreters, and compare every byte (SOAK=200 is a short one)
 	$(BIN)/python -m tests.soak $(SOAK) -o reports/soak
+
+pythons: ## run the references and real clients on other Pythons, for the same findings (PYTHONS=python3.13)
+	@test -n "$(strip $(PYTHONS))" || \
+	  { echo "There is no other Python here: make pythons PYTHONS=/path/to/python3.13" >&2; exit 1; }
+	@$(foreach python,$(PYTHONS),$(call on-python,$(python)) &&) true
+
+afk: $(VENV)/.afk ## install AFK (PYTHON313=python3.13 AFK=a/checkout/of/it) and Faultclock beside it
+	@echo "==> installed: faultclock check --python $(VENV)/afk/bin/python path/to/agent.py:agent"
 
 ledger: $(VENV)/.dev ## play all that we have, and keep what it comes to in reports/ledger
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.ledger make --jobs $(JOBS)
@@ -179,6 +194,25 @@ $(BIN)/uv pip compile --quiet pyproject.toml $(2) --universal \
   --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) -o requirements/$(1).txt
 endef
 
+# The environment has what the demo has. Findings and their words are compared with those of 3.11.
+define on-python
+{ version=$$($(1) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])') && \
+  folder="$(VENV)/on-$$version" && stamp="$(VENV)/.on-$$version" && \
+  if [ ! "$$stamp" -nt requirements/demo.txt ] || [ ! -x "$$folder/bin/python" ]; then \
+    echo "==> installing requirements/demo.txt into $$folder" && \
+    $(1) -m venv --clear "$$folder" && \
+    "$$folder/bin/python" -m pip --disable-pip-version-check --quiet install --require-hashes \
+      -r requirements/demo.txt && \
+    "$$folder/bin/python" -m pip --disable-pip-version-check --quiet install --no-deps \
+      --no-build-isolation -e . && touch "$$stamp"; \
+  fi && \
+  echo "==> Python $$version: $(PLAYED)" && \
+  set -f && for only in $(PLAYED); do \
+    PYTHONHASHSEED=0 "$$folder/bin/python" -m tests.ledger known --only "$$only" --jobs $(JOBS) || \
+      exit 1; \
+  done; set +f; }
+endef
+
 # The pinned file, and the environment that it goes into.
 define set-up
 @echo "==> installing requirements/$(1).txt into $(2); the first time takes a minute or two"
@@ -201,6 +235,18 @@ $(VENV)/.bench: requirements/bench.txt pyproject.toml $(VENV)/.python
 $(VENV)/.openai2: requirements/openai2.txt pyproject.toml $(VENV)/.python
 	@$(BIN)/python -m venv --clear $(VENV2)
 	$(call set-up,openai2,$(VENV2))
+
+$(VENV)/.afk: pyproject.toml $(wildcard $(AFK)/pyproject.toml)
+	@$(PYTHON313) -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || \
+	  { echo "AFK needs Python 3.13: make afk PYTHON313=/path/to/python3.13" >&2; exit 1; }
+	@grep -qs '^name = "afk-py"' "$(AFK)/pyproject.toml" || \
+	  { echo "$(AFK) is no checkout of AFK (github: arpan404/afk): make afk AFK=path/to/it" >&2; \
+	    exit 1; }
+	@echo "==> installing $(AFK) and Faultclock into $(VENV)/afk; this takes a minute or two"
+	@mkdir -p $(VENV)
+	@$(PYTHON313) -m venv --clear $(VENV)/afk
+	@$(VENV)/afk/bin/python -m pip --disable-pip-version-check --quiet install "$(AFK)" .
+	@touch $@
 
 # Names the Python that $(VENV) was made with; the file's time changes only when that Python does.
 $(VENV)/.python: FORCE

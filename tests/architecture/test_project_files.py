@@ -101,7 +101,8 @@ def test_the_extra_all_installs_every_extra_that_can_stand_with_the_others() -> 
 def test_every_client_that_comes_bound_has_its_extra() -> None:
     """What the list of subjects tells a person to install can be installed."""
     extras = _pyproject()["project"]["optional-dependencies"]
-    named = {entry.extra for entry in CLIENTS.values()} | {known.extra for known in FRAMEWORKS}
+    named = {entry.extra for entry in CLIENTS.values()}
+    named |= {known.extra for known in FRAMEWORKS if known.extra}
     assert named <= set(extras)
     assert set(extras) - named <= {"all", "certify", "record", "sdk"}
 
@@ -126,6 +127,18 @@ def test_the_version_is_one_and_has_its_changes() -> None:
     """Package, metadata and changelog agree."""
     assert _pyproject()["project"]["version"] == faultclock.__version__
     assert f"\n## {faultclock.__version__}\n" in (PROJECT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_each_python_that_is_claimed_is_tried() -> None:
+    """That of all tests and of the pinned files, and others on which `make pythons` plays."""
+    said = "Programming Language :: Python :: "
+    classifiers = _pyproject()["project"]["classifiers"]
+    claimed = {item.removeprefix(said) for item in classifiers if item.startswith(said)}
+    makefile = (PROJECT / "Makefile").read_text("utf-8")
+    pinned = set(re.findall(r"--python-version (3\.\d+)", makefile))
+    (looked_for,) = re.findall(r"^PYTHONS \?= .* for it in ([^;]*);", makefile, re.MULTILINE)
+    assert claimed == {*pinned, "3.13"}
+    assert claimed - pinned <= {name.removeprefix("python") for name in looked_for.split()}
 
 
 def test_the_licence_is_whole() -> None:

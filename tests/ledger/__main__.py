@@ -5,11 +5,13 @@
     python -m tests.ledger diff --share 20   of each twentieth unit: a quick look on the way
     python -m tests.ledger diff --play       play everything again as well
     python -m tests.ledger diff --accept     take what is judged now for what is right
+    python -m tests.ledger known             play, and compare findings and words with digests.txt
 
 A wrong subject is played in the scenario that shows it; a reference, a shipped client and an idle
 subject in every scenario of its role; each of them also as an exploration would draw it; and every
 log of another system that lies in `fixtures`. A line of the ledger is a run and a model that judges
-it, with three digests: of the trace, of the findings, and of their words.
+it, with three digests: of the trace, of the findings, and of their words. `known` is for another
+Python than that of the ledger: clients send its version, so traces differ, and findings do not.
 
 Exit code 1: a line differs.
 """
@@ -78,6 +80,15 @@ def differences(
     return unit, lines, digests_of(now.values())
 
 
+def beside_known(unit: Unit) -> tuple[Unit, list[str]]:
+    """Play a unit, and return the columns that are not as `digests.txt` has them."""
+    with installed():
+        now = digests_of(rows_of(played(unit)))
+    known = read_digests(FILE)[0][unit]
+    pairs = zip(("lines", *COLUMNS), now, known, strict=True)
+    return unit, [column for column, one, other in pairs if one != other]
+
+
 def _of_row(unit: Unit, before: Row | None, now: Row | None) -> Iterator[str]:
     row = now or before
     assert row is not None
@@ -119,7 +130,7 @@ def _spread(function: Callable[[Unit], T], wanted: Iterable[Unit], jobs: int) ->
 def main() -> int:
     """Read the arguments, and do what they ask for."""
     parser = argparse.ArgumentParser(prog="python -m tests.ledger", description=__doc__)
-    parser.add_argument("what", choices=["make", "diff"])
+    parser.add_argument("what", choices=["make", "diff", "known"])
     parser.add_argument("--folder", type=Path, default=_FOLDER)
     parser.add_argument("--only", default="*", help="pattern over `source/name`")
     parser.add_argument("--play", action="store_true", help="play again, too")
@@ -141,6 +152,8 @@ def main() -> int:
         rows = sum(digests[0] for digests in found.values())
         _say(f"{rows} lines of {len(found)} units in {time.monotonic() - started_s:.0f} s")
         return 0
+    if asked.what == "known":
+        return _compare_with_known(list(filter(is_wanted, units()))[:: asked.share], asked.jobs)
     differing = 0
     found = {}
     known = units() if asked.play else ()
@@ -158,6 +171,15 @@ def main() -> int:
     compared = sum(digests[0] for digests in found.values())
     _say(f"{compared} lines, {differing} differ; {time.monotonic() - started_s:.0f} s")
     return 1 if differing else 0
+
+
+def _compare_with_known(wanted: list[Unit], jobs: int) -> int:
+    differing = 0
+    for unit, columns in _spread(beside_known, wanted, jobs):
+        differing += bool(set(columns) - {"trace"})
+        _say(f"{unit.source} {unit.name}: {', '.join(columns) or 'nothing'} differs")
+    _say(f"{len(wanted)} units, {differing} differ in their findings or words")
+    return 1 if differing or not wanted else 0
 
 
 def _say(text: str) -> None:

@@ -39,7 +39,7 @@ _ACTS: dict[str, tuple[Callable[[], Any], str]] = {
         "multiprocessing.Process.start",
     ),
     "process pool": (
-        lambda: ProcessPoolExecutor(1).submit(print).result(),
+        lambda: ProcessPoolExecutor(1, multiprocessing.get_context("fork")).submit(print).result(),
         "multiprocessing.Process.start",
     ),
     "saved socket class": (lambda: _socket.socket(), "real socket.__new__"),

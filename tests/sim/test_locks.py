@@ -240,3 +240,21 @@ def test_a_simple_queue_refuses_a_negative_deadline() -> None:
     """As the real one does."""
     with pytest.raises(ValueError, match="non-negative"):
         HybridSimpleQueue().get(timeout=-1)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_reentrant_lock_says_whether_it_is_held_as_that_of_this_python_does(
+    inside: bool,
+) -> None:
+    """`threading.Condition` asks it from Python 3.14 on; earlier ones cannot say it."""
+
+    def use() -> list[bool]:
+        lock: Any = HybridRLock()
+        if not hasattr(threading._CRLock, "locked"):  # type: ignore[attr-defined]
+            return [hasattr(lock, "locked"), True, False]
+        seen = [lock.locked()]
+        with lock:
+            seen.append(lock.locked())
+        return [*seen, lock.locked()]
+
+    assert (value_of(use) if inside else use()) == [False, True, False]

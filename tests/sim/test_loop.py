@@ -238,7 +238,7 @@ def test_get_event_loop_in_blocking_code_gives_a_simulated_loop() -> None:
     """The policy makes simulated loops in the world."""
 
     def subject() -> bool:
-        loop = asyncio.get_event_loop_policy().new_event_loop()
+        loop = asyncio.new_event_loop()
         loop.run_until_complete(asyncio.sleep(5))
         loop.close()
         return isinstance(loop, SimLoop)

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -318,7 +319,9 @@ async def _no_such_program_asynchronously(named: Named) -> Any:
 async def _a_signal_for_who_has_ended(named: Named) -> Any:
     process = await asyncio.create_subprocess_exec(*named("silent"))
     await process.wait()
-    with pytest.raises(ProcessLookupError):
+    # Python 3.14 says nothing while the transport is not yet closed.
+    may_pass = sys.version_info >= (3, 14)
+    with contextlib.suppress(ProcessLookupError) if may_pass else pytest.raises(ProcessLookupError):
         process.kill()
     return process.returncode
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import threading
 import time
 from queue import Empty, Queue
+from typing import Any
 
 import pytest
 
@@ -394,3 +396,29 @@ def test_a_real_thread_cannot_be_joined_inside() -> None:
         outsider.join()
     assert ending.reason == "escape"
     assert world.kernel.leaks[0][0] == "joining the real thread 'outsider'"
+
+
+def test_a_thread_begins_in_the_context_that_this_python_gives_it() -> None:
+    """An empty one; from Python 3.14 on also one that its maker names, or, by a flag, a copy."""
+    other: contextvars.ContextVar[str] = contextvars.ContextVar("other", default="default")
+
+    def seen_by(**named: Any) -> tuple[str, str | None]:
+        seen: list[tuple[str, str | None]] = []
+        thread = threading.Thread(
+            target=lambda: seen.append((other.get(), current_call())), **named
+        )
+        thread.start()
+        thread.join()
+        return seen[0]
+
+    def subject() -> list[tuple[str, str | None]]:
+        other.set("changed")
+        CALL_ID.set("ask/1")
+        seen = [seen_by()]
+        if sys.version_info >= (3, 14):
+            seen.append(seen_by(context=contextvars.copy_context()))
+        return seen
+
+    inherits = bool(getattr(sys.flags, "thread_inherit_context", False))
+    expected = [("changed" if inherits else "default", "ask/1"), ("changed", "ask/1")]
+    assert value_of(subject) == expected[: 1 + (sys.version_info >= (3, 14))]

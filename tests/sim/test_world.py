@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import uuid
+from asyncio import events
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from time import sleep as aliased_sleep
@@ -24,7 +25,8 @@ from tests.sim.running import facts, run, value_of
 
 def process_state() -> dict[str, Any]:
     """Return what a run could leave changed."""
-    policy = asyncio.get_event_loop_policy()
+    # Python 3.14 warns of the public name.
+    policy = getattr(events, "_get_event_loop_policy", asyncio.get_event_loop_policy)()
     return {
         "gc": gc.isenabled(),
         "random": random.getstate(),

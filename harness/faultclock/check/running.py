@@ -57,6 +57,7 @@ def make_runs(
     jobs: int,
     seed: int | None = None,
     wall_limit_s: float | None = None,
+    python: tuple[str, ...] = (),
     limits: tuple[str, ...] = (),
     on_run: Callable[[RunReport], None],
 ) -> Runs:
@@ -69,7 +70,7 @@ def make_runs(
         infer: find out what the target does, too, where it asks a model.
         seed: first seed of each scenario; None takes its own.
         wall_limit_s: see `SuiteRequest`.
-        limits: how they were given, for the commands that show a run again.
+        python, limits: how they were given, for the commands that show a run again.
         on_run: called after each run that was judged.
     """
     request = SuiteRequest(
@@ -80,7 +81,7 @@ def make_runs(
         seed=seed,
         jobs=jobs,
         wall_limit_s=wall_limit_s,
-        limits=limits,
+        limits=(*python, *limits),
     )
     report = run_suite(request, on_run=on_run, ends_with=_HangsTooOften())
     if report.not_reached or not infer or binding.role not in _ASKING:
@@ -90,7 +91,7 @@ def make_runs(
     def keep(done: Done[Probe]) -> None:
         in_vain = not streams and any(task.stream for task in done.case.scenario.tasks)
         if not in_vain and not _overrides(done.case):
-            judged.append((done, _reported(done, spec)))
+            judged.append((done, _reported(done, spec, python)))
             on_run(judged[-1][1])
 
     with Bench(binding, jobs=jobs, model=model, wall_limit_s=wall_limit_s, on_judged=keep) as bench:
@@ -132,9 +133,9 @@ def _overrides(probe: Probe) -> bool:
     )
 
 
-def _reported(done: Done[Probe], spec: str) -> RunReport:
+def _reported(done: Done[Probe], spec: str, python: tuple[str, ...]) -> RunReport:
     file = f"{_FOLDER}/traces/{trace_file_name(done.case.name)}"
-    infer = shlex.join(["faultclock", "infer", spec, "--quiet", "--output", _FOLDER])
+    infer = shlex.join(["faultclock", "infer", spec, *python, "--quiet", "--output", _FOLDER])
     judge = shlex.join(["faultclock", "judge", file])
     return run_report(done.trace, done.judgement, replay=f"{infer} && {judge}", trace_file=None)
 

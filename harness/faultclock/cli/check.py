@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import exit_code_of_checkup
 from faultclock.cli.gating import gate_of, today_option
 from faultclock.cli.options import (
     jobs_option,
     limits_given,
     memory_limit_option,
+    python_given,
     wall_limit_option,
 )
 from faultclock.cli.say import Span, machine, say
@@ -82,6 +84,7 @@ be shown.
 @click.argument("subject", required=False, metavar="[TARGET]")
 @as_option
 @dialect_option
+@python_option
 @click.option(
     "--fail-on",
     type=click.Choice(["serious", "any", "never"]),
@@ -243,6 +246,7 @@ def _checkup(
             jobs=jobs,
             seed=seed,
             wall_limit_s=wall_limit_s,
+            python=python_given(click.get_current_context()),
             limits=limits_given(click.get_current_context()),
             on_run=told,
         )
@@ -321,4 +325,4 @@ def _again(context: click.Context) -> str:
         given = value if isinstance(value, tuple) else (value,) if value else ()
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             words += [word for item in given for word in (flag, str(item))]
-    return shlex.join([*words, *limits_given(context)])
+    return shlex.join([*words, *python_given(context), *limits_given(context)])

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import NONCONFORMING, OK
-from faultclock.cli.options import inline_option
+from faultclock.cli.options import inline_option, python_given
 from faultclock.cli.say import say, say_lines
 from faultclock.cli.target_options import as_option, dialect_option, speaking
 from faultclock.errors import HarnessError
@@ -93,6 +94,7 @@ class Answer:
 )
 @as_option
 @dialect_option
+@python_option
 @inline_option
 def command(
     subject: str | None, option: str | None, as_: str | None, dialect: str | None, inline: bool
@@ -116,7 +118,8 @@ def command(
     doubts = sum(line.mark == "!" for line in found.lines)
     say_lines(_closing(bad, doubts, found))
     if subject is not None and not bad:
-        again = shlex.join(["faultclock", "check", speaking(subject, dialect, as_)])
+        there = python_given(click.get_current_context())
+        again = shlex.join(["faultclock", "check", speaking(subject, dialect, as_), *there])
         say(f"Whether its error handling is any good: {again}")
     return NONCONFORMING if bad else OK
 

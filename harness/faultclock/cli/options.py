@@ -19,6 +19,8 @@ DEFAULT_MODEL = "common"
 _MEMORY_LIMIT_MIB = 2_048
 #: Under this name a command keeps what was said.
 _MEMORY_LIMIT = "faultclock.memory_limit_mib"
+#: Under this name it keeps which Python carries it out.
+_PYTHON = "faultclock.python"
 #: Parameter to its flag.
 _LIMITS = {"wall_limit": "--wall-limit", "memory_limit": "--memory-limit"}
 
@@ -112,6 +114,17 @@ def memory_limit_option(function: FunctionT) -> FunctionT:
 
 def _keep_memory_limit(context: click.Context, _: click.Parameter, value: int) -> None:
     context.meta[_MEMORY_LIMIT] = value
+
+
+def keep_python(context: click.Context, path: str) -> None:
+    """Let the commands that show a run again name this Python."""
+    context.meta[_PYTHON] = ("--python", path)
+
+
+def python_given(context: click.Context) -> tuple[str, ...]:
+    """Return which Python carries the command out, as the words on the command line."""
+    words: tuple[str, ...] = context.meta.get(_PYTHON, ())
+    return words
 
 
 def limits_given(context: click.Context) -> tuple[str, ...]:

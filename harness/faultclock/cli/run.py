@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultclock.cli.configured import was_typed
+from faultclock.cli.elsewhere import python_option
 from faultclock.cli.gating import baseline_option, gate_of, own_scenarios_option, today_option
 from faultclock.cli.options import (
     inline_option,
@@ -17,6 +18,7 @@ from faultclock.cli.options import (
     memory_limit_option,
     model_option,
     parse_readings,
+    python_given,
     readings_option,
     require_subject,
     wall_limit_option,
@@ -75,6 +77,7 @@ that is not in it, and for a stale entry.
     help="Code under test: a shipped subject, or yours as path/to/file.py:name.",
 )
 @subject_dialect_option
+@python_option
 @model_option
 @readings_option
 @click.option(
@@ -307,6 +310,7 @@ def _chosen(
     runnable = crashed_at(runnable, crash_at_event)
     if shard is not None:
         runnable, shard = of_shard(runnable, shard, error_model, options)
+    context = click.get_current_context()
     request = SuiteRequest(
         scenarios=runnable,
         binding=binding,
@@ -315,7 +319,7 @@ def _chosen(
         model_spec=without_root(model),
         readings=readings,
         **options,
-        limits=limits_given(click.get_current_context()),
+        limits=(*python_given(context), *limits_given(context)),
         selectors=_own_files(found),
         crossings=_crossings(fits, runnable),
         passed_over=(*passed_over, *left_out),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import inspect
 import json
 import socket
 import sys
@@ -300,7 +301,7 @@ class OtherWaits:
             _hurry(self.waits)
             return right(*given, **named)
 
-        if binding.style == "async" and asyncio.iscoroutinefunction(right):
+        if binding.style == "async" and inspect.iscoroutinefunction(right):
 
             @functools.wraps(right)
             async def wrong_async(*given: Any, **named: Any) -> Any:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from asyncio import events
+from asyncio import events, tasks
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -45,6 +45,7 @@ def borrowed(kernel: Kernel) -> Iterator[None]:
     numpy_state = _seed_numpy(kernel.seed)
     collecting = gc.isenabled()
     running_loop = events._get_running_loop()
+    running_task = _swap_task(running_loop, None)
     policy_memory = _policy_memory()
     policy_kept = dict(policy_memory)
     gc.disable()
@@ -59,6 +60,7 @@ def borrowed(kernel: Kernel) -> Iterator[None]:
             yield
     finally:
         events._set_running_loop(running_loop)
+        _swap_task(running_loop, running_task)
         policy_memory.clear()
         policy_memory.update(policy_kept)
         for owner, name, value in kept:
@@ -78,8 +80,19 @@ def random_state_digest() -> str:
 
 def _policy_memory() -> dict[str, Any]:
     """Return the calling thread's part of the event loop policy: its loop, and whether set."""
-    policy = asyncio.get_event_loop_policy()
+    # CPython 3.14 warns of the public name, and keeps this one for itself.
+    policy = getattr(events, "_get_event_loop_policy", asyncio.get_event_loop_policy)()
     return getattr(policy, "_local", policy).__dict__
+
+
+def _swap_task(loop: Any, task: Any) -> Any:
+    """Let `task` be what runs in `loop`, the running one, and return what was.
+
+    From CPython 3.14 on a thread has one running task, and not one for each of its loops.
+    """
+    if loop is None or not hasattr(tasks, "_swap_current_task"):
+        return None
+    return tasks._swap_current_task(loop, task)
 
 
 def _seed_numpy(seed: int) -> Any:

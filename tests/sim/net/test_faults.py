@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import inspect
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -271,7 +272,7 @@ def test_client_recovers_on_the_next_attempt(client: Callable[[], Any]) -> None:
             await client()
         return await client()
 
-    subject = async_subject if asyncio.iscoroutinefunction(client) else sync_subject
+    subject = async_subject if inspect.iscoroutinefunction(client) else sync_subject
     run = simulate(subject, (THINK, RESET), json_reply(200, chat_completion()))
     assert run.value["id"] == "chatcmpl-1"
     assert [fact["connection"] for fact in run.facts("net.connect")][:2] == ["c1", "c2"]

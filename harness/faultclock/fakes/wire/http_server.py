@@ -16,7 +16,14 @@ import h11
 
 #: Longest request line plus headers, in bytes; beyond it a request is refused with 431.
 _HEAD_BYTES_MAX = 64 * 1024
-_KNOWN_STATUSES = frozenset(HTTPStatus)
+#: The words after a status, as RFC 7231 has them. Python 3.13 has those of RFC 9110 for four, and
+#: the bytes of an answer must not depend on the Python that sends them.
+_REASONS = {status.value: status.phrase for status in HTTPStatus} | {
+    413: "Request Entity Too Large",
+    414: "Request-URI Too Long",
+    416: "Requested Range Not Satisfiable",
+    422: "Unprocessable Entity",
+}
 #: h11 repeats the line that it cannot read.
 _ECHO = re.compile(r":?\s*(?:bytearray\()?b['\"].*", re.DOTALL)
 
@@ -105,7 +112,7 @@ class ServerConnection:
 
     def start(self, status: int, headers: list[tuple[str, str]]) -> bytes:
         """Return the bytes of the status line and `headers`; a body framing is added."""
-        reason = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else ""
+        reason = _REASONS.get(status, "")
         response = h11.Response(status_code=status, headers=headers, reason=reason)
         return self._send(response)
 

@@ -7,6 +7,7 @@ any run or outside it, works in both worlds. Only its waiting is simulated.
 
 from __future__ import annotations
 
+import sys
 import threading
 from _thread import RLock as RealRLock
 from _thread import allocate_lock, get_ident
@@ -173,6 +174,12 @@ class HybridRLock(_Hybrid):
 
     def __repr__(self) -> str:
         return f"<hybrid {self._real!r}>"
+
+    if sys.version_info >= (3, 14):
+
+        def locked(self) -> bool:
+            """Return whether any thread holds it."""
+            return bool(self._real.locked())
 
     # What threading.Condition asks of a reentrant lock.
 

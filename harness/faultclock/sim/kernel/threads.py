@@ -8,10 +8,12 @@ been scheduled; `join` parks. The rest of `threading` follows from the locks.
 from __future__ import annotations
 
 import _thread
+import sys
 import threading
 from _thread import get_ident, start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import Any
 
 from faultclock.sim.kernel.actors import SIMULATED, Actor, current
@@ -27,6 +29,12 @@ _ATTRIBUTE = "_faultclock_actor"
 #: Where one that was made in a world keeps its number, and where the world counts them.
 _NUMBER = "_faultclock_number"
 _NUMBERS = "_faultclock_threads"
+#: Where CPython keeps the state of a thread that it started: from 3.14 on, in 3.13, and not before.
+#: A simulated thread is started behind its back.
+_HANDLE = next(
+    (name for name in ("_os_thread_handle", "_handle") if hasattr(threading.main_thread(), name)),
+    None,
+)
 
 
 def _actor_of(thread: threading.Thread) -> Actor | None:
@@ -86,9 +94,10 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     # has to wait for it, and `start` cannot lose the baton while it holds somebody's real lock.
     thread._ident = ident  # type: ignore[attr-defined]
     threading._active[ident] = thread  # type: ignore[attr-defined]
-    if hasattr(_thread, "_make_thread_handle"):
-        # CPython 3.13 keeps the state of a thread here; ours was started behind its back.
-        thread._handle = _thread._make_thread_handle(ident)  # type: ignore[attr-defined]
+    if _HANDLE is not None:
+        setattr(thread, _HANDLE, _thread._make_thread_handle(ident))  # type: ignore[attr-defined]
+    if getattr(thread, "_context", thread) is None:
+        thread._context = _context_of_a_new_thread()  # type: ignore[attr-defined]
     thread._started.set()  # type: ignore[attr-defined]
     kernel.begin(actor)
 
@@ -101,9 +110,8 @@ def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str
     try:
         if kernel.ending is None:
             thread._set_native_id()  # type: ignore[attr-defined]
-            CALL_ID.set(call)
             try:
-                thread.run()
+                _run(thread, call)
             except (SimKilled, SimEscape):
                 pass  # The first is how a run ends, the second is on record.
             except BaseException:  # noqa: BLE001 - as threading's own bootstrap does
@@ -120,6 +128,23 @@ def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str
                 SIMULATED.pop(ident, None)
 
 
+def _context_of_a_new_thread() -> Context:
+    """Return the context that CPython 3.14 gives to a thread whose maker names none."""
+    return copy_context() if sys.flags.thread_inherit_context else Context()  # type: ignore[attr-defined]
+
+
+def _run(thread: threading.Thread, call: str | None) -> None:
+    def run() -> None:
+        CALL_ID.set(call)
+        thread.run()
+
+    context: Context | None = getattr(thread, "_context", None)
+    if context is None:
+        run()
+    else:
+        context.run(run)
+
+
 def _report(thread: threading.Thread) -> None:
     with suppress(SimKilled, SimEscape):
         thread._invoke_excepthook(thread)  # type: ignore[attr-defined]
@@ -127,8 +152,8 @@ def _report(thread: threading.Thread) -> None:
 
 def _mark_stopped(thread: threading.Thread) -> None:
     """Let the unpatched `is_alive` tell the truth too."""
-    if hasattr(thread, "_handle"):
-        thread._handle._set_done()
+    if _HANDLE is not None:
+        getattr(thread, _HANDLE)._set_done()
     else:
         thread._is_stopped = True  # type: ignore[attr-defined]
 

@@ -36,7 +36,7 @@ class Known:
         kind: name of the class.
         file: the module here that takes it.
         name: of the framework, as its documentation writes it.
-        extra: of the distribution that installs it.
+        extra: of the distribution that installs it; empty for one that is on no package index.
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
         streams: whether it asks for streams, as its documentation begins with it.
@@ -150,6 +150,14 @@ FRAMEWORKS = (
         name="Google ADK",
         extra="google-adk",
         distributions=("google-adk",),
+    ),
+    Known(
+        package="afk",
+        kind="BaseAgent",
+        file="afk",
+        name="AFK",
+        extra="",
+        distributions=("afk-py",),
     ),
 )
 #: A package that many distributions share.

@@ -7,19 +7,16 @@ keeps it. A run that was interrupted goes on with `Command`, one that was cut of
 
 from __future__ import annotations
 
-import base64
-import pickle
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import Command
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import Surroundings
@@ -78,9 +75,9 @@ class _Life(Life):
         super().__init__(surroundings)
         self._graph = graph
         self._config: Any = {"configurable": {"thread_id": surroundings.session_id}}
-        self._saver: _Saver | None = None
+        self._saver: StoreSaver | None = None
         if graph.checkpointer is None:
-            graph.checkpointer = self._saver = _Saver(self)
+            graph.checkpointer = self._saver = StoreSaver(self)
         for node in _tool_nodes(graph):
             self._observe(node)
 
@@ -146,35 +143,3 @@ class _Life(Life):
                 {"type": "reject", "message": why_not} if why_not else {"type": "approve"}
             )
         return {"decisions": decisions}
-
-
-class _Saver(InMemorySaver):
-    """LangGraph's own saver, kept in the store of the scenario after each of its writes."""
-
-    def __init__(self, life: Life) -> None:
-        super().__init__()
-        self._life = life
-
-    def load(self, saved: str) -> None:
-        """Take up what an earlier life has kept."""
-        storage, writes, blobs = pickle.loads(base64.b64decode(saved))  # noqa: S301 - our own
-        for thread, spaces in storage.items():
-            self.storage[thread] = defaultdict(dict, spaces)
-        self.writes.update(writes)
-        self.blobs.update(blobs)
-
-    async def aput(self, *args: Any, **named: Any) -> Any:
-        """Keep a checkpoint."""
-        done = await super().aput(*args, **named)
-        await self._keep()
-        return done
-
-    async def aput_writes(self, *args: Any, **named: Any) -> None:
-        """Keep the writes of a task."""
-        await super().aput_writes(*args, **named)
-        await self._keep()
-
-    async def _keep(self) -> None:
-        storage = {thread: dict(spaces) for thread, spaces in self.storage.items()}
-        state = pickle.dumps((storage, dict(self.writes), dict(self.blobs)))
-        await self._life.keep({"saved": base64.b64encode(state).decode()})

@@ -1,0 +1,44 @@
+"""A checkpointer for a graph that has none: what it holds is kept in the store of the scenario."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections import defaultdict
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from faultclock.subjects.frameworks.life import Life
+
+
+class StoreSaver(InMemorySaver):
+    """LangGraph's own saver, kept in the store of the scenario after each of its writes."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__()
+        self._life = life
+
+    def load(self, saved: str) -> None:
+        """Take up what an earlier life has kept."""
+        storage, writes, blobs = pickle.loads(base64.b64decode(saved))  # noqa: S301 - our own
+        for thread, spaces in storage.items():
+            self.storage[thread] = defaultdict(dict, spaces)
+        self.writes.update(writes)
+        self.blobs.update(blobs)
+
+    async def aput(self, *args: Any, **named: Any) -> Any:
+        """Keep a checkpoint."""
+        done = await super().aput(*args, **named)
+        await self._keep()
+        return done
+
+    async def aput_writes(self, *args: Any, **named: Any) -> None:
+        """Keep the writes of a task."""
+        await super().aput_writes(*args, **named)
+        await self._keep()
+
+    async def _keep(self) -> None:
+        storage = {thread: dict(spaces) for thread, spaces in self.storage.items()}
+        state = pickle.dumps((storage, dict(self.writes), dict(self.blobs)))
+        await self._life.keep({"saved": base64.b64encode(state).decode()})

@@ -112,8 +112,8 @@ class _Life(Life):
             asked = (call.args or {})[_ASKED]
             why_not = await self.approved(asked["name"], asked["args"], asked["id"])
             said = {"confirmed": not why_not}
-            response = FunctionResponse(id=call.id, name=call.name, response=said)
-            parts.append(Part(function_response=response))
+            given = FunctionResponse(id=call.id, name=call.name, response=said)
+            parts.append(Part(function_response=given))
         return parts
 
 

@@ -7,6 +7,7 @@ store of the scenario after each event.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -46,14 +47,10 @@ def live(agent: BaseAgent, surroundings: Surroundings) -> Life:
 def _tools(agent: BaseAgent) -> Iterator[BaseTool]:
     """Yield the tools of an agent and of those below it; a plain function becomes one first."""
     if isinstance(agent, LlmAgent):
-        agent.tools = [FunctionTool(tool) if _is_plain(tool) else tool for tool in agent.tools]
+        agent.tools = [FunctionTool(it) if inspect.isroutine(it) else it for it in agent.tools]
         yield from (tool for tool in agent.tools if isinstance(tool, BaseTool))
     for inner in agent.sub_agents:
         yield from _tools(inner)
-
-
-def _is_plain(tool: object) -> bool:
-    return callable(tool) and not isinstance(tool, BaseTool)
 
 
 class _Life(Life):
@@ -91,8 +88,7 @@ class _Life(Life):
         session = await self._sessions.get_session(**named)
         if session is None:
             session = await self._sessions.create_session(**named)
-        open_calls = _open_calls(session.events)
-        if open_calls:
+        if open_calls := _open_calls(session.events):
             await self._run(await self._answers(open_calls))
         return await self._run([Part(text=text)])
 
@@ -115,9 +111,9 @@ class _Life(Life):
         for call in calls:
             asked = (call.args or {})[_ASKED]
             why_not = await self.approved(asked["name"], asked["args"], asked["id"])
-            answer = {"confirmed": not why_not}
-            response = FunctionResponse(id=call.id, name=call.name, response=answer)
-            parts.append(Part(function_response=response))
+            said = {"confirmed": not why_not}
+            given = FunctionResponse(id=call.id, name=call.name, response=said)
+            parts.append(Part(function_response=given))
         return parts
 
 

@@ -30,11 +30,17 @@ from tests.run.conftest import shipped_scenario
 
 PAGE = PROJECT / "docs" / "field-report.md"
 MEASURED = Path(__file__).parent / "measured"
+#: What was measured where `make field-report` does not reach, with its sources.
+BY_HAND = Path(__file__).parent / "by_hand.md"
 #: Name of the fixture to the framework, and the distributions that a claim is about.
 AGENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "agno": ("Agno", ("agno", "openai")),
+    "autogen": ("AutoGen", ("autogen-agentchat", "autogen-ext", "openai")),
     "langgraph": ("LangGraph", ("langgraph", "langchain", "langchain-openai", "openai")),
+    "llama_index": ("LlamaIndex", ("llama-index-core", "llama-index-llms-openai", "openai")),
     "openai_agents": ("OpenAI Agents SDK", ("openai-agents", "openai")),
     "pydantic_ai": ("Pydantic AI", ("pydantic-ai-slim", "openai")),
+    "strands": ("Strands", ("strands-agents", "openai")),
 }
 #: What happens, and the scenario in which it does.
 SITUATIONS = {
@@ -54,6 +60,8 @@ SITUATIONS = {
     "a crash between a tool's effect and its result": "resume-drift/effect-is-not-repeated",
     "a crash while an approval is open": "approvals/crash-while-open",
 }
+#: What a situation asks, where to pass in all else would say too much.
+_ASKED = {"resume-drift/effect-is-not-repeated": "COMMON-EFFECT-02"}
 _SEEDS = (0, 1)
 #: Digits of a time in ns that say nothing: 10 ms are enough.
 _SHOWN_DIGITS = 7
@@ -132,10 +140,12 @@ def _cell(binding: Binding, id_: str) -> Cell:
     ]
     broken = [tuple(sorted({item.requirement or "" for item in one})) for one in found]
     first = found[0][0] if found[0] else None
+    asked = _ASKED.get(id_)
+    is_judged = asked is None or any(item.requirement == asked for item in judged[0].findings)
     return Cell(
         scenario=id_,
         did=_did(traces[0]),
-        verdict=verdict_of(judged[0].findings).value.lower(),
+        verdict=verdict_of(judged[0].findings).value.lower() if is_judged else "none",
         broken=broken[0],
         said="" if first is None else first.observed.partition(", when the run ended")[0],
         steady=broken[0] == broken[1],
@@ -170,7 +180,8 @@ _INTRODUCTION = """\
 One small agent of each framework, as its own documentation writes it, in the situations that every
 agent meets. Nothing of a framework is configured: these are its defaults, and most of what is
 marked here can be changed with an option. Each agent was run twice, with two seeds, and judged by
-the [common model](error-models.md). ✗ breaks a MUST, ! a SHOULD.
+the [common model](error-models.md). ✗ breaks a MUST, ! a SHOULD; – is not judged, such as an effect
+that comes again because the whole turn was lost with the process.
 
 `make field-report` measures again what is installed, and writes this page.
 """
@@ -179,9 +190,8 @@ _MARKS = {"pass": "✓", "warn": "!", "fail": "✗"}
 
 def page(measured: tuple[Measured, ...]) -> str:
     """Return the page."""
-    return "\n".join(
-        [_INTRODUCTION, *_versions(measured), "", *_table(measured), *_lists(measured)]
-    )
+    figures = [_INTRODUCTION, *_versions(measured), "", *_table(measured), *_lists(measured)]
+    return "\n".join([*figures, BY_HAND.read_text("utf-8")])
 
 
 def _versions(measured: tuple[Measured, ...]) -> Iterator[str]:
@@ -202,7 +212,7 @@ def _table(measured: tuple[Measured, ...]) -> Iterator[str]:
 
 
 def _mark(cell: Cell) -> str:
-    return _MARKS.get(cell.verdict, "?") if cell.steady else "?"
+    return _MARKS.get(cell.verdict, "–") if cell.steady else "?"
 
 
 def _lists(measured: tuple[Measured, ...]) -> Iterator[str]:
@@ -217,7 +227,7 @@ def _lists(measured: tuple[Measured, ...]) -> Iterator[str]:
             said = f"- **{situation}** ({ids}): {cell.said}. *{sentence}*"
             yield textwrap.fill(said, 100, subsequent_indent="  ", break_on_hyphens=False) + "\n"
         yield "Each is shown again, with its timeline, by\n"
-        yield "```sh"
+        yield "```text"
         agent = f"fixtures/agents/{item.agent}_agent.py:agent"
         yield f"faultclock run SCENARIO --subject {agent} --html report.html"
         yield "```\n"

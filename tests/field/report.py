@@ -48,7 +48,6 @@ SITUATIONS = {
     "`Retry-After` of an hour": "common/closed-for-an-hour",
     "a used-up quota, as a 429": "rate-limits/quota-as-429",
     "no answer, ever": "provider-transient/silent-for-ever",
-    "an answer that a filter cut": "common/answer-filtered",
     "a page in place of an answer": "common/page-in-place-of-an-answer",
     "a cancel in a backoff": "common/cancelled-in-a-backoff",
     "a tool that never replies": "shared/tool-times-out",
@@ -147,9 +146,14 @@ def _cell(binding: Binding, id_: str) -> Cell:
         did=_did(traces[0]),
         verdict=verdict_of(judged[0].findings).value.lower() if is_judged else "none",
         broken=broken[0],
-        said="" if first is None else first.observed.partition(", when the run ended")[0],
+        said="" if first is None else _shortened(first.observed),
         steady=broken[0] == broken[1],
     )
+
+
+def _shortened(observed: str) -> str:
+    """Return what was observed without what each thread waited for."""
+    return observed.partition(": nothing is left")[0].partition(": virtual time")[0]
 
 
 def _did(trace: Trace) -> str:
@@ -164,7 +168,9 @@ def _did(trace: Trace) -> str:
     ends = ("call.returned", "call.raised", "call.cancelled")
     end = next((item for item in trace.of_kind(*ends) if item.payload["call"] == call), None)
     if end is None:
-        return f"{', '.join(parts)}, never ends"
+        after = format_duration(trace.footer.ended_at_ns)
+        is_cut = trace.footer.ending == "virtual_time_limit"
+        return f"{', '.join(parts)}, {f'goes on after {after}' if is_cut else 'never ends'}"
     lasted = format_duration(round(end.at_ns - turns[-1].at_ns, -_SHOWN_DIGITS))
     if end.kind == "call.raised":
         kind = str(end.payload["chain"][0]["type"]).rpartition(".")[2]

@@ -82,7 +82,9 @@ def abilities_of(probed: Probed, wall_limit_s: float | None = None) -> Abilities
         return Abilities(streams=probed.streams)
     return Abilities(
         streams=probed.streams,
-        tools=any(trace.of_kind("tool.called")),
+        # An agent that raised may have been about to call its tools.
+        tools=any(trace.of_kind("tool.called"))
+        or bool(binding.own_tools and any(trace.of_kind("call.raised"))),
         approvals=any(trace.of_kind("interaction.shown")),
         sessions=any(trace.of_kind("store.asked")) or _goes_on(trace),
         cancels=not any(trace.of_kind("cancel.unsupported")),

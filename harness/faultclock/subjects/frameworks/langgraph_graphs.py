@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import Command
@@ -20,6 +21,7 @@ from faultclock.subjects.frameworks.langgraph_saver import StoreSaver
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.reading import reply_of
 
 #: The middleware of LangChain that asks a person, and where it has the tools that need a yes.
 _ASKING = "HumanInTheLoopMiddleware.after_model"
@@ -39,7 +41,7 @@ def tools_of(graph: Pregel[Any, Any, Any, Any]) -> tuple[ToolScript, ...]:
         )
     gated = _gated(graph)
     found = (
-        own_tool(name, tool.description, tool.get_input_jsonschema(), gated=name in gated)
+        own_tool(name, tool.description, _schema(tool), gated=name in gated)
         for node in _tool_nodes(graph)
         for name, tool in node.tools_by_name.items()
     )
@@ -58,6 +60,12 @@ def _tool_nodes(graph: Pregel[Any, Any, Any, Any]) -> Iterator[ToolNode]:
     for _, inner in graph.get_subgraphs():
         if isinstance(inner, Pregel):
             yield from _tool_nodes(inner)
+
+
+def _schema(tool: BaseTool) -> Mapping[str, Any]:
+    """Return the schema that the model is given of a tool."""
+    schema: Any = tool.tool_call_schema
+    return schema if isinstance(schema, Mapping) else schema.model_json_schema()
 
 
 def _gated(graph: Pregel[Any, Any, Any, Any]) -> set[str]:
@@ -79,22 +87,24 @@ class _Life(Life):
         if graph.checkpointer is None:
             graph.checkpointer = self._saver = StoreSaver(self)
         for node in _tool_nodes(graph):
-            self._observe(node)
+            for tool in node.tools_by_name.values():
+                self._observe(tool)
 
-    def _observe(self, node: Any) -> None:
-        """Let the calls of a node go through the seam."""
-        own = node._awrap_tool_call
+    def _observe(self, tool: BaseTool) -> None:
+        """Let the calls of a tool go through the seam, inside of what its node does with errors."""
+        called, known = tool.ainvoke, _schema(tool).get("properties", {})
 
-        async def wrapped(request: Any, execute: Any) -> Any:
-            async def inner(request: Any) -> Any:
-                call = request.tool_call
-                return await self.tools.call(
-                    call["name"], call["args"], call["id"], lambda: execute(request)
-                )
+        async def ainvoke(given: Any, config: Any = None, **named: Any) -> Any:
+            if not isinstance(given, dict) or given.get("type") != "tool_call":
+                return await called(given, config, **named)
+            # What a node puts in beside, such as the state, is no argument of the model's.
+            arguments = {name: value for name, value in given["args"].items() if name in known}
+            return await self.tools.call(
+                given["name"], arguments, given["id"], lambda: called(given, config, **named)
+            )
 
-            return await (inner(request) if own is None else own(request, inner))
-
-        node._awrap_tool_call = wrapped
+        # A tool is a model of pydantic, which lets no method be assigned.
+        object.__setattr__(tool, "ainvoke", ainvoke)
 
     async def start(self) -> None:
         """Open the session, where it is not the graph's own checkpointer that has it."""
@@ -113,7 +123,7 @@ class _Life(Life):
         if begun.tasks:
             await self._run(self._resumed(begun.interrupts))
         state = await self._run({"messages": [{"role": "user", "content": text}]})
-        return state["messages"][-1].text
+        return reply_of(state["messages"][-1])
 
     def _resumed(self, interrupts: Any) -> Any:
         """Return what a run goes on with that waits for a person, or was cut off."""
@@ -136,10 +146,16 @@ class _Life(Life):
         actions = value.get("action_requests") if isinstance(value, Mapping) else None
         if actions is None:
             return not await self.approved("interrupt", {"value": value}, None)
+        reviews = {item["action_name"]: item for item in value.get("review_configs", ())}
         decisions: list[dict[str, Any]] = []
         for action in actions:
             why_not = await self.approved(action["name"], action["args"], None)
-            decisions.append(
-                {"type": "reject", "message": why_not} if why_not else {"type": "approve"}
+            allowed = reviews.get(action["name"], {}).get("allowed_decisions", ("approve",))
+            edited = {"name": action["name"], "args": action["args"]}
+            yes = (
+                {"type": "approve"}
+                if "approve" in allowed
+                else {"type": "edit", "edited_action": edited}
             )
+            decisions.append({"type": "reject", "message": why_not} if why_not else yes)
         return {"decisions": decisions}

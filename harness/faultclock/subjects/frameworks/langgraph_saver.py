@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import pickle
 from collections import defaultdict
@@ -18,6 +19,8 @@ class StoreSaver(InMemorySaver):
     def __init__(self, life: Life) -> None:
         super().__init__()
         self._life = life
+        # A whole state is kept each time, so an older one must not land last.
+        self._keeping = asyncio.Lock()
 
     def load(self, saved: str) -> None:
         """Take up what an earlier life has kept."""
@@ -39,6 +42,10 @@ class StoreSaver(InMemorySaver):
         await self._keep()
 
     async def _keep(self) -> None:
+        async with self._keeping:
+            await self._keep_now()
+
+    async def _keep_now(self) -> None:
         storage = {thread: dict(spaces) for thread, spaces in self.storage.items()}
         state = pickle.dumps((storage, dict(self.writes), dict(self.blobs)))
         await self._life.keep({"saved": base64.b64encode(state).decode()})

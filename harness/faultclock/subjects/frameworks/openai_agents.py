@@ -32,7 +32,7 @@ def tools_of(agent: Agent[Any]) -> tuple[ToolScript, ...]:
             tool.name,
             tool.description,
             tool.params_json_schema,
-            gated=tool.needs_approval is not False,
+            gated=tool.needs_approval is True,
         )
         for tool in _functions(agent)
     )

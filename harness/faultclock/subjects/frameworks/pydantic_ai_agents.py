@@ -6,7 +6,6 @@ documentation has it. Deferred calls are asked for only where a tool needs an ap
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +22,12 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import WrapperToolset
+from pydantic_core import to_jsonable_python
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 
 def tools_of(agent: Agent[Any, Any]) -> tuple[ToolScript, ...]:
@@ -65,13 +65,12 @@ class _Observed(WrapperToolset[Any]):
         """Call a tool of the user."""
         work = super().call_tool
         return await self.own.call(
-            name, _plain(tool_args), ctx.tool_call_id, lambda: work(name, tool_args, ctx, tool)
+            name,
+            to_jsonable_python(tool_args, fallback=str),
+            ctx.tool_call_id,
+            lambda: work(name, tool_args, ctx, tool),
+            validated=True,
         )
-
-
-def _plain(arguments: Mapping[str, Any]) -> Any:
-    """Return arguments, which were validated into the types of the function, as JSON has them."""
-    return json.loads(json.dumps(arguments, default=str))
 
 
 class _Life(Life):
@@ -87,12 +86,16 @@ class _Life(Life):
 
     async def turn(self, text: str) -> Any:
         """Go on with calls that wait for a person, then answer."""
-        if self._waiting():
-            await self._decide()
-        output = await self._run(text)
-        while isinstance(output, DeferredToolRequests):
-            output = await self._decide()
-        return output
+        waiting = self._waiting()
+        while waiting:
+            result = await self._decide(waiting)
+            waiting = _deferred(result)
+        result = await self._run(text)
+        while waiting := _deferred(result):
+            result = await self._decide(waiting)
+        if isinstance(result.output, str):
+            return Reply(result.output, (), result.response.finish_reason)
+        return result.output
 
     def _waiting(self) -> list[ToolCallPart]:
         """Return the calls at the end of the history that wait for a person."""
@@ -104,9 +107,9 @@ class _Life(Life):
             if isinstance(part, ToolCallPart) and part.tool_name in self._gated
         ]
 
-    async def _decide(self) -> Any:
+    async def _decide(self, waiting: list[ToolCallPart]) -> Any:
         results = DeferredToolResults()
-        for call in self._waiting():
+        for call in waiting:
             why_not = await self.approved(call.tool_name, call.args_as_dict(), call.tool_call_id)
             decision = ToolDenied(why_not) if why_not else ToolApproved()
             results.approvals[call.tool_call_id] = decision
@@ -121,4 +124,10 @@ class _Life(Life):
             result = await agent.run(text, message_history=self._history, **options)
         self._history = result.all_messages()
         await self.keep({"messages": ModelMessagesTypeAdapter.dump_json(self._history).decode()})
-        return result.output
+        return result
+
+
+def _deferred(result: Any) -> list[ToolCallPart]:
+    """Return the calls that a run asks a person about; none where it has ended."""
+    output = result.output
+    return list(output.approvals) if isinstance(output, DeferredToolRequests) else []

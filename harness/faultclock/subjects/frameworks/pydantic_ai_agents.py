@@ -94,7 +94,7 @@ class _Life(Life):
         while waiting := _deferred(result):
             result = await self._decide(waiting)
         if isinstance(result.output, str):
-            return Reply(result.output, (), result.response.finish_reason)
+            return Reply(result.output, (), _reason(result.response))
         return result.output
 
     def _waiting(self) -> list[ToolCallPart]:
@@ -125,6 +125,11 @@ class _Life(Life):
         self._history = result.all_messages()
         await self.keep({"messages": ModelMessagesTypeAdapter.dump_json(self._history).decode()})
         return result
+
+
+def _reason(response: ModelResponse) -> str | None:
+    """Return why the model stopped: in the framework's words, or else in the provider's."""
+    return response.finish_reason or (response.provider_details or {}).get("finish_reason")
 
 
 def _deferred(result: Any) -> list[ToolCallPart]:

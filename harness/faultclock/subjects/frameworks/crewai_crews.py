@@ -20,8 +20,7 @@ from crewai.utilities.agent_utils import extract_tool_call_info
 from crewai.utilities.string_utils import sanitize_tool_name
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.frameworks.blocking_life import BlockingLife
-from faultclock.subjects.frameworks.own_tools import own_tool
+from faultclock.subjects.frameworks.own_tools import OwnTools, own_tool
 from faultclock.subjects.ports import Surroundings
 
 #: The model's id of the call that is executed.
@@ -37,7 +36,7 @@ def tools_of(crew: Any) -> tuple[ToolScript, ...]:
     return tuple(tool for tool in found if tool is not None)
 
 
-def live(crew: Any, surroundings: Surroundings) -> BlockingLife:
+def live(crew: Any, surroundings: Surroundings) -> _Life:
     """Return one life of the crew, or of the agent."""
     return _Life(crew, surroundings)
 
@@ -52,9 +51,11 @@ def _tools(crew: Any) -> Iterator[BaseTool]:
                 yield tool
 
 
-class _Life(BlockingLife):
+class _Life:
+    """One life of a crew: its turns block, and it keeps nothing."""
+
     def __init__(self, crew: Any, surroundings: Surroundings) -> None:
-        super().__init__(surroundings)
+        self._own = OwnTools(surroundings)
         self._crew = crew
         for tool in _tools(crew):
             name = sanitize_tool_name(tool.name)
@@ -71,7 +72,7 @@ class _Life(BlockingLife):
                 return asyncio.run(value) if asyncio.iscoroutine(value) else value
 
             arguments = json.dumps(given, default=str)
-            return self.tools.call_blocking(name, arguments, _CALL_ID.get(), work)
+            return self._own.call_blocking(name, arguments, _CALL_ID.get(), work)
 
         return called
 

@@ -29,11 +29,11 @@ class Framework(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """One class of agents.
+    """The agents of one framework.
 
     Attributes:
-        package: the package of the class.
-        kind: name of the class.
+        package: the package of their classes.
+        kinds: names of the classes.
         file: the module here that takes it.
         name: of the framework, as its documentation writes it.
         extra: of the distribution that installs it; empty for one that is on no package index.
@@ -43,7 +43,7 @@ class Known:
     """
 
     package: str
-    kind: str
+    kinds: tuple[str, ...]
     file: str
     name: str
     extra: str
@@ -60,7 +60,7 @@ class Known:
 FRAMEWORKS = (
     Known(
         package="agents",
-        kind="Agent",
+        kinds=("Agent",),
         file="openai_agents",
         name="OpenAI Agents SDK",
         extra="openai-agents",
@@ -68,7 +68,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="pydantic_ai",
-        kind="AbstractAgent",
+        kinds=("AbstractAgent",),
         file="pydantic_ai_agents",
         name="Pydantic AI",
         extra="pydantic-ai",
@@ -76,7 +76,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="langgraph",
-        kind="Pregel",
+        kinds=("Pregel",),
         file="langgraph_graphs",
         name="LangGraph",
         extra="langgraph",
@@ -84,7 +84,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="agno",
-        kind="Agent",
+        kinds=("Agent",),
         file="agno_agents",
         name="Agno",
         extra="agno",
@@ -92,7 +92,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="strands",
-        kind="Agent",
+        kinds=("Agent",),
         file="strands_agents",
         name="Strands",
         extra="strands",
@@ -101,16 +101,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="crewai",
-        kind="Crew",
-        file="crewai_crews",
-        name="CrewAI",
-        extra="crewai",
-        distributions=("crewai",),
-        style="sync",
-    ),
-    Known(
-        package="crewai",
-        kind="Agent",
+        kinds=("Crew", "Agent"),
         file="crewai_crews",
         name="CrewAI",
         extra="crewai",
@@ -119,16 +110,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="llama_index",
-        kind="BaseWorkflowAgent",
-        file="llama_index_agents",
-        name="LlamaIndex",
-        extra="llama-index",
-        distributions=("llama-index-core",),
-        streams="always",
-    ),
-    Known(
-        package="llama_index",
-        kind="AgentWorkflow",
+        kinds=("BaseWorkflowAgent", "AgentWorkflow"),
         file="llama_index_agents",
         name="LlamaIndex",
         extra="llama-index",
@@ -137,7 +119,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="autogen_agentchat",
-        kind="AssistantAgent",
+        kinds=("AssistantAgent",),
         file="autogen_agents",
         name="AutoGen",
         extra="autogen",
@@ -145,7 +127,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="google.adk",
-        kind="BaseAgent",
+        kinds=("BaseAgent",),
         file="google_adk_agents",
         name="Google ADK",
         extra="google-adk",
@@ -153,7 +135,7 @@ FRAMEWORKS = (
     ),
     Known(
         package="afk",
-        kind="BaseAgent",
+        kinds=("BaseAgent",),
         file="afk",
         name="AFK",
         extra="",
@@ -163,7 +145,7 @@ FRAMEWORKS = (
 #: A package that many distributions share.
 _NAMESPACE = "google."
 _BY_CLASS: Mapping[tuple[str, str], Known] = {
-    (item.package, item.kind): item for item in FRAMEWORKS
+    (item.package, kind): item for item in FRAMEWORKS for kind in item.kinds
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from faultclock.model.scenario.tool_script import ToolScript
-from faultclock.subjects.ports import Surroundings, ToolProblem
+from faultclock.subjects.ports import Surroundings, Tool, ToolProblem
 from faultclock.subjects.schemas import misfit
 
 #: The first word of the name of a tool that only reads, in any spelling.
@@ -84,22 +84,30 @@ class OwnTools:
         Raises:
             Exception: what the function raised, or what the scenario has it raise.
         """
-        given, tool = _mapping(arguments), self._tools.get(name)
-        if tool is None or given is None:
-            return await work()
-        if not validated and misfit(tool.contract.input_schema, given) is not None:
-            return await work()
-        result = await tool.execute(given, call_id=call_id, work=work)
-        return _value(result)
+        given, tool = self._standing_for(name, arguments, validated)
+        return (
+            await work()
+            if tool is None
+            else _value(await tool.execute(given, call_id=call_id, work=work))
+        )
 
     def call_blocking(
         self, name: str, arguments: object, call_id: str, work: Callable[[], Any]
     ) -> Any:
         """Do what `call` does, for an agent whose turns block."""
+        given, tool = self._standing_for(name, arguments, validated=False)
+        return work() if tool is None else _value(tool.execute(given, call_id=call_id, work=work))
+
+    def _standing_for(
+        self, name: str, arguments: object, validated: bool
+    ) -> tuple[Mapping[str, Any], Tool | None]:
+        """Return the arguments, and the tool that the call goes through; None: it goes past."""
         given, tool = _mapping(arguments), self._tools.get(name)
-        if tool is None or given is None or misfit(tool.contract.input_schema, given) is not None:
-            return work()
-        return _value(tool.execute(given, call_id=call_id, work=work))
+        if given is None or tool is None:
+            return {}, None
+        if not validated and misfit(tool.contract.input_schema, given) is not None:
+            return {}, None
+        return given, tool
 
 
 def _mapping(arguments: object) -> Mapping[str, Any] | None:

@@ -186,11 +186,12 @@ define passed
     --html "reports/$$subject-$$(basename "$$1").html"; }
 endef
 
-# The pinned files name no registry: pip takes it from the user's own configuration.
+# The pinned files name no registry: pip takes it from the user's own configuration. A pin keeps its
+# extras: pip before 23.3 takes `a==1` for no pin of `a[b]`, once a newer version of it is published.
 define pin
 echo "    requirements/$(1).txt"; \
 $(BIN)/uv pip compile --quiet pyproject.toml $(2) --universal \
-  --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url --no-emit-find-links \
   --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) -o requirements/$(1).txt
 endef
 

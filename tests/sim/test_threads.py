@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from faultclock.sim.kernel import kernel as kernel_module
 from faultclock.sim.kernel.context import CALL_ID, current_call
 from tests.sim.running import facts, run, value_of
 
@@ -53,6 +54,57 @@ def test_starting_a_thread_does_not_run_it_yet() -> None:
         return seen
 
     assert value_of(subject) == ["starter", "child"]
+
+
+def test_what_a_thread_leaves_behind_is_gone_before_another_goes_on() -> None:
+    """The interpreter destroys a thread's locals after its last line, and nobody overtakes that."""
+    local = threading.local()
+    destroyed: list[str] = []
+
+    class Left:
+        def __del__(self) -> None:
+            while self.work:
+                self.work -= 1
+            destroyed.append("left")
+
+        # So long that the interpreter would let another thread go on meanwhile.
+        work = 1_000_000
+
+    def work() -> None:
+        local.left = Left()
+
+    def subject() -> list[str]:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return list(destroyed)
+
+    assert value_of(subject) == ["left"]
+
+
+def test_a_thread_whose_destructor_never_ends_is_a_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on, and proves nothing."""
+    monkeypatch.setattr(kernel_module, "_GONE_S_MAX", 0.01)
+    local, released = threading.local(), threading.Lock()
+    released.acquire()
+
+    class Stuck:
+        def __del__(self) -> None:
+            released.acquire()
+
+    def work() -> None:
+        local.stuck = Stuck()
+
+    def subject() -> None:
+        thread = threading.Thread(target=work, name="stuck")
+        thread.start()
+        thread.join()
+
+    world, _ = run(subject)
+    released.release()
+    assert [leak for _, leak in facts(world, "leak")] == [
+        {"what": "thread 'stuck', which does not end", "site": "unknown:0"}
+    ]
 
 
 def test_a_thread_knows_itself() -> None:

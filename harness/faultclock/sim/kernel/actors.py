@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from _thread import allocate_lock, get_ident
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from faultclock.sim.kernel.context import current_call
@@ -44,10 +45,13 @@ class Actor:
         reads, read_at_ns: clock reads since the clock last moved under it.
         spun_ns: virtual time that it was charged for spinning on a clock.
         kills: how often it was told to end.
+        gone: waits until its OS thread is gone, for so many seconds at most, and returns whether it
+            is; None for a thread that we did not start.
     """
 
     __slots__ = (
         "dead",
+        "gone",
         "ident",
         "joiners",
         "kills",
@@ -79,6 +83,7 @@ class Actor:
         self.read_at_ns = -1
         self.spun_ns = 0
         self.kills = 0
+        self.gone: Callable[[float], bool] | None = None
 
     def __repr__(self) -> str:
         return f"<Actor {self.number} {self.name!r}>"

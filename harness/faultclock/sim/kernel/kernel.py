@@ -47,6 +47,9 @@ _frame = sys._getframe
 _KILLS_MAX = 100
 #: Real seconds between two looks at who has the baton, after a person's interrupt.
 _INTERRUPT_POLL_S = 0.05
+#: Real seconds for what a thread that has ended still tears down: a destructor of the subject may
+#: hang, and a loaded machine may be slow.
+_GONE_S_MAX = 60.0
 
 
 class Kernel(Scheduler):
@@ -98,6 +101,7 @@ class Kernel(Scheduler):
         self.switches = 0
         self.watcher: Watcher | None = None
         self._holder: Actor | None = None
+        self._leaver: Actor | None = None
         self._events = 0
         self._instant_ns = 0
         self._instant_events = 0
@@ -334,12 +338,24 @@ class Kernel(Scheduler):
         self._holder = target
         target.lock.release()
 
+    def take(self, me: Actor) -> None:
+        """Wait for the baton, and for a thread that has handed it over for the last time.
+
+        The interpreter tears down what such a thread still holds as it ends: the objects of its
+        `threading.local`, its frames. Side by side with the next holder that would come in another
+        order, and leave other addresses for new objects, in each process.
+        """
+        me.lock.acquire()
+        leaver, self._leaver = self._leaver, None
+        if leaver is not None and leaver.gone is not None and not leaver.gone(_GONE_S_MAX):
+            self.leak(f"thread {leaver.name!r}, which does not end", "unknown:0")
+
     def _switch(self, me: Actor, target: Actor) -> None:
         """Hand the baton to `target` and wait until it comes back."""
         self.switches += 1
         self._hand_to(target)
         try:
-            me.lock.acquire()
+            self.take(me)
         except KeyboardInterrupt as error:
             # Only the process's main thread gets here. It must have the baton before it may
             # unwind, and nothing tells whether the interrupt came before or just after it.
@@ -425,6 +441,7 @@ class Kernel(Scheduler):
         for wake in actor.joiners:
             self.fire(wake)
         actor.joiners.clear()
+        self._leaver = actor
         if self.ending is not None:
             self._hand_to(self.actors[0])
         else:
@@ -480,7 +497,7 @@ class Kernel(Scheduler):
         for actor in self.actors[1:]:
             while not actor.dead:
                 self._hand_to(actor)
-                main.lock.acquire()
+                self.take(main)
         for loop in list(self.loops):
             loop.discard()
         self.loops.clear()

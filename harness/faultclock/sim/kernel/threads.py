@@ -36,6 +36,9 @@ _HANDLE = next(
     None,
 )
 
+#: Taken before it is refused to subjects; there is none before Python 3.13.
+_start_joinable_thread: Any = getattr(_thread, "start_joinable_thread", None)
+
 
 def _actor_of(thread: threading.Thread) -> Actor | None:
     return thread.__dict__.get(_ATTRIBUTE)
@@ -88,8 +91,7 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     actor = kernel.new_actor(thread.name)
     actor.thread = thread
     thread.__dict__[_ATTRIBUTE] = actor
-    ident = start_new_thread(_bootstrap, (kernel, actor, thread, current_call()))
-    actor.ident = ident
+    ident = actor.ident = _start_real(actor, kernel, thread)
     # The child waits for the baton, so what it would do first can be done for it here. Nobody
     # has to wait for it, and `start` cannot lose the baton while it holds somebody's real lock.
     thread._ident = ident  # type: ignore[attr-defined]
@@ -102,11 +104,35 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     kernel.begin(actor)
 
 
+def _start_real(actor: Actor, kernel: Kernel, thread: threading.Thread) -> int:
+    """Start an OS thread that can be waited for, and return its identifier."""
+    arguments = (kernel, actor, thread, current_call())
+    if _HANDLE is None:
+        return start_new_thread(_bootstrap, arguments)
+    handle = _start_joinable_thread(lambda: _bootstrap(*arguments))
+
+    def gone(seconds_max: float) -> bool:
+        handle.join(seconds_max)
+        return bool(handle.is_done())
+
+    actor.gone = gone
+    return int(handle.ident)
+
+
+def _let_itself_be_waited_for(actor: Actor) -> None:
+    """Do for the calling thread what its handle does from Python 3.13 on."""
+    released_at_its_end = _thread._set_sentinel()  # type: ignore[attr-defined]
+    released_at_its_end.acquire()
+    actor.gone = lambda seconds_max: released_at_its_end.acquire(timeout=seconds_max)
+
+
 def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None) -> None:
-    actor.lock.acquire()
+    kernel.take(actor)
     actor.woken = False
     ident = get_ident()
     SIMULATED[ident] = (kernel, actor)
+    if _HANDLE is None:
+        _let_itself_be_waited_for(actor)
     try:
         if kernel.ending is None:
             thread._set_native_id()  # type: ignore[attr-defined]

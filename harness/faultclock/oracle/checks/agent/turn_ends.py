@@ -20,8 +20,21 @@ from faultclock.oracle.failures.engine import was_cut
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import error_of, outermost
 
-#: What ends a turn that a tool ended: of what was reported, and of what left the tool, alike.
-_CAUSES = dict.fromkeys(("failed", "raised"), "a failing tool ends the turn")
+#: What ends a turn that a tool call ended: of what was reported, and of what left the tool, alike.
+_CAUSES = {
+    **dict.fromkeys(("failed", "raised"), "a failing tool ends the turn"),
+    "unknown": "a tool that does not exist ends the turn",
+    "unfit": "arguments that do not fit end the turn",
+}
+#: What became of the call that ended a turn, where it did not just fail.
+_BECAME = {
+    "timed_out": "did not end in time",
+    "unknown": "found no such tool",
+    "unfit": "had arguments that do not fit",
+    "malformed": "returned what does not fit",
+    "denied": "was not approved",
+    "unanswered": "was not approved in time",
+}
 
 
 @check(
@@ -61,7 +74,9 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
         item, fate = failed[0]
         what = fate.pair or fate.kind.replace("_", " ")
         expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
-        name, observed, shown = "tool", f"the turn ended with {_said_of(end)}", fate.events
+        became = f"a call of {item.name} {_BECAME.get(fate.kind, 'failed')}"
+        observed = f"{became}, and the turn ended with {_said_of(end)}"
+        name, shown = "tool", fate.events
     elif call.raised and (last is None or _all_good(last)):
         expected = "the turn goes on to its answer: nothing had failed"
     elif call.returned and last is not None:

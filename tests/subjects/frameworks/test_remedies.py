@@ -6,17 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from faultclock.load.error_model import load_error_model
-from faultclock.model.report.finding import Verdict
-from faultclock.model.trace.trace import Trace
-from faultclock.oracle.judge import judge
-from faultclock.run.prepare import prepare
-from faultclock.run.suite import run_one
-from faultclock.subjects.frameworks.known import FRAMEWORKS
-from tests.run.conftest import shipped_scenario
+from tests.subjects.frameworks.agents import an_option_mends
 
 _PYDANTIC_AI = """
-from pydantic_ai import Agent, ToolFailed
+from pydantic_ai import Agent
 
 agent = Agent("openai-chat:gpt-5.2"AGENT)
 
@@ -45,7 +38,7 @@ model = init_chat_model("openai:gpt-5.2"MODEL)
 agent = create_agent(model, tools=[write_note, list_notes]AGENT)
 AFTER
 """
-#: Framework, what is broken, where, what is written in which place of the file, and the verdicts.
+#: Framework, what is broken, where, and what is written in which place of the file.
 _MENDED = [
     ("Pydantic AI", "COMMON-END-03", "tools/hangs-for-ever", {"AGENT": ", tool_timeout=30"}),
     ("LangGraph", "COMMON-END-01", "provider-transient/silent-for-ever", {"MODEL": ", timeout=60"}),
@@ -76,20 +69,12 @@ def test_an_option_that_a_problem_names_mends_it(
     framework: str, requirement: str, scenario: str, option: dict[str, str], tmp_path: Path
 ) -> None:
     """Without it, the same agent breaks the requirement."""
-    known = next(item for item in FRAMEWORKS if item.name == framework)
-    assert requirement in known.remedies
     text = _PYDANTIC_AI if framework == "Pydantic AI" else _LANGGRAPH
-    assert requirement in _broken(_played(tmp_path / "bare.py", text, {}, scenario))
-    assert requirement not in _broken(_played(tmp_path / "mended.py", text, option, scenario))
+    texts = _written(text, {}), _written(text, option)
+    an_option_mends(framework, requirement, scenario, texts, tmp_path)
 
 
-def _played(file: Path, text: str, option: dict[str, str], scenario: str) -> Trace:
+def _written(text: str, option: dict[str, str]) -> str:
     for place in ("MODEL", "AGENT", "AFTER"):
         text = text.replace(place, option.get(place, ""))
-    file.write_text(text)
-    return run_one(shipped_scenario(scenario), prepare(f"{file}:agent"), 0, isolate=True)
-
-
-def _broken(trace: Trace) -> set[str | None]:
-    found = judge(load_error_model("common"), trace).findings
-    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}
+    return text

@@ -100,9 +100,11 @@ FRAMEWORKS = (
             "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
             "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
             "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
-            " recursion_limit in the configuration, which is 9,999 steps for create_agent.",
+            " recursion_limit in the configuration, which is 10,000 steps by default.",
             "COMMON-RESULT-05": "In LangChain: ToolErrorMiddleware; in LangGraph:"
-            " ToolNode(handle_tool_errors=True).",
+            " ToolNode(handle_tool_errors=...), with a function that words the error.",
+            "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
+            " that words the error.",
         },
     ),
     Known(

@@ -20,12 +20,13 @@ from faultclock.oracle.failures.engine import was_cut
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import error_of, outermost
 
-#: What ends a turn that a tool call ended: of what was reported, and of what left the tool, alike.
+#: What ends a turn that a tool call ended; whichever way a tool fails is one cause.
 _CAUSES = {
-    **dict.fromkeys(("failed", "raised"), "a failing tool ends the turn"),
     "unknown": "a tool that does not exist ends the turn",
     "unfit": "arguments that do not fit end the turn",
+    **dict.fromkeys(("malformed", "denied", "unanswered"), ""),
 }
+_FAILING = "a failing tool ends the turn"
 #: What became of the call that ended a turn, where it did not just fail.
 _BECAME = {
     "timed_out": "did not end in time",
@@ -95,7 +96,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
             observed=observed,
             events=tuple(sorted({*shown, end.seq})),
             hint="What fails within a tool call is a result for the model, not an exception.",
-            cause=_CAUSES.get(failed[0][1].kind, "") if name == "tool" else "",
+            cause=_CAUSES.get(failed[0][1].kind, _FAILING) if name == "tool" else "",
         )
 
 

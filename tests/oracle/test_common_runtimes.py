@@ -120,7 +120,7 @@ def test_a_turn_whose_last_request_is_not_answered_waits_for_that() -> None:
     ("kind", "became"),
     [
         ("ToolTerminal/NotFound", "a call of ls failed, and the turn ended with Any/Error"),
-        ("", "a call of rm_all found no such tool, and the turn ended with Any/Error"),
+        ("", "the model asked for rm_all, which does not exist, and the turn ended with Any/Error"),
     ],
 )
 def test_what_ended_a_turn_is_said_in_words(kind: str, became: str) -> None:

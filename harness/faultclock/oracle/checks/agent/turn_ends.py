@@ -27,14 +27,14 @@ _CAUSES = {
     **dict.fromkeys(("malformed", "denied", "unanswered"), ""),
 }
 _FAILING = "a failing tool ends the turn"
-#: What became of the call that ended a turn, where it did not just fail.
+#: What became of the tool call that ended a turn, where it did not just fail.
 _BECAME = {
-    "timed_out": "did not end in time",
-    "unknown": "found no such tool",
-    "unfit": "had arguments that do not fit",
-    "malformed": "returned what does not fit",
-    "denied": "was not approved",
-    "unanswered": "was not approved in time",
+    "timed_out": "a call of {} did not end in time",
+    "unknown": "the model asked for {}, which does not exist",
+    "unfit": "the arguments for {} do not fit",
+    "malformed": "{} returned what does not fit",
+    "denied": "a call of {} was not approved",
+    "unanswered": "a call of {} was not approved in time",
 }
 
 
@@ -75,7 +75,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
         item, fate = failed[0]
         what = fate.pair or fate.kind.replace("_", " ")
         expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
-        became = f"a call of {item.name} {_BECAME.get(fate.kind, 'failed')}"
+        became = _BECAME.get(fate.kind, "a call of {} failed").format(item.name)
         observed = f"{became}, and the turn ended with {_said_of(end)}"
         name, shown = "tool", fate.events
     elif call.raised and (last is None or _all_good(last)):

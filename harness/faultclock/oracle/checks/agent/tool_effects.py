@@ -117,7 +117,7 @@ def _after_crash(
             " is not done again after the crash"
         ),
         observed=(
-            f"{execution.tool} acted again after the crash, and the model did not know of the"
+            f"{execution.tool} ran again after the crash, and the model did not know of the"
             f" first time; {_how(first)}, and the second was in life {execution.life}"
         ),
         events=(*earlier.events, *execution.events, again.effect.seq),

@@ -109,6 +109,24 @@ def test_the_same_requirement_broken_in_the_same_way_is_one_problem() -> None:
     assert [problem.runs for problem in problems] == [2, 1]
 
 
+def test_the_title_is_what_was_seen_without_its_details() -> None:
+    """Which threads wait, and where, is no part of what happens to a person."""
+    seen = "the call waits, and says 'a; b'; thread 'main' runs an event loop"
+    (problem,) = problems_of((run("one", finding("T-WAIT-01", seen)),), (), model().requirements)
+    assert problem.title == "The call waits, and says 'a; b'"
+    assert problem.observed == seen
+
+
+def test_one_cause_that_waits_in_two_places_of_a_library_is_one_problem() -> None:
+    """A deadline mends both: none of the lines is the user's."""
+    cause = {"cause": "the call waits for an answer"}
+    runs = [
+        run(name, finding("T-WAIT-01", f"it waits; at {name}").model_copy(update=cause))
+        for name in ("read", "aread")
+    ]
+    assert [item.runs for item in problems_of(runs, (), model().requirements)] == [2]
+
+
 def test_waits_at_two_lines_are_two_problems() -> None:
     """Two loops that sleep too long are mended in two places."""
     runs = []

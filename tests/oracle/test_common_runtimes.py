@@ -86,6 +86,50 @@ def test_a_runtime_need_not_save_sessions(saves: bool, said: str) -> None:
     assert verdict(built.ends(), "turns.saved") == said
 
 
+@pytest.mark.parametrize(("ends", "said"), [("empty", "NOT_APPLICABLE"), (None, "WARN")])
+def test_of_an_answer_that_says_nothing_nothing_can_be_lost(ends: str | None, said: str) -> None:
+    """A runtime that saved the question only has saved all that there was."""
+    built = TurnBuilder(store={"rules": []}).turn().stores().says()
+    (ended,) = [event for event in built.events if event.kind == "http.exchange_ended"]
+    ended.payload["ends"] = ends  # type: ignore[index]
+    assert verdict(built.ends(), "turns.saved") == said
+
+
+def test_a_turn_that_goes_on_and_on_is_not_said_to_hang() -> None:
+    """That no limit was met in the time of a run does not show that there is none."""
+    built = TurnBuilder().turn()
+    for number in range(3):
+        built.wants(f"c{number} ls").runs(f"c{number}")
+    seen = found(built, "calls.end", "virtual_time_limit")
+    assert (seen.requirement, seen.verdict.value) == ("COMMON-END-04", "WARN")
+    assert "the model asked for tools 3 times in" in seen.observed
+    assert "no limit ended the turn" in seen.observed
+    assert verdict(built.says().ends(), "calls.end") == "PASS"
+
+
+def test_a_turn_whose_last_request_is_not_answered_waits_for_that() -> None:
+    """And not for a model that asks for tools for ever."""
+    built = TurnBuilder().turn().wants("c1 ls").runs("c1")
+    built.ask(built.connect(), "ask/1")
+    seen = found(built, "calls.end", "deadlock")
+    assert (seen.requirement, seen.verdict.value) == ("COMMON-END-01", "FAIL")
+    assert seen.observed.startswith("the call waits for an answer that never comes")
+
+
+@pytest.mark.parametrize(
+    ("kind", "became"),
+    [
+        ("ToolTerminal/NotFound", "a call of ls failed, and the turn ended with Any/Error"),
+        ("", "the model asked for rm_all, which does not exist, and the turn ended with Any/Error"),
+    ],
+)
+def test_what_ended_a_turn_is_said_in_words(kind: str, became: str) -> None:
+    """Both are of the same requirement, and mended in two places."""
+    built = TurnBuilder().turn()
+    built = built.wants("c1 ls").runs("c1", kind) if kind else built.wants("c1 rm_all")
+    assert found(built.ends("Any/Error"), "turns.go-on").observed == became
+
+
 @pytest.mark.parametrize(
     ("reads", "said"), [(True, "FAIL"), (False, "NOT_APPLICABLE")], ids=["resumes", "begins anew"]
 )
@@ -119,6 +163,22 @@ def test_an_effect_from_before_a_crash_is_not_repeated(reads: bool, said: str) -
     built.happens(execution, "c2")
     built.replies(execution, "c2")
     assert verdict(built.tells("c2", value()).says().ends(), "tools.effects") == said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("the tool failed: no: <secret>", "PASS"), ("<secret> was refused", "FAIL")]
+)
+def test_a_runtime_may_quote_the_exception_of_a_tool_that_it_raises(words: str, said: str) -> None:
+    """The key stands in the tool's words; another one is the runtime's own."""
+    built = TurnBuilder().turn().wants("c1 ls")
+    facts = {"execution": built.calls("c1"), "tool": "ls", "tool_call": "c1", "type": "OSError"}
+    built.event("tool", "tool.raised", call="ask/1", seen=True, **facts)
+    outer = {**link(None), "type": "framework.UserError", "message": words}
+    cause = {**link(None, how="cause"), "type": "builtins.OSError", "message": "no: <secret>"}
+    if said == "FAIL":
+        cause["message"] = "no"
+    built.raises(outer, cause, call="ask/1")
+    assert verdict(built, "errors.secrets") == said
 
 
 @pytest.mark.parametrize(("kind", "said"), [("RuntimeError", "PASS"), ("KeyError", "FAIL")])

@@ -145,6 +145,21 @@ ANSWERS = {
         {"content": "Hi", "response_metadata": {"finish_reason": "content_filter"}},
         "content_filter",
     ),
+    "langchain, of responses": (
+        {
+            "content": [{"type": "text", "text": "Hi"}],
+            "response_metadata": {
+                "object": "response",
+                "status": "incomplete",
+                "incomplete_details": {"reason": "content_filter"},
+            },
+        },
+        "content_filter",
+    ),
+    "langchain, whole, of responses": (
+        {"content": "Hi", "response_metadata": {"object": "response", "status": "completed"}},
+        "completed",
+    ),
     "a result": ({"output": "Hi"}, None),
     "an answer of one's own": ({"answer": {"text": "Hi"}, "cost": 3}, None),
 }
@@ -290,3 +305,16 @@ def test_the_end_of_a_stream_gives_its_reason() -> None:
     streamed.add({"choices": [{"delta": {}, "finish_reason": "length"}]})
     assert streamed.reply().finish_reason == "length"
     assert piece_of({"choices": []}) == ""
+
+
+@pytest.mark.parametrize("shape", [dict, objects])
+@pytest.mark.parametrize(
+    ("content", "reason"), [([], "completed"), ([{"type": "refusal", "refusal": "No"}], "refusal")]
+)
+def test_a_message_of_langchain_without_a_text_says_how_it_ended(
+    content: list[dict[str, str]], reason: str, shape: Any
+) -> None:
+    """Its metadata are those of the response, and a refusal is a block of its content."""
+    metadata = {"object": "response", "status": "completed"}
+    read = reply_of(shape({"content": content, "response_metadata": metadata}))
+    assert (read.text, read.finish_reason) == ("", reason)

@@ -105,6 +105,7 @@ def make_runs(
         seeds_findings=seeds,
         crossings=report.crossings,
         source=report.source,
+        remedies=binding.remedies,
     )
     return Runs(report=_for_reading(whole), profile=inferred.profile)
 

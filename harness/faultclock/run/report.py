@@ -152,8 +152,13 @@ def assemble(
     source: SourcePlace | None = None,
     scenario_files: Mapping[str, str] | None = None,
     inline: bool = False,
+    remedies: Mapping[str, str] | None = None,
 ) -> Report:
-    """Return the report of all runs of one subject against one model."""
+    """Return the report of all runs of one subject against one model.
+
+    Args:
+        remedies: what of the subject's framework mends a broken requirement, by the id of that.
+    """
     verdicts = [run.verdict for run in runs]
     coverage = Coverage.of(runs, seeds_findings)
     return Report(
@@ -171,7 +176,10 @@ def assemble(
         totals=dict(Counter(verdict.value for verdict in verdicts)),
         seeds_findings=seeds_findings,
         runs=runs,
-        coverage=tuple(_covered(requirement, coverage) for requirement in model.requirements),
+        coverage=tuple(
+            _covered(requirement, coverage, (remedies or {}).get(requirement.id, ""))
+            for requirement in model.requirements
+        ),
         crossings=crossings,
         passed_over=passed_over,
         shard=shard,
@@ -232,7 +240,7 @@ def _cited(judgement: Judgement) -> frozenset[int]:
     )
 
 
-def _covered(requirement: Requirement, coverage: Coverage) -> RequirementCoverage:
+def _covered(requirement: Requirement, coverage: Coverage, remedy: str) -> RequirementCoverage:
     status, judged = coverage.status(requirement.id, excluded=requirement.excluded is not None)
     return RequirementCoverage(
         id=requirement.id,
@@ -247,6 +255,6 @@ def _covered(requirement: Requirement, coverage: Coverage) -> RequirementCoverag
         judged=judged,
         harm=requirement.harm,
         does=requirement.does,
-        change=requirement.change,
+        change=f"{requirement.change} {remedy}".strip(),
         sources=requirement.sources,
     )

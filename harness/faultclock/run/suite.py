@@ -161,6 +161,7 @@ def run_suite(
         source=request.binding.source,
         scenario_files=_files(request),
         inline=not request.isolate,
+        remedies=request.binding.remedies,
     )
 
 

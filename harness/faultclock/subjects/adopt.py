@@ -323,7 +323,9 @@ def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str
         dialect=dialect or DEFAULT_DIALECT,
         streams=known.streams,
     )(live)
-    binding = replace(bound, own_tools=tools, dialect_known=dialect is not None)
+    binding = replace(
+        bound, own_tools=tools, dialect_known=dialect is not None, remedies=known.remedies
+    )
     names = ", ".join(tool.name for tool in tools)
     taken_for = TakenFor(
         target=spec,

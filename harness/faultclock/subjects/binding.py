@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
@@ -89,6 +89,7 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        remedies: what of its framework mends a broken requirement, by the id of that.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Binding:
     source: SourcePlace | None = None
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
+    remedies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def dialect(self) -> str:

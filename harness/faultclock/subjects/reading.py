@@ -171,7 +171,7 @@ def _read(value: Any) -> Any:
 
 
 def _is_empty_message(holder: Any) -> bool:
-    said_by = _first(holder, ("role", "finish_reason", "finishReason"))
+    said_by = _first(holder, ("role", "finish_reason", "finishReason", "response_metadata"))
     return said_by is not None and _first(holder, ("message", "delta")) is None
 
 
@@ -279,7 +279,11 @@ def _tool_call(name: Any, arguments: Any, identity: Any) -> ToolCall | None:
 def _refuses(holder: Any) -> bool:
     """Return whether a message has the field in which OpenAI's models refuse, or LangChain's."""
     names = ("message", "delta", "additional_kwargs")
-    said_by = (holder, *(_member(holder, name) for name in names))
+    said_by = (
+        holder,
+        *(_member(holder, name) for name in names),
+        *_items(_member(holder, "content")),
+    )
     return any(isinstance(said := _member(item, _REFUSAL), str) and said for item in said_by)
 
 
@@ -298,11 +302,13 @@ def _finish_reason(answer: Any) -> str | None:
             said = getattr(said, "value", said)
             if isinstance(said, str) and said:
                 return str(said)
-    incomplete = _member(_member(answer, "incomplete_details"), "reason")
-    # The Responses API has a status beside a list of outputs.
-    status = _member(answer, "status") if _items(_member(answer, "output")) else None
-    said = incomplete if isinstance(incomplete, str) else status
-    return said if isinstance(said, str) else None
+    # The Responses API has a status, and LangChain keeps it beside the message.
+    kept = _member(answer, "response_metadata")
+    response = kept if _member(kept, "object") == "response" else answer
+    incomplete = _member(_member(response, "incomplete_details"), "reason")
+    has_status = response is kept or _items(_member(answer, "output"))
+    said = incomplete if isinstance(incomplete, str) else _member(response, "status")
+    return said if isinstance(said, str) and (has_status or said is incomplete) else None
 
 
 def _tokens(answer: Any) -> int:

@@ -7,11 +7,16 @@ Frameworks that cannot stand beside the others are tried with the same sentences
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
+from faultclock.load.error_model import load_error_model
+from faultclock.model.report.finding import Verdict
 from faultclock.model.trace.trace import Trace, trace_lines
+from faultclock.oracle.judge import judge
 from faultclock.run.prepare import prepare
 from faultclock.run.suite import run_one
 from faultclock.subjects.binding import Binding
+from faultclock.subjects.frameworks.known import FRAMEWORKS
 from tests.architecture.source_tree import PROJECT
 from tests.run.conftest import shipped_scenario
 
@@ -102,3 +107,28 @@ SENTENCES = (
     a_fault_is_met_at_the_seam,
     equal_runs_give_equal_bytes,
 )
+
+
+def an_option_mends(
+    framework: str, requirement: str, scenario: str, texts: tuple[str, str], folder: Path
+) -> None:
+    """Hold a framework's remedy for a requirement to what it does.
+
+    Args:
+        texts: a file with an agent that breaks the requirement, and the same with the option.
+    """
+    assert requirement in next(item for item in FRAMEWORKS if item.name == framework).remedies
+    bare, mended = (
+        broken_by(folder / f"{name}.py", text, scenario)
+        for name, text in zip(("bare", "mended"), texts, strict=True)
+    )
+    assert requirement in bare
+    assert requirement not in mended
+
+
+def broken_by(file: Path, text: str, scenario: str) -> set[str | None]:
+    """Return the requirements of `common` that the agent in a file breaks in a scenario."""
+    file.write_text(text)
+    trace = run_one(shipped_scenario(scenario), prepare(f"{file}:agent"), 0, isolate=True)
+    found = judge(load_error_model("common"), trace).findings
+    return {item.requirement for item in found if item.verdict in (Verdict.FAIL, Verdict.WARN)}

@@ -255,10 +255,8 @@ def _key(seen: _Seen) -> str:
         where = () if place is None else (place.file, place.function, place.code or place.line)
         return _digest("raised", seen.raised.type, *where)
     finding = seen.finding
-    if finding.cause:
-        return _digest(finding.check, finding.requirement, finding.cause)
     observed = _NUMBER.sub("#", _QUOTED.sub("'…'", finding.observed))
-    cause = (finding.check, finding.requirement, observed)
+    cause = (finding.check, finding.requirement, finding.cause or observed)
     waits = seen.run.notes.waits if seen.run.notes is not None else ()
     lines = {(frame.file, frame.line) for wait in waits for frame in wait.frames if frame.own}
     source = finding.source
@@ -314,9 +312,15 @@ def _title(seen: _Seen) -> str:
     if seen.raised is not None:
         return _error(seen.raised)
     text = " ".join((seen.finding.observed or seen.requirement.sentence).split())
+    # What comes after a semicolon of ours are details: of threads that wait, of the first time.
+    text = text[: len(_QUOTED.sub(_blanked, text).partition("; ")[0])]
     first = text.partition(" ")[0]
     # `json.JSONDecodeError` stays as it is written.
     return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _blanked(quoted: re.Match[str]) -> str:
+    return " ".ljust(len(quoted[0]), "-")
 
 
 def _error(raised: RaisedError) -> str:

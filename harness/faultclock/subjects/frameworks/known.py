@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from faultclock.model.scenario.tool_script import ToolScript
@@ -40,6 +40,8 @@ class Known:
         distributions: names of the libraries whose versions belong in a trace.
         style: whether its turns are coroutines.
         streams: whether it asks for streams, as its documentation begins with it.
+        remedies: which of its options mends a broken requirement of `common`, by the id of that.
+            Each stands in the source of the versions in docs/agents.md, and is tried by a test.
     """
 
     package: str
@@ -50,6 +52,7 @@ class Known:
     distributions: tuple[str, ...]
     style: Literal["async", "sync"] = "async"
     streams: Literal[False, "always"] = False
+    remedies: Mapping[str, str] = field(default_factory=dict)
 
     def framework(self) -> Framework:
         """Import the file that takes it; the framework itself is imported already."""
@@ -65,6 +68,14 @@ FRAMEWORKS = (
         name="OpenAI Agents SDK",
         extra="openai-agents",
         distributions=("openai-agents",),
+        remedies={
+            "COMMON-END-03": "In the OpenAI Agents SDK: function_tool(timeout=30).",
+            "COMMON-RESULT-05": "In the OpenAI Agents SDK, where the tool does not exist:"
+            ' RunConfig(tool_not_found_behavior="return_error_to_model"); where it raises:'
+            " no failure_error_function=None.",
+            "COMMON-SECRET-02": "In the OpenAI Agents SDK:"
+            " function_tool(failure_error_function=...).",
+        },
     ),
     Known(
         package="pydantic_ai",
@@ -73,6 +84,10 @@ FRAMEWORKS = (
         name="Pydantic AI",
         extra="pydantic-ai",
         distributions=("pydantic-ai-slim",),
+        remedies={
+            "COMMON-END-03": "In Pydantic AI: Agent(tool_timeout=30).",
+            "COMMON-RESULT-05": "In Pydantic AI: raise ToolFailed or ModelRetry in the tool.",
+        },
     ),
     Known(
         package="langgraph",
@@ -81,6 +96,16 @@ FRAMEWORKS = (
         name="LangGraph",
         extra="langgraph",
         distributions=("langgraph",),
+        remedies={
+            "COMMON-END-01": 'In LangChain: init_chat_model("openai:...", timeout=60).',
+            "COMMON-END-03": "In LangGraph: step_timeout of the compiled graph, in seconds.",
+            "COMMON-END-04": "In LangChain: ModelCallLimitMiddleware(run_limit=25); in LangGraph:"
+            " recursion_limit in the configuration, which is 10,000 steps by default.",
+            "COMMON-RESULT-05": "In LangChain: ToolErrorMiddleware; in LangGraph:"
+            " ToolNode(handle_tool_errors=...), with a function that words the error.",
+            "COMMON-SECRET-02": "In LangGraph: ToolNode(handle_tool_errors=...), with a function"
+            " that words the error.",
+        },
     ),
     Known(
         package="agno",

@@ -12,13 +12,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agents import Agent, FunctionTool, RunConfig, Runner, RunState
+from agents import Agent, FunctionTool, RunConfig, Runner, RunResult, RunState
 from agents.memory.session import SessionABC
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
 from faultclock.subjects.frameworks.own_tools import own_tool
-from faultclock.subjects.ports import Surroundings
+from faultclock.subjects.ports import Reply, Surroundings
 
 _UNTRACED = RunConfig(tracing_disabled=True)
 #: Where a tool of `function_tool` has the function that calls the user's.
@@ -98,7 +98,16 @@ class _Life(Life):
             result = await Runner.run(self._agent, state, session=session, run_config=_UNTRACED)
         if session.waiting is not None:
             await session.wait_for_person(None)
+        return _answered(result)
+
+
+def _answered(result: RunResult) -> Any:
+    """Return what a run came to, with what the last message says of itself: its `status`."""
+    items = result.raw_responses[-1].output if result.raw_responses else []
+    message = next((item for item in reversed(items) if item.type == "message"), None)
+    if message is None or not isinstance(result.final_output, str):
         return result.final_output
+    return Reply(result.final_output, (), message.status)
 
 
 class _Session(SessionABC):  # type: ignore[misc]  # stands in an environment of its own

@@ -7,7 +7,7 @@ documentation has it. Deferred calls are asked for only where a tool needs an ap
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import (
@@ -62,15 +62,23 @@ class _Observed(WrapperToolset[Any]):
     own: OwnTools
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
-        """Call a tool of the user."""
-        work = super().call_tool
-        return await self.own.call(
-            name,
-            to_jsonable_python(tool_args, fallback=str),
-            ctx.tool_call_id,
-            lambda: work(name, tool_args, ctx, tool),
-            validated=True,
-        )
+        """Call a tool of the user; a function is seen inside of its time limit."""
+        call, work = super().call_tool, getattr(tool, "call_func", None)
+
+        async def observed(arguments: dict[str, Any], context: Any) -> Any:
+            return await self.own.call(
+                name,
+                to_jsonable_python(arguments, fallback=str),
+                ctx.tool_call_id,
+                lambda: (
+                    call(name, tool_args, ctx, tool) if work is None else work(arguments, context)
+                ),
+                validated=True,
+            )
+
+        if work is None:
+            return await observed(tool_args, ctx)
+        return await call(name, tool_args, ctx, replace(tool, call_func=observed))
 
 
 class _Life(Life):

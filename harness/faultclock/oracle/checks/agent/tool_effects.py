@@ -113,12 +113,12 @@ def _after_crash(
         also(model, "tools.effects.crash"),
         call=execution.call,
         expected=(
-            f"the effect of {execution.tool} that happened in life {earlier.life}"
-            f" ({earlier.tool_call}) is not repeated after the crash"
+            f"what {execution.tool} did in life {earlier.life} ({earlier.tool_call})"
+            " is not done again after the crash"
         ),
         observed=(
-            f"it happened again in life {execution.life} ({_how(first)});"
-            " the model was not informed of the first one"
+            f"{execution.tool} ran again after the crash, and the model did not know of the"
+            f" first time; {_how(first)}, and the second was in life {execution.life}"
         ),
         events=(*earlier.events, *execution.events, again.effect.seq),
         hint="Record the start of each tool call first; on resume, seal the calls without an end.",

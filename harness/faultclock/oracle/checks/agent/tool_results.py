@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from faultclock.model.error_model.error_model import AudienceRule, ErrorModel
 from faultclock.model.scenario.tool_script import ToolScript
@@ -278,8 +279,10 @@ def secrets(history: History, model: ErrorModel) -> Verdicts:
         yield held(*requirements)
         if leaks(rule, result.content):
             expected = "an error for the model without a secret in it"
+            observed = f"the result of {result.call.name} that the model reads holds a secret"
             hint = "Word the error yourself: the text of an exception is for your log."
-            yield _broken(result, requirements, expected, "it holds a secret", hint=hint)
+            violation = _broken(result, requirements, expected, observed, hint=hint)
+            yield replace(violation, cause="the text of an exception is the result")
 
 
 def _failed(history: History, model: ErrorModel) -> Iterator[Result]:

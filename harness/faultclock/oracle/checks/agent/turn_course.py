@@ -228,6 +228,9 @@ def saved(history: History, model: ErrorModel) -> Verdicts:
         if last is None or answered is None or last.tool_calls or call.end is None:
             # Where its last answer asks for tools, it ended at a limit, or with no person to ask.
             continue
+        if last.ends == "empty":
+            # The model said nothing, so there is nothing of it that could be lost.
+            continue
         yield held(*requirements)
         since, until = answered.seq, call.end.seq
         done = (item for item in writes if item.ok and item.asked.seq > since)

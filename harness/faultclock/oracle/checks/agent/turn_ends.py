@@ -20,8 +20,22 @@ from faultclock.oracle.failures.engine import was_cut
 from faultclock.oracle.wire.attempts import Call
 from faultclock.oracle.wire.chain import error_of, outermost
 
-#: What ends a turn that a tool ended: of what was reported, and of what left the tool, alike.
-_CAUSES = dict.fromkeys(("failed", "raised"), "a failing tool ends the turn")
+#: What ends a turn that a tool call ended; whichever way a tool fails is one cause.
+_CAUSES = {
+    "unknown": "a tool that does not exist ends the turn",
+    "unfit": "arguments that do not fit end the turn",
+    **dict.fromkeys(("malformed", "denied", "unanswered"), ""),
+}
+_FAILING = "a failing tool ends the turn"
+#: What became of the tool call that ended a turn, where it did not just fail.
+_BECAME = {
+    "timed_out": "a call of {} did not end in time",
+    "unknown": "the model asked for {}, which does not exist",
+    "unfit": "the arguments for {} do not fit",
+    "malformed": "{} returned what does not fit",
+    "denied": "a call of {} was not approved",
+    "unanswered": "a call of {} was not approved in time",
+}
 
 
 @check(
@@ -61,7 +75,9 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
         item, fate = failed[0]
         what = fate.pair or fate.kind.replace("_", " ")
         expected = f"the model gets the failure of {item} ({what}), and the turn goes on"
-        name, observed, shown = "tool", f"the turn ended with {_said_of(end)}", fate.events
+        became = _BECAME.get(fate.kind, "a call of {} failed").format(item.name)
+        observed = f"{became}, and the turn ended with {_said_of(end)}"
+        name, shown = "tool", fate.events
     elif call.raised and (last is None or _all_good(last)):
         expected = "the turn goes on to its answer: nothing had failed"
     elif call.returned and last is not None:
@@ -80,7 +96,7 @@ def _judge_end(history: History, model: ErrorModel, call: Call, end: TraceEvent)
             observed=observed,
             events=tuple(sorted({*shown, end.seq})),
             hint="What fails within a tool call is a result for the model, not an exception.",
-            cause=_CAUSES.get(failed[0][1].kind, "") if name == "tool" else "",
+            cause=_CAUSES.get(failed[0][1].kind, _FAILING) if name == "tool" else "",
         )
 
 

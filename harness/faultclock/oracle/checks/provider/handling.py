@@ -28,6 +28,14 @@ _UNREADABLE = ("malformed_body", "body_cut", "stream_cut")
 _DECODERS = frozenset({"json.decoder.JSONDecodeError", "UnicodeDecodeError"})
 #: Longest part of a message that a finding shows, in characters.
 _SHOWN = 120
+#: Endings of a run: nothing is left that could wake anybody, and its time is up.
+_NOTHING_LEFT = "deadlock"
+_LIMIT = "virtual_time_limit"
+#: What never comes, where a turn waits for it.
+_NEVER = {
+    "tool": "the turn waits for a tool that never replies",
+    "person": "the turn waits for a person who never answers",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,32 +108,57 @@ def ends(history: History, model: ErrorModel) -> Verdicts:
         if call.over is None and (footer.ending not in HANGS or _is_patient(history, call)):
             continue
         held_by = _held_by(history, call)
-        requirements = (*also(model, f"calls.end.{held_by}"), *everywhere)
+        requirements = also(model, f"calls.end.{held_by}")
+        # That a turn goes on and on does not show that it would never have ended.
+        if held_by != "model" or call.over is not None or not requirements:
+            requirements = (*requirements, *everywhere)
         yield held(*requirements)
-        if call.over is not None:
-            continue
-        lasted = format_duration(footer.ended_at_ns - call.start.at_ns)
-        where = f": {'; '.join(footer.detail)}" if footer.detail else ""
-        yield broken(
-            requirements,
-            call=call.id,
-            expected="the call returns or raises",
-            observed=f"it had not ended after {lasted}, when the run ended by"
-            f" {footer.ending.replace('_', ' ')}{where}",
-            events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
-            hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
-            cause="a call waits for a tool" if held_by == "tool" else "",
-        )
+        if call.over is None:
+            waits_for = _waits_for(history, call, held_by)
+            yield broken(
+                requirements,
+                call=call.id,
+                expected="the call returns or raises",
+                observed=_unended(history, call, held_by, waits_for),
+                events=(call.start.seq, *(call.attempts[-1].events if call.attempts else ())),
+                hint="Give every wait a deadline: connecting, reading, and the call as a whole.",
+                cause=waits_for,
+            )
 
 
 def _held_by(history: History, call: Call) -> str:
-    """Return what a call may wait for for ever: a `tool`, a `person`, the `model`, or `any`."""
+    """Return what may keep a call for ever: a `tool`, a `person`, the `model`, or `any`."""
     met = {event.fault_kind for event in history.of("fault.fired") if event.call == call.id}
     if "hang" in met:
         return "tool"
     if "never" in met:
         return "person"
-    return "model" if any(attempt.tool_calls for attempt in call.attempts) else "any"
+    goes_on = call.over is not None or history.trace.footer.ending == _LIMIT
+    return "model" if goes_on and any(item.tool_calls for item in call.attempts) else "any"
+
+
+def _waits_for(history: History, call: Call, held_by: str) -> str:
+    """Return in words what a call waits for that never comes; empty where it is not known."""
+    if history.trace.footer.ending != _NOTHING_LEFT:
+        return ""
+    if held_by == "any":
+        unanswered = bool(call.attempts) and call.attempts[-1].outcome == "open"
+        return "the call waits for an answer that never comes" if unanswered else ""
+    return _NEVER.get(held_by, "")
+
+
+def _unended(history: History, call: Call, held_by: str, waits_for: str) -> str:
+    """Return in words how a call did not end, and then what the run says of its threads."""
+    footer = history.trace.footer
+    lasted = format_duration(footer.ended_at_ns - call.start.at_ns)
+    if waits_for:
+        said = f"{waits_for}, and nothing ends the wait"
+    elif held_by == "model":
+        asked = sum(bool(attempt.tool_calls) for attempt in call.attempts)
+        said = f"the model asked for tools {asked} times in {lasted}, and no limit ended the turn"
+    else:
+        said = f"it had not ended after {lasted}, at the {footer.ending.replace('_', ' ')}"
+    return "; ".join((said, *footer.detail))
 
 
 def _is_patient(history: History, call: Call) -> bool:
@@ -263,7 +296,11 @@ def _holds_a_secret(text: str | None) -> bool:
 
 
 def _is_a_tools(history: History, raised: Raised, link: Link) -> bool:
-    """Return whether an exception of a tool left a turn as it was: its words are the tool's own."""
+    """Return whether the words of an error are a tool's own: its exception, or one that quotes it.
+
+    What a tool puts into its exception is the tool's doing, and no key of the client.
+    """
     own = history.of("tool.raised") if history.is_runtime else ()
-    name = link["type"].rpartition(".")[2]
-    return any(event.call == raised.call.id and event.type == name for event in own)
+    types = {event.type for event in own if event.call == raised.call.id}
+    words = [one["message"] for one in raised.chain if one["type"].rpartition(".")[2] in types]
+    return any(said and said in link["message"] for said in words)

@@ -29,6 +29,7 @@ from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
@@ -89,6 +90,7 @@ class Binding:
             is not below the working folder.
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
+        services: other hosts that it may ask in every scenario.
     """
 
     id: str
@@ -111,6 +113,7 @@ class Binding:
     source: SourcePlace | None = None
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
+    services: tuple[ServiceHost, ...] = ()
 
     @property
     def dialect(self) -> str:

@@ -16,7 +16,7 @@ from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript, ToolCallReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,7 @@ class Asked:
         beside: whether its path is one of what the provider keeps, and not one of the model.
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
+        scripted: the answer that the script has for it; None: the dialect has one.
     """
 
     model: str | None
@@ -76,6 +77,7 @@ class Asked:
     beside: bool = False
     kept: int = 0
     shown: Shown | None = None
+    scripted: HttpAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,12 @@ class HttpRequest:
     body: bytes
 
 
+def names_of(request: HttpRequest) -> tuple[str, ...]:
+    """Return what a request is called in a script: with and without its method and its query."""
+    places = dict.fromkeys((request.target, request.target.partition("?")[0]))
+    return tuple(name for place in places for name in (f"{request.method} {place}", place))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinueWanted:
     """The client waits for `100 Continue` before it sends its body; send `answer`."""

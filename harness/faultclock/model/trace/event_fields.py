@@ -182,6 +182,7 @@ class EventFields:
     scope = _text()
     seen = _flag()
     sent_ns = _whole()
+    service = _text()
     session = _text()
     sessions = _list()
     sha256 = _text()

@@ -18,7 +18,7 @@ from typing import Any
 
 from faultclock.sim.kernel.actors import SIMULATED, Actor, current
 from faultclock.sim.kernel.clock import seconds_to_ns
-from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import Carried, carried, carrying
 from faultclock.sim.kernel.escapes import SimEscape, SimKilled, refuse
 from faultclock.sim.kernel.kernel import Kernel
 
@@ -88,7 +88,7 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     actor = kernel.new_actor(thread.name)
     actor.thread = thread
     thread.__dict__[_ATTRIBUTE] = actor
-    ident = start_new_thread(_bootstrap, (kernel, actor, thread, current_call()))
+    ident = start_new_thread(_bootstrap, (kernel, actor, thread, carried()))
     actor.ident = ident
     # The child waits for the baton, so what it would do first can be done for it here. Nobody
     # has to wait for it, and `start` cannot lose the baton while it holds somebody's real lock.
@@ -102,7 +102,7 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
     kernel.begin(actor)
 
 
-def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None) -> None:
+def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, given: Carried) -> None:
     actor.lock.acquire()
     actor.woken = False
     ident = get_ident()
@@ -111,7 +111,7 @@ def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str
         if kernel.ending is None:
             thread._set_native_id()  # type: ignore[attr-defined]
             try:
-                _run(thread, call)
+                _run(thread, given)
             except (SimKilled, SimEscape):
                 pass  # The first is how a run ends, the second is on record.
             except BaseException:  # noqa: BLE001 - as threading's own bootstrap does
@@ -133,10 +133,10 @@ def _context_of_a_new_thread() -> Context:
     return copy_context() if sys.flags.thread_inherit_context else Context()  # type: ignore[attr-defined]
 
 
-def _run(thread: threading.Thread, call: str | None) -> None:
+def _run(thread: threading.Thread, given: Carried) -> None:
     def run() -> None:
-        CALL_ID.set(call)
-        thread.run()
+        with carrying(given):
+            thread.run()
 
     context: Context | None = getattr(thread, "_context", None)
     if context is None:

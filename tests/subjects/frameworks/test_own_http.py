@@ -1,4 +1,4 @@
-"""What a tool of an agent asks over HTTP: answered by a file, and judged by no rule of providers."""
+"""What a tool of an agent asks over HTTP: answered by a file, judged by no rule of providers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.delivery import Step, steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
-from faultclock.fakes.wire.http_server import HttpRequest, names_of
+from faultclock.fakes.wire.http_server import HttpRequest, names_of, scripted
 from faultclock.fakes.wire.injector import (
     Connecting,
     Fate,
@@ -54,7 +54,7 @@ from faultclock.model.scenario.fault import (
 )
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import RefusalRule
-from faultclock.model.scenario.provider_script import DEFAULT_DIALECT, HttpAnswer, ProviderScript
+from faultclock.model.scenario.provider_script import DEFAULT_DIALECT, ProviderScript
 from faultclock.model.secrets import without_secrets
 from faultclock.model.trace.trace import WALL_EPOCH_NS
 from faultclock.sim.kernel.streams import Streams
@@ -267,7 +267,7 @@ class FakeProvider:
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
         shape = None if good is None else good.shape
-        named = names_of(request)
+        named = (*asked.named, *names_of(request))
         fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape, named=named))
         self._record_request(request, asked, exchange_id, connection, call, fate.attempt)
         fault = None if fate.rule is None else fate.rule.then
@@ -305,7 +305,7 @@ class FakeProvider:
             ruling=ruling,
             close=isinstance(fault, HttpError) and fault.close,
             steps=tuple(steps_of(answer, fault, tempo, event)),
-            unanswered=bool(self._script.answers) and asked.scripted is None and fault is None,
+            unanswered=self._is_unanswered(asked, fault),
         )
 
     def _read(self, request: HttpRequest, exchange: Exchange) -> Asked:
@@ -315,19 +315,13 @@ class FakeProvider:
         if asked.refusal is not None:
             return asked
         if self._script.answers:
-            return replace(asked, scripted=self._scripted(request))
+            fitting = self._state.fitting
+            return replace(asked, scripted=scripted(self._script.answers, fitting, request))
         return replace(asked, refusal=objection(self._dialect, asked, self._objections))
 
-    def _scripted(self, request: HttpRequest) -> HttpAnswer | None:
-        """Return the script's answer to `request`, None where it has none; count those that fit."""
-        named, chosen = names_of(request), None
-        fitting = self._state.fitting
-        for place, answer in enumerate(self._script.answers):
-            if answer.holds(named=named):
-                fitting[place] = fitting.get(place, 0) + 1
-                if chosen is None and fitting[place] in answer.nth:
-                    chosen = answer
-        return chosen
+    def _is_unanswered(self, asked: Asked, fault: Fault | None) -> bool:
+        """Return whether the script has answers, and none for this request."""
+        return bool(self._script.answers) and asked.scripted is None and fault is None
 
     def _keep(self, answer: Answer, fault: Fault | None) -> None:
         """Keep what an answer leaves behind, as far as the provider comes to its end."""
@@ -381,13 +375,13 @@ class FakeProvider:
             return self._error_answer(name, payload, payload.status, exchange, values)
         if isinstance(fault, HttpError):
             payload = self._payloads[fault.error]
-            answer = self._error_answer(fault.error, payload, fault.status, exchange)
+            answer = self._error_answer(fault.error, payload, fault.status, exchange, asked.values)
             return replace(answer, headers=merged(answer.headers, fault.headers))
         if isinstance(fault, OkWithErrorBody):
             if fault.error is None:
                 return Answer(status=fault.status, headers=(), chunks=(b"",))
             payload = self._payloads[fault.error]
-            return self._error_answer(fault.error, payload, fault.status, exchange)
+            return self._error_answer(fault.error, payload, fault.status, exchange, asked.values)
         assert good is not None, "a request that is not refused has a good answer"
         if not isinstance(fault, AnswerEnds) or good.finish_reason is None:
             # An answer that is not made yet says later how it ended.
@@ -407,7 +401,7 @@ class FakeProvider:
         payload: ErrorPayload,
         status: int,
         exchange: Exchange,
-        values: Mapping[str, str] = MappingProxyType({}),
+        values: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         answer = self._dialect.error_answer(payload, status, exchange, values)
         return replace(answer, error=self._meant(name, answer.error, status))

@@ -17,6 +17,7 @@ from faultclock.fakes.provider.provider import (
     PlannedExchange,
     ProviderState,
 )
+from faultclock.fakes.wire.dialect import Asked
 from faultclock.fakes.wire.headers import scrubbed_url
 from faultclock.fakes.wire.http_server import (
     BadRequest,
@@ -121,6 +122,10 @@ class FakeService(FakeProvider):
         """Serve one connection of the world."""
         self._endpoints[endpoint.connection_id] = endpoint
         super().accept(endpoint)
+
+    def _told_the_model(self, asked: Asked) -> dict[str, object]:
+        """Return what a request is called; no model is told anything here."""
+        return {"asks": asked.named[0]} if asked.named else {}
 
     def plan(self, request: HttpRequest, connection: str, call: str | None) -> PlannedExchange:
         """Record `request`, and return what is to be done about it; refuse it where nothing is."""

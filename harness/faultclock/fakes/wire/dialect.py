@@ -68,6 +68,8 @@ class Asked:
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
         scripted: the answer that the script has for it; None: the dialect has one.
+        named: what it is called in a script, beside its method and its path.
+        values: what an error repeats of it.
     """
 
     model: str | None
@@ -78,6 +80,8 @@ class Asked:
     kept: int = 0
     shown: Shown | None = None
     scripted: HttpAnswer | None = None
+    named: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
 from faultclock.model.scenario.fault import WITHOUT_A_BODY, FaultPlan, HeaderValue, named_by
+from faultclock.model.scenario.mcp_server import McpServer
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
 from faultclock.model.scenario.rule import EVERY, RangeField, When
@@ -92,7 +93,17 @@ class ProviderScript(SparseValue):
     """The fake provider: its dialect, its good answer, and what goes wrong."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"replies", "answers", "endpoint", "payloads", "limits", "overload", "pace", "jitter"}
+        {
+            "replies",
+            "answers",
+            "mcp",
+            "endpoint",
+            "payloads",
+            "limits",
+            "overload",
+            "pace",
+            "jitter",
+        }
     )
 
     dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
@@ -113,6 +124,8 @@ class ProviderScript(SparseValue):
     answers: tuple[HttpAnswer, ...] = ()
     """With the dialect `http-json`, in place of `reply`: the first that fits a request is its
     answer."""
+    mcp: McpServer | None = None
+    """With the dialect `mcp`: the server."""
     latency: DurationNs = 10 * MILLISECOND_NS
     """One-way network delay."""
     jitter: DurationNs = 0
@@ -133,8 +146,10 @@ class ProviderScript(SparseValue):
 
     @model_validator(mode="after")
     def _answers_of_a_service(self) -> ProviderScript:
-        if self.answers and self.dialect != "http-json":
+        if self.answers and self.dialect not in ("http-json", "mcp"):
             raise ValueError("answers goes with dialect: http-json")
+        if self.mcp is not None and self.dialect != "mcp":
+            raise ValueError("mcp goes with dialect: mcp")
         return self
 
     @property

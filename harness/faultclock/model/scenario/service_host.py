@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
 from faultclock.model.scenario.fault import FaultPlan
+from faultclock.model.scenario.mcp_server import McpServer
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import (
     HttpAnswer,
@@ -30,16 +31,19 @@ class ServiceHost(SparseValue):
     """One host, or one port of it, and what is answered there."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"payloads", "think_time", "chunk_interval", "faults"}
+        {"answers", "mcp", "payloads", "think_time", "chunk_interval", "faults"}
     )
 
     host: str = Field(pattern=_HOST)
     """Its name or address in lower case, such as `api.example.com` or `localhost:8080`. Without a
     port it is every port of the host."""
-    answers: tuple[HttpAnswer, ...] = Field(min_length=1)
+    answers: tuple[HttpAnswer, ...] = ()
     """The first that fits a request is its answer."""
+    mcp: McpServer | None = None
+    """A server of the Model Context Protocol that stands there."""
     payloads: dict[PayloadName, ErrorPayload] = {}
-    """Error answers by the name that the faults use. They stand before those of `http-json`."""
+    """Error answers by the name that the faults use. They stand before those of `http-json`, or of
+    `mcp`."""
     think_time: DurationNs = 100 * MILLISECOND_NS
     """Delay between the last request byte and the first answer byte."""
     chunk_interval: DurationNs = 20 * MILLISECOND_NS
@@ -48,6 +52,12 @@ class ServiceHost(SparseValue):
     """What goes wrong there, as it is said of a provider."""
 
     _unique = field_validator("faults")(unique_faults)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if bool(self.answers) == (self.mcp is not None):
+            raise ValueError("give exactly one of answers and mcp")
+        return self
 
     @property
     def name(self) -> str:
@@ -63,9 +73,10 @@ class ServiceHost(SparseValue):
     @property
     def script(self) -> ProviderScript:
         """What it does, in the terms of a provider."""
-        names = ("answers", "payloads", "think_time", "chunk_interval", "faults")
+        names = ("answers", "mcp", "payloads", "think_time", "chunk_interval", "faults")
         same = {name: getattr(self, name) for name in names}
-        return ProviderScript(dialect="http-json").model_copy(update=same)
+        dialect = "http-json" if self.mcp is None else "mcp"
+        return ProviderScript(dialect=dialect).model_copy(update=same)
 
 
 class ServicesFile(Value):

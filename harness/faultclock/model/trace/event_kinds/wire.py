@@ -63,7 +63,7 @@ def _at_a_service(kinds: Mapping[str, EventKind]) -> dict[str, EventKind]:
         name.replace("http.", "service."): replace(
             known,
             actors=("service",),
-            fields={**known.fields, "service": Text},
+            fields={**known.fields, "service": Text, "asks": NotRequired[Text]},
             lane=None,
             closes=known.closes and known.closes.replace("http.", "service."),
             part_of=known.part_of and known.part_of.replace("http.", "service."),
@@ -84,7 +84,7 @@ def _connect_failed(event: EventFields) -> str:
 def _request(event: EventFields) -> str:
     at = event.provider or event.service
     where = f" at {at}" if at else ""
-    return f"{event.exchange}: {event.method} {event.target}{where}"
+    return f"{event.exchange}: {event.asks or f'{event.method} {event.target}'}{where}"
 
 
 def _response(event: EventFields) -> str:

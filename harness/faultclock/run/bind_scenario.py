@@ -66,19 +66,22 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
 def _with_services(scenario: Scenario, services: tuple[ServiceHost, ...]) -> Scenario:
     """Return `scenario` with hosts that it does not have itself.
 
-    A run need not meet their faults: not every situation has the subject ask them.
+    A run need not meet their faults: not every situation has the subject ask them. An MCP server of
+    the subject's stands where the scenario has one, with its own tools and the scenario's faults.
     """
-    hosts = {service.host for service in scenario.services}
+    if not services:
+        return scenario
+    own = {service.place: service for service in scenario.services}
     taken = {rule.id for rule in rules_in(scenario)}
-    more = []
     for service in services:
-        if service.host not in hosts:
+        planned = own.get(service.place)
+        if planned is None or planned.mcp is not None:
             faults = tuple(_beside(rule, taken) for rule in service.faults)
             taken.update(rule.id for rule in faults)
-            more.append(service.model_copy(update={"faults": faults}))
-    if not more:
-        return scenario
-    return scenario.model_copy(update={"services": (*scenario.services, *more)})
+            before = () if planned is None else planned.faults
+            changed = {"faults": (*before, *faults)}
+            own[service.place] = service.model_copy(update=changed)
+    return scenario.model_copy(update={"services": tuple(own.values())})
 
 
 def _beside(rule: FaultRule, taken: Set[str]) -> FaultRule:
@@ -108,7 +111,13 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if otherwise is not None:
             return otherwise
     lacking = agent_lacks(scenario, binding)
+    if lacking is None and binding.own_tools is None and _of_a_server(scenario):
+        lacking = "an agent that brings a tool of an MCP server"
     return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
+
+
+def _of_a_server(scenario: Scenario) -> bool:
+    return any(tool.service for tool in scenario.world.tools)
 
 
 def of_role(scenario: Scenario, binding: Binding) -> bool:

@@ -33,6 +33,7 @@ from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
 from faultclock.subjects.frameworks.known import Known, agent_of
+from faultclock.subjects.frameworks.mcp_tools import mcp_tools
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
@@ -101,7 +102,8 @@ def adopt(
         SubjectError: it cannot be imported, or cannot be called; the hint says what to write.
     """
     said = _said(spec, as_, dialect)
-    adopted = _lacking(_adopt(said.target, said.whole, said.as_, said.dialect), said.lacks)
+    found = _adopt(said.target, said.whole, said.as_, said.dialect, services)
+    adopted = _lacking(found, said.lacks)
     return replace(adopted, binding=replace(adopted.binding, services=services))
 
 
@@ -137,7 +139,13 @@ def said_of(
     return replace(said, lacks=known, services=services or said.services).whole
 
 
-def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Adopted:
+def _adopt(
+    target: str,
+    whole: str,
+    as_: str | None,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     shipped = shipped_binding(target)
     if shipped is not None:
         if as_ is not None:
@@ -161,7 +169,7 @@ def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Ado
         )
     found = locate(place, name)
     try:
-        adopted = _adopted(found, whole, as_, dialect)
+        adopted = _adopted(found, whole, as_, dialect, services)
     except SubjectError:
         raise
     except (Exception, SystemExit) as error:
@@ -234,7 +242,13 @@ def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
     return replace(adopted, binding=replace(binding, abilities=abilities))
 
 
-def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) -> Adopted:
+def _adopted(
+    found: Located,
+    spec: str,
+    as_: str | None,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     target = found.target
     if isinstance(target, Binding):
         if as_ is not None:
@@ -243,7 +257,7 @@ def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) ->
     target = _object(found)
     known = agent_of(target) if as_ in (None, _AGENT) else None
     if known is not None:
-        return _of_agent(found, spec, target, known, dialect)
+        return _of_agent(found, spec, target, known, dialect, services)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -354,9 +368,18 @@ def _of_client(
     return Adopted(binding=binding, taken_for=taken_for, spec=spec)
 
 
-def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str | None) -> Adopted:
+def _of_agent(
+    found: Located,
+    spec: str,
+    target: Any,
+    known: Known,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     framework = known.framework()
-    tools = framework.tools_of(target)
+    servers = getattr(framework, "servers_of", None)
+    of_servers = () if servers is None else mcp_tools(servers(target), services)
+    tools = (*framework.tools_of(target), *of_servers)
 
     def live(surroundings: Any) -> Any:
         return framework.live(target, surroundings)

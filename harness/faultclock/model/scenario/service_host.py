@@ -60,6 +60,11 @@ class ServiceHost(SparseValue):
         return self
 
     @property
+    def place(self) -> str:
+        """What names it in a message."""
+        return self.host
+
+    @property
     def name(self) -> str:
         """The host without its port."""
         return self.host.partition(":")[0]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
 
 from faultclock.fakes.provider.services import FakeServices, ServicesState
 from faultclock.load.services import services_in
@@ -16,7 +16,7 @@ from faultclock.sim.patches import installed
 from faultclock.sim.world import World
 
 _SERVER = """services:
-  - host: mcp.example.com
+  - {place}
     mcp:
       answers_with: {way}
       tools:
@@ -26,6 +26,15 @@ _SERVER = """services:
     faults: {faults}
 """
 _URL = "https://mcp.example.com/mcp"
+#: How a client finds the server, and what a services file calls that.
+_WAYS: dict[str, tuple[Any, str]] = {
+    "stream": (_URL, "host: mcp.example.com"),
+    "json": (_URL, "host: mcp.example.com"),
+    "stdio": (
+        StdioServerParameters(command="/opt/bin/notes", args=["--folder", "my notes"]),
+        "command: notes --folder 'my notes'",
+    ),
+}
 Asking = Callable[[Client], Awaitable[Any]]
 
 
@@ -39,13 +48,15 @@ class _Run:
     """What a client of the SDK got, and the facts of the server."""
 
     def __init__(self, ask: Asking, *faults: dict[str, Any], way: str = "stream") -> None:
-        text = _SERVER.format(way=way, faults=json.dumps(faults))
+        server, place = _WAYS[way]
+        said = "json" if way == "json" else "stream"
+        text = _SERVER.format(place=place, way=said, faults=json.dumps(faults))
         services = services_in(parse_document(text.encode(), "hosts.yaml"))
         world = World()
         FakeServices(services, ServicesState.initial(services), world, 0)
 
         async def main() -> Any:
-            async with Client(_URL, read_timeout_seconds=30) as client:
+            async with Client(server, read_timeout_seconds=30) as client:
                 return await ask(client)
 
         ending = world.run(main)
@@ -78,7 +89,7 @@ async def _add(client: Client) -> Any:
     return await client.call_tool("add_note", {"text": "a note"})
 
 
-@pytest.mark.parametrize("way", ["stream", "json"])
+@pytest.mark.parametrize("way", _WAYS)
 def test_the_tools_are_listed_and_called(way: str) -> None:
     """With their schemas, and with structured content where the reply is an object."""
 
@@ -93,7 +104,8 @@ def test_the_tools_are_listed_and_called(way: str) -> None:
     assert tools[1].annotations.read_only_hint is True
     assert (added.content[0].text, added.is_error) == ("noted", False)
     assert read.structured_content == {"notes": ["one", "two"]}
-    assert run.asks()[-1] == "DELETE"
+    last = "tools/call read_notes" if way == "stdio" else "DELETE"
+    assert run.asks()[-1] == last
 
 
 def test_a_tool_that_is_not_there_is_an_error_of_the_protocol() -> None:
@@ -102,7 +114,7 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol() -> None:
     assert run.value == -32602
 
 
-@pytest.mark.parametrize("way", ["stream", "json"])
+@pytest.mark.parametrize("way", _WAYS)
 def test_a_result_can_be_an_error(way: str) -> None:
     """The call is answered in good order, and the tool has failed."""
     fault = _fault("tools/call*", "ok_with_error_body", error="tool_error")
@@ -140,3 +152,36 @@ def test_a_lost_session_stays_lost() -> None:
     fault = _fault("tools/call*", "http_error", status=404, error="session_not_found")
     fault["when"]["attempts"] = 1
     assert _Run(ask, fault).value == [-32600, -32600]
+
+
+_STDIO_ERRORS = {
+    "an error": ("ok_with_error_body", {"error": "internal_error"}, -32603),
+    "a server that ends in a line": ("truncate", {"how": "eof", "after_body_bytes": 9}, -32000),
+    "a server that ends without a word": ("reset_before_response", {}, -32000),
+    "no answer": ("stall", {}, -32001),
+    "a line that is no JSON": ("corrupt_body", {"at_byte": 30}, -32001),
+}
+
+
+@pytest.mark.parametrize("name", _STDIO_ERRORS)
+def test_a_started_server_fails_in_its_own_ways(name: str) -> None:
+    """A line that cannot be read has no id, so the call waits until its own deadline."""
+    kind, then, code = _STDIO_ERRORS[name]
+    fault = _fault("tools/call*", kind, **then)
+    assert _Run(lambda client: _code(_add(client)), fault, way="stdio").value == code
+
+
+def test_a_program_that_no_service_names_is_never_started() -> None:
+    """It is refused by name."""
+    text = _SERVER.format(place="command: other", way="json", faults="[]")
+    services = services_in(parse_document(text.encode(), "hosts.yaml"))
+    world = World()
+    FakeServices(services, ServicesState.initial(services), world, 0)
+
+    async def main() -> None:
+        async with Client(_WAYS["stdio"][0]):
+            pass
+
+    ending = world.run(main)
+    assert ending.reason == "escape"
+    assert "the start of notes --folder my notes" in ending.detail[0]

@@ -30,6 +30,8 @@ _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 #: What a client has to accept, by "Sending Messages to the Server".
 _ACCEPTED = ("application/json", "text/event-stream")
+#: The method of what is no HTTP request, but a line of the input of a program.
+STDIO = "stdio"
 #: The error of a session that is over, which it ends.
 _LOST = 404
 
@@ -70,6 +72,8 @@ class Mcp:
         """Return what the server answers when all is well."""
         server = script.mcp or McpServer()
         body = asked.body
+        if body["method"] == STDIO:
+            return _heard_on_stdio(server, asked)
         if body["path"] != server.path:
             return _refused(asked, 404, mcp.INVALID_REQUEST, "Not Found")
         match body["method"]:
@@ -152,6 +156,14 @@ def _posted(server: McpServer, asked: Asked, exchange: Exchange) -> Answer:
         return _answer(200, said, stream)
     session = hashlib.sha256(f"{exchange.seed}/mcp/{exchange.number}".encode()).hexdigest()[:32]
     return _answer(200, said, stream, headers={_SESSION: session}, keeps={session: {}})
+
+
+def _heard_on_stdio(server: McpServer, asked: Asked) -> Answer:
+    """Return what is written to one line of the input, which may be nothing."""
+    message = asked.body["message"]
+    if message is None:
+        return _answer(200, mcp.failure({}, mcp.PARSE_ERROR, "Parse error"))
+    return _answer(200, mcp.answer_to(server, message) if mcp.is_request(message) else None)
 
 
 def _refused(asked: Asked, status: int, code: int, text: str) -> Answer:

@@ -17,6 +17,7 @@ from faultclock.fakes.provider.provider import (
     PlannedExchange,
     ProviderState,
 )
+from faultclock.fakes.provider.stdio_servers import StdioServers
 from faultclock.fakes.wire.dialect import Asked
 from faultclock.fakes.wire.headers import scrubbed_url
 from faultclock.fakes.wire.http_server import (
@@ -56,7 +57,7 @@ class ServicesState:
     def initial(cls, services: Iterable[ServiceHost]) -> ServicesState:
         """Return the state before the first request; all services number them together."""
         numbers = ExchangeNumbers()
-        return cls(of={service.host: ProviderState(numbers=numbers) for service in services})
+        return cls(of={service.place: ProviderState(numbers=numbers) for service in services})
 
 
 class FakeServices:
@@ -74,12 +75,16 @@ class FakeServices:
         seed: int,
     ) -> None:
         self._services = [
-            FakeService(service, state.of[service.host], world.kernel, seed, world.choices.streams)
+            FakeService(service, state.of[service.place], world.kernel, seed, world.choices.streams)
             for service in services
         ]
         for service in self._services:
             host = service.host
-            world.network.stand_beside(host.name, host.port, service.accept, service)
+            if host.host is not None:
+                world.network.stand_beside(host.name, host.port, service.accept, service)
+        started = [service for service in self._services if service.host.host is None]
+        if started:
+            StdioServers(started, world.kernel)
         world.network.nowhere = _Unanswered(world.kernel).accept
 
     def seal(self) -> None:
@@ -115,8 +120,8 @@ class FakeService(FakeProvider):
         self._world_kernel = kernel
         self._endpoints: dict[str, Endpoint] = {}
         self.host = host
-        self.mark = {"service": host.host}
-        self.whose = {"of": f"service {host.host}"}
+        self.mark = {"service": host.place}
+        self.whose = {"of": f"service {host.place}"}
 
     def accept(self, endpoint: Endpoint) -> None:  # type: ignore[override]
         """Serve one connection of the world."""
@@ -132,7 +137,7 @@ class FakeService(FakeProvider):
         planned = super().plan(request, connection, call)
         if planned.unanswered:
             endpoint = self._endpoints[connection]
-            refuse_request(self._world_kernel, endpoint, self.host.host, request)
+            refuse_request(self._world_kernel, endpoint, self.host.place, request)
         return planned
 
 

@@ -6,6 +6,7 @@ The tools of an agent ask such hosts. What goes wrong there is said as it is of 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from typing import ClassVar, Self
 
@@ -31,12 +32,15 @@ class ServiceHost(SparseValue):
     """One host, or one port of it, and what is answered there."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"answers", "mcp", "payloads", "think_time", "chunk_interval", "faults"}
+        {"host", "command", "answers", "mcp", "payloads", "think_time", "chunk_interval", "faults"}
     )
 
-    host: str = Field(pattern=_HOST)
+    host: str | None = Field(default=None, pattern=_HOST)
     """Its name or address in lower case, such as `api.example.com` or `localhost:8080`. Without a
     port it is every port of the host."""
+    command: str | None = Field(default=None, min_length=1)
+    """In place of a host: what starts an MCP server that speaks over its input and output, as a
+    shell has it. Nothing is started."""
     answers: tuple[HttpAnswer, ...] = ()
     """The first that fits a request is its answer."""
     mcp: McpServer | None = None
@@ -57,22 +61,32 @@ class ServiceHost(SparseValue):
     def _one_kind(self) -> Self:
         if bool(self.answers) == (self.mcp is not None):
             raise ValueError("give exactly one of answers and mcp")
+        if (self.host is None) == (self.command is None):
+            raise ValueError("give exactly one of host and command")
+        if self.command is not None and self.mcp is None:
+            raise ValueError("command goes with mcp")
         return self
 
     @property
     def place(self) -> str:
         """What names it in a message."""
-        return self.host
+        return self.host or shlex.join(self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its command, the program without its folder; none where it has a host."""
+        first, *rest = shlex.split(self.command or "") or [""]
+        return (first.rpartition("/")[2], *rest) if first else ()
 
     @property
     def name(self) -> str:
         """The host without its port."""
-        return self.host.partition(":")[0]
+        return (self.host or "").partition(":")[0]
 
     @property
     def port(self) -> int | None:
         """The port; None where it is every one."""
-        port = self.host.partition(":")[2]
+        port = (self.host or "").partition(":")[2]
         return int(port) if port else None
 
     @property
@@ -102,10 +116,10 @@ def check_hosts(services: tuple[ServiceHost, ...]) -> None:
     Raises:
         ValueError: one does.
     """
-    hosts = [service.host for service in services]
-    twice = next((host for host in hosts if hosts.count(host) > 1), None)
+    places = [service.place for service in services]
+    twice = next((place for place in places if places.count(place) > 1), None)
     if twice is not None:
-        raise ValueError(f"two services have the host {twice!r}: write their answers in one")
+        raise ValueError(f"two services have the place {twice!r}: write them in one")
 
 
 def would_answer(asked: Iterable[tuple[str, str]]) -> str:

@@ -7,7 +7,9 @@ servers before the first turn, and closes them at the end; so that is done here.
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -41,7 +43,8 @@ class McpClient:
     def place(self) -> str:
         """Where a services file has it: the host, or the command as a shell has it."""
         if not self.url:
-            return shlex.join(self.command)
+            program = "python" if self.command[0] == sys.executable else self.command[0]
+            return shlex.join((program.rpartition("/")[2], *self.command[1:]))
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         return host if parts.port in _USUAL_PORTS else f"{host}:{parts.port}"
@@ -76,14 +79,15 @@ def _server_of(
 ) -> tuple[ServiceHost, McpServer]:
     place = client.place
     for service in services:
-        if service.mcp is not None and service.place in (place, place.partition(":")[0]):
+        name = place if client.command else place.partition(":")[0]
+        if service.mcp is not None and service.place in (place, name):
             return service, service.mcp
     key, path = "command" if client.command else "host", urlsplit(client.url).path
     where = f", path: {path}" if path not in ("", "/mcp") else ""
     raise SubjectError(
         f"the agent has an MCP server, {place}, and nothing says which tools it has",
         hint="--services FILE says that, since no server of yours is asked or started:"
-        f" services: [{{{key}: {place}, mcp: {{tools: [{{name: …}}]{where}}}}}]",
+        f" services: [{{{key}: {json.dumps(place)}, mcp: {{tools: [{{name: …}}]{where}}}}}]",
     )
 
 

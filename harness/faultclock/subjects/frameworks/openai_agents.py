@@ -83,7 +83,7 @@ class _Life(Life):
         await super().start()
 
     async def _tools_of_servers(self, context: Any) -> list[Any]:
-        tools = await type(self._agent).get_mcp_tools(self._agent, context)
+        tools: list[Any] = await type(self._agent).get_mcp_tools(self._agent, context)
         for tool in tools:
             self._observe(tool)
         return tools

@@ -215,6 +215,10 @@ def _has_a_reason(history: History, call: Call) -> bool:
     """Return whether a runtime's call may well have asked the provider for nothing."""
     if not history.is_runtime or call.end is None:
         return False
+    services = (event for event in history.of("fault.fired") if event.actor == "service")
+    if call.raised and any(event.seq < call.end.seq for event in services):
+        # What it needs before it asks the model has failed, such as the list of its tools.
+        return True
     if not call.is_turn or call.stop is not None:
         return True
     if any(event.call == call.id for event in history.of(*_NODES_ACT)):

@@ -19,7 +19,7 @@ from faultclock.model.scenario.interaction_script import InteractorScript
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from faultclock.model.scenario.scenario import BaseScenario, RuntimeScenario, Scenario
-from faultclock.model.scenario.service_host import ServiceHost
+from faultclock.model.scenario.service_host import STDIO, ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.samples import sample_of
 
@@ -36,6 +36,8 @@ _DECLARED = {
 _BLANK = ToolScript(name="blank")
 #: What becomes of a call that a function cannot do: it returns a value, or raises.
 _NO_FUNCTION = ("partial", "output_malformed")
+#: What goes wrong with an MCP server only over HTTP.
+_OF_HTTP = ("http_error", "connect_refused", "connect_timeout", "dns_failure")
 #: What an application cancels: all that runs.
 _CANCELLED = ("session", "turn")
 
@@ -127,6 +129,10 @@ def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
     wanted = "needs an approval" if script.gated else "needs no approval"
     if script.service is not None:
         wanted, free = f"{wanted} and is of an MCP server", [tool for tool in free if tool.service]
+    if any(rule.then.fault.kind == "hang" for rule in script.rules):
+        # A client of an MCP server has a deadline of its own: such a server hangs on the wire.
+        free = [tool for tool in free if not tool.service]
+        wanted = f"{wanted} and is of no MCP server"
     of_gate = [tool for tool in free if tool.gated == script.gated]
     if not of_gate:
         raise NoFit(f"one more tool that {wanted}")
@@ -209,7 +215,13 @@ def _service(
         if places[name].script.service == service.place and tool.service
     )
     place = next(hosts, None)
-    return service if place is None else service.model_copy(update={"host": place})
+    if place is None:
+        return service
+    if not place.startswith(STDIO):
+        return service.model_copy(update={"host": place})
+    if any(rule.then.kind in _OF_HTTP for rule in service.faults):
+        raise NoFit("an MCP server that is asked over HTTP")
+    return service.model_copy(update={"host": None, "command": place.removeprefix(STDIO)})
 
 
 def _in_place(tool: ToolScript, script: ToolScript | None) -> ToolScript:

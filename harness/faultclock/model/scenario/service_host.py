@@ -28,6 +28,10 @@ from faultclock.model.scenario.provider_script import (
 _HOST = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*(:[0-9]{1,5})?$"
 
 
+#: Begins the place of a server that is started.
+STDIO = "stdio:"
+
+
 class ServiceHost(SparseValue):
     """One host, or one port of it, and what is answered there."""
 
@@ -69,8 +73,8 @@ class ServiceHost(SparseValue):
 
     @property
     def place(self) -> str:
-        """What names it in a message."""
-        return self.host or shlex.join(self.words)
+        """What names it: its host, or what starts it."""
+        return self.host or f"{STDIO}{shlex.join(self.words)}"
 
     @property
     def words(self) -> tuple[str, ...]:

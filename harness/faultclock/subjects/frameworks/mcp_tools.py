@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from faultclock.errors import SubjectError
 from faultclock.model.scenario.mcp_server import McpServer
-from faultclock.model.scenario.service_host import ServiceHost
+from faultclock.model.scenario.service_host import STDIO, ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.own_tools import own_tool
 
@@ -41,10 +41,10 @@ class McpClient:
 
     @property
     def place(self) -> str:
-        """Where a services file has it: the host, or the command as a shell has it."""
+        """Where a services file has it: the place of a ServiceHost."""
         if not self.url:
             program = "python" if self.command[0] == sys.executable else self.command[0]
-            return shlex.join((program.rpartition("/")[2], *self.command[1:]))
+            return f"{STDIO}{shlex.join((program.rpartition('/')[2], *self.command[1:]))}"
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         return host if parts.port in _USUAL_PORTS else f"{host}:{parts.port}"
@@ -84,6 +84,7 @@ def _server_of(
             return service, service.mcp
     key, path = "command" if client.command else "host", urlsplit(client.url).path
     where = f", path: {path}" if path not in ("", "/mcp") else ""
+    place = place.removeprefix(STDIO)
     raise SubjectError(
         f"the agent has an MCP server, {place}, and nothing says which tools it has",
         hint="--services FILE says that, since no server of yours is asked or started:"

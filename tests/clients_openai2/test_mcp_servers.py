@@ -31,7 +31,7 @@ _WAYS: dict[str, tuple[Any, str]] = {
     "stream": (_URL, "host: mcp.example.com"),
     "json": (_URL, "host: mcp.example.com"),
     "stdio": (
-        StdioServerParameters(command="/opt/bin/notes", args=["--folder", "my notes"]),
+        StdioServerParameters(command="bin/notes", args=["--folder", "my notes"]),
         "command: notes --folder 'my notes'",
     ),
 }

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from faultclock.errors import Problem, SourceError
+from faultclock.model.scenario.fault import WITHOUT_A_BODY
 from faultclock.model.scenario.provider_script import HttpAnswer
 from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.recordings.bodies import as_json
@@ -22,6 +21,8 @@ from faultclock.recordings.providers import destination_of
 from faultclock.recordings.scrub import Scrubber
 
 _USUAL_PORTS = (None, 80, 443)
+#: Statuses of an answer; a recorder may have noted another where none came.
+_STATUSES = range(200, 600)
 
 
 def recorded_services(content: bytes, path: str) -> tuple[ServiceHost, ...]:
@@ -40,7 +41,7 @@ def recorded_services(content: bytes, path: str) -> tuple[ServiceHost, ...]:
     asked: dict[str, dict[str, list[Exchange]]] = {}
     for exchange in recording.exchanges:
         place = _place(exchange)
-        if place is not None and exchange.status is not None:
+        if place is not None and exchange.status in _STATUSES:
             host, request = place
             asked.setdefault(host, {}).setdefault(request, []).append(exchange)
     services = tuple(
@@ -70,24 +71,17 @@ def _place(exchange: Exchange) -> tuple[str, str] | None:
 def _answers(requests: dict[str, list[Exchange]], scrubber: Scrubber) -> Iterator[HttpAnswer]:
     for request, exchanges in requests.items():
         for number, exchange in enumerate(exchanges, 1):
-            nth = f"{number}+" if number == len(exchanges) else number
             headers = {name: scrubber.text(value) for name, value in kept_headers(exchange)}
             told = header(exchange.response_headers, "content-type")
-            if told:
-                headers["content-type"] = told
-            try:
-                yield HttpAnswer.model_validate(
-                    {
-                        "request": _without_secrets(request, scrubber),
-                        "nth": nth,
-                        "status": exchange.status,
-                        "headers": headers,
-                        "body": _body(exchange, scrubber),
-                    }
-                )
-            except ValidationError:
-                # A status that no client takes for an answer, such as 0.
-                continue
+            yield HttpAnswer.model_validate(
+                {
+                    "request": _without_secrets(request, scrubber),
+                    "nth": f"{number}+" if number == len(exchanges) else number,
+                    "status": exchange.status,
+                    "headers": headers | ({"content-type": told} if told else {}),
+                    "body": _body(exchange, scrubber),
+                }
+            )
 
 
 def _without_secrets(request: str, scrubber: Scrubber) -> str:
@@ -97,7 +91,7 @@ def _without_secrets(request: str, scrubber: Scrubber) -> str:
 
 def _body(exchange: Exchange, scrubber: Scrubber) -> object:
     body = exchange.response_body
-    if not body:
+    if not body or exchange.status in WITHOUT_A_BODY:
         return None
     text = scrubber.text(body.decode("utf-8", "replace"))
     value = as_json(text.encode())

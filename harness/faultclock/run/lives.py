@@ -183,8 +183,8 @@ def _live_once(
     )
     world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
     services = FakeServices(scenario.services, progress.services, world, seed)
-    kept = progress.folder
-    folder = None if kept is None else RunFolder(scenario, world.kernel, kept)
+    own = progress.folder
+    folder = None if own is None else RunFolder(scenario, world.kernel, own)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,
@@ -225,10 +225,8 @@ def _live_once(
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
         return LifeOver(progress=progress, restarts=True, **left_behind())
-    program.seal()
-    services.seal()
-    if folder is not None:
-        folder.seal()
+    for part in (program, services, *filter(None, (folder,))):
+        part.seal()
     mishaps.seal(world.kernel, program)
     _note(progress, world)
     reason, detail = reason_of(ending)

@@ -30,7 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "mutants": {"errors", "model", "load", "subjects", "agents"},
     "oracle": {"errors", "model"},
     "render": {"errors", "model", "printable"},
-    "run": {"errors", "model", "load", "sim", "fakes", "subjects", "oracle"},
+    "run": {"errors", "model", "load", "recordings", "sim", "fakes", "subjects", "oracle"},
     "history": {"errors", "model"},
     # Reports beside a baseline and beside each other: values alone, and no file.
     "history.gate": {"errors", "model"},

@@ -336,7 +336,7 @@ def test_a_payload_promises_nothing_that_nobody_knows() -> None:
 
 
 #: Dialects whose providers tell nothing in a refusal: there is no such header, and no field.
-_SILENT = {"deepseek", "http-json", "ollama", "openai-compatible"}
+_SILENT = {"deepseek", "http-json", "mcp", "ollama", "openai-compatible"}
 
 
 @pytest.mark.parametrize("name", sorted(set(dialect_names()) - _SILENT))

@@ -34,7 +34,7 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "openai-responses": ("/v1/responses", {"authorization": "Bearer k"}),
 }
 #: Those that look at no conversation, as their files say.
-TAKE_ANYTHING = {"http-json", "ollama", "openai-compatible"}
+TAKE_ANYTHING = {"http-json", "mcp", "ollama", "openai-compatible"}
 STRICT = sorted(set(dialect_names()) - TAKE_ANYTHING)
 
 
@@ -176,7 +176,7 @@ def test_the_words_name_what_is_wrong(dialect: str, talk: tuple[Talk, ...], word
     assert words in found[1]
 
 
-@pytest.mark.parametrize("dialect", sorted(TAKE_ANYTHING - {"http-json"}))
+@pytest.mark.parametrize("dialect", sorted(TAKE_ANYTHING - {"http-json", "mcp"}))
 def test_a_server_that_takes_anything_takes_this_too(dialect: str) -> None:
     """No source says that it refuses a conversation."""
     assert not OBJECTIONS & set(load_payloads(dialect))

@@ -89,7 +89,7 @@ def test_clients_of_each_api_are_told_in_their_own_variables() -> None:
     assert environment("something-else", url, {})["FAULTCLOCK_BASE_URL"] == url
 
 
-@pytest.mark.parametrize("dialect", sorted(set(dialect_names()) - {"http-json"}))
+@pytest.mark.parametrize("dialect", sorted(set(dialect_names()) - {"http-json", "mcp"}))
 def test_every_api_that_models_are_asked_by_has_variables(dialect: str) -> None:
     """A new dialect is not forgotten here."""
     shared = environment(None, "", {}).keys() - {"OPENAI_BASE_URL", "OPENAI_API_KEY"}

@@ -29,7 +29,7 @@ from faultclock.model.trace.trace import TraceEvent
 from tests.architecture.source_tree import PROJECT
 
 #: `record("actor", "kind", …)`, also where the words stand on lines of their own.
-_RECORDED = re.compile(r'record\(\s*"[a-z]+",\s*"([a-z]+(?:\.[a-z_]+)?)"')
+_RECORDED = re.compile(r'record\(\s*(?:\*\()?(?:"[a-z]+",\s*)?"([a-z]+\.[a-z_]+)"')
 
 
 def test_every_kind_that_is_recorded_can_be_named() -> None:

@@ -24,7 +24,7 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import Span, machine, say
-from faultclock.cli.target_options import as_option, dialect_option
+from faultclock.cli.target_options import as_option, dialect_option, services_option
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _FOUND = "  found: "
 _REPEATED = {
     "as_": "--as",
     "dialect": "--dialect",
+    "services": "--services",
     "only": "--only",
     "known": "--baseline",
     "fail_on": "--fail-on",
@@ -84,6 +85,7 @@ be shown.
 @click.argument("subject", required=False, metavar="[TARGET]")
 @as_option
 @dialect_option
+@services_option
 @python_option
 @click.option(
     "--fail-on",

@@ -19,7 +19,7 @@ from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import NONCONFORMING, OK
 from faultclock.cli.options import inline_option, python_given
 from faultclock.cli.say import say, say_lines
-from faultclock.cli.target_options import as_option, dialect_option, speaking
+from faultclock.cli.target_options import as_option, dialect_option, services_flag, speaking
 from faultclock.errors import HarnessError
 from faultclock.model.duration import format_duration
 from faultclock.render.wording import count
@@ -94,17 +94,25 @@ class Answer:
 )
 @as_option
 @dialect_option
+@services_flag
 @python_option
 @inline_option
 def command(
-    subject: str | None, option: str | None, as_: str | None, dialect: str | None, inline: bool
+    subject: str | None,
+    option: str | None,
+    as_: str | None,
+    dialect: str | None,
+    services: str | None,
+    inline: bool,
 ) -> int:
     """Check this installation, or how a target is bound."""
     if subject is not None and option is not None:
         raise click.UsageError("name one target: as argument or with --subject")
     subject = subject or option
-    if subject is None and (as_ or dialect):
-        raise click.UsageError("--as and --dialect are about a target: name one")
+    if subject is None and (as_ or dialect or services):
+        raise click.UsageError("--as, --dialect and --services are about a target: name one")
+    if subject is not None:
+        subject = speaking(subject, None, services=services)
     found = (
         _installed()
         if subject is None

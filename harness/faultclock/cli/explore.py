@@ -18,7 +18,7 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import say
-from faultclock.cli.target_options import subject_dialect_option
+from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ a scenario had no run that passed, a run hung, or was not the same twice. 130 in
     metavar="ID|FILE.py:NAME",
     help="Code under test: a shipped subject, or yours as path/to/file.py:name.",
 )
-@subject_dialect_option
+@subject_options
 @model_option
 @readings_option
 @click.option(

@@ -14,7 +14,7 @@ from faultclock.cli.elsewhere import python_option
 from faultclock.cli.exits import INCONCLUSIVE, NONCONFORMING, OK
 from faultclock.cli.options import jobs_option
 from faultclock.cli.say import machine, say
-from faultclock.cli.target_options import subject_dialect_option
+from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ Exit codes: 0 the profile is made, and no MUST of --model differs; 1 a MUST of
 )
 @click.option("--json", metavar="FILE", help="Write the profile as JSON; - is standard output.")
 @click.option("--html", metavar="FILE", help="Write the profile as one self-contained page.")
-@subject_dialect_option
+@subject_options
 @python_option
 @jobs_option("Runs at a time.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no profile on the terminal.")

@@ -19,7 +19,7 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import machine, say
-from faultclock.cli.target_options import subject_dialect_option
+from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ scenario judges it, 2 wrong usage, or the subject itself breaks a rule, 3 no rul
     help="A subject that breaks no rule of the model: a shipped reference, or yours as "
     "path/to/file.py:name.",
 )
-@subject_dialect_option
+@subject_options
 @readings_option
 @click.option(
     "--limit",

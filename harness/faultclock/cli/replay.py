@@ -17,7 +17,7 @@ from faultclock.cli.options import (
     wall_limit_option,
 )
 from faultclock.cli.say import say
-from faultclock.cli.target_options import subject_dialect_option
+from faultclock.cli.target_options import subject_options
 from faultclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ differs or fails; 2 wrong usage, or the scenario was changed since; 3 inconclusi
 @click.option(
     "--subject", metavar="ID|FILE.py:NAME", help="Subject to run, in place of the one it names."
 )
-@subject_dialect_option
+@subject_options
 @click.option("--report", metavar="FILE", help="Report (JSON) that has the finding.")
 @click.option(
     "--scenario", metavar="FILE", help="File of the scenario, where it is none that is shipped."

@@ -28,7 +28,7 @@ from faultclock.cli.report_options import report_options
 from faultclock.cli.run_options import choosing_options, shard_option, table_options
 from faultclock.cli.say import say
 from faultclock.cli.show_output import show_output_option, showing_output
-from faultclock.cli.target_options import subject_dialect_option
+from faultclock.cli.target_options import subject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,7 +76,7 @@ that is not in it, and for a stale entry.
     metavar="ID|FILE.py:NAME",
     help="Code under test: a shipped subject, or yours as path/to/file.py:name.",
 )
-@subject_dialect_option
+@subject_options
 @python_option
 @model_option
 @readings_option

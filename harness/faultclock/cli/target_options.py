@@ -1,4 +1,4 @@
-"""`--dialect` and `--as`: what is said of a target, in every command that takes one."""
+"""`--dialect`, `--services`, `--as`: what is said of a target, in every command that takes one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,31 @@ def dialect_option(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def subject_dialect_option(function: FunctionT) -> FunctionT:
-    """Add `--dialect`; the command gets a `subject` that says it, and no dialect."""
+def services_flag(function: FunctionT) -> FunctionT:
+    """Add `--services`, for `speaking`."""
+    return click.option(
+        "--services",
+        metavar="FILE",
+        help="Other hosts that the target or its tools may ask, and what they answer: a file with"
+        " `services:`, or a recording (a cassette, a HAR file).",
+    )(function)
+
+
+def services_option(function: FunctionT) -> FunctionT:
+    """Add `--services`; the command gets a `subject` that says it, and no services."""
+
+    @wraps(function)
+    def command(*args: Any, services: str | None, subject: str | None, **others: Any) -> Any:
+        if subject is None and services is not None:
+            raise click.UsageError("--services is about the subject: name one")
+        said = subject and speaking(subject, None, services=services)
+        return function(*args, subject=said, **others)
+
+    return services_flag(cast("FunctionT", command))
+
+
+def subject_options(function: FunctionT) -> FunctionT:
+    """Add `--dialect` and `--services`; the command gets a `subject` that says them."""
 
     @wraps(function)
     def command(*args: Any, dialect: str | None, subject: str | None, **others: Any) -> Any:
@@ -31,7 +54,7 @@ def subject_dialect_option(function: FunctionT) -> FunctionT:
         said = speaking(subject, dialect) if subject is not None else None
         return function(*args, subject=said, **others)
 
-    return dialect_option(cast("FunctionT", command))
+    return dialect_option(services_option(cast("FunctionT", command)))
 
 
 def as_option(function: FunctionT) -> FunctionT:
@@ -45,11 +68,13 @@ def as_option(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def speaking(subject: str, dialect: str | None, as_: str | None = None) -> str:
+def speaking(
+    subject: str, dialect: str | None, as_: str | None = None, services: str | None = None
+) -> str:
     """Return a target with what the options say of it, as every command understands it."""
-    if dialect is None and as_ is None:
+    if dialect is None and as_ is None and services is None:
         return subject
     # Imported here: most commands that take a target are given neither.
     from faultclock.subjects.adopt import said_of
 
-    return said_of(subject, as_=as_, dialect=dialect)
+    return said_of(subject, as_=as_, dialect=dialect, services=services)

@@ -19,6 +19,7 @@ from faultclock.load.matrix import Crossing, expand
 from faultclock.load.payloads import dialect_names, load_payloads
 from faultclock.load.resources import scenarios_root
 from faultclock.load.scenario_names import unknown_names
+from faultclock.load.services import wrong_services
 from faultclock.load.vary import explored_wrongly
 from faultclock.load.wording import did_you_mean
 from faultclock.load.yaml_file import Document, read_document
@@ -83,6 +84,7 @@ def checked_scenario(document: Document) -> Scenario:
         *_misplaced(document, scenario),
         *_made_up_variant(document, scenario),
         *_names_nothing(document, scenario),
+        *wrong_services(document, scenario.services),
     ]
     if not problems and scenario.matrix is None:
         problems = [*explored_wrongly(document, (scenario,), _names_nothing)]

@@ -15,6 +15,7 @@ from typing import Literal
 from faultclock.model.report.checkup import CheckUp, Problem
 from faultclock.model.report.finding import RequirementCoverage, RunReport, Verdict
 from faultclock.model.report.problems import hung_at
+from faultclock.model.scenario.service_host import would_answer
 from faultclock.model.trace.trace import CUT_SHORT
 from faultclock.render.finding_text import command_lines
 from faultclock.render.wording import clipped, count, visible
@@ -51,7 +52,8 @@ _CUT_SHORT = {
         "Look for code that ends or kills its own process.",
     ),
 }
-
+#: What to do where other hosts were asked, and nothing says what they answer.
+_ANSWER = "Say with --services what these hosts answer: the lines for that stand below."
 #: Before a problem in one line, by whether it is serious.
 MARKS = {True: "✗", False: "!"}
 Style = Literal["plain", "heading", "serious", "minor", "good", "dim"]
@@ -256,7 +258,8 @@ def _cut_short(checkup: CheckUp) -> Iterator[Line]:
         yield from _wrapped(text, style="serious")
         for (label, why), number in Counter(map(_why_cut, runs)).most_common(_CAUSES_MAX):
             yield from _labelled(label, f"{why} ({count(number, 'run')})")
-        yield from _labelled("change", change)
+        unanswered = all(run.unanswered for run in runs)
+        yield from _labelled("change", _ANSWER if unanswered else change)
         yield from _command("again", runs[0].replay)
 
 
@@ -299,6 +302,13 @@ def _left_out(checkup: CheckUp) -> Iterator[Line]:
         for item in checkup.left_out:
             of = f" ({count(item.scenarios, 'situation')})" if item.scenarios else ""
             yield from _wrapped(f"{item.why}{of}", indent=2, label=item.what, width=widest)
+    unanswered = [asked for run in checkup.report.runs for asked in run.unanswered]
+    if unanswered:
+        yield Line("")
+        yield Line("Asked of other hosts, and answered by nothing", "heading")
+        told = "Write what they answer into a file, and name it with --services FILE:"
+        yield from _wrapped(told, indent=2)
+        yield from (Line(f"  {visible(line)}") for line in would_answer(unanswered).splitlines())
     if checkup.inconclusive:
         yield Line("")
         yield Line("Shown by no run", "heading")

@@ -12,13 +12,20 @@ else of a rate limit, it is another scenario.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
+from itertools import chain, count
 
 from faultclock.errors import InputError
 from faultclock.fakes.dialects import dialect_named
 from faultclock.load.payloads import load_dialect, load_payloads
-from faultclock.model.scenario.fault import AnswerEnds, HttpError, OkWithErrorBody, StreamError
+from faultclock.model.scenario.fault import (
+    AnswerEnds,
+    FaultRule,
+    HttpError,
+    OkWithErrorBody,
+    StreamError,
+)
 from faultclock.model.scenario.faults_stop import settled
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import (
@@ -27,7 +34,9 @@ from faultclock.model.scenario.provider_script import (
     FallbackProvider,
     ProviderScript,
 )
+from faultclock.model.scenario.rule import rules_in
 from faultclock.model.scenario.scenario import Scenario
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.run.fit_agent import NoFit, fitted_to_agent
 from faultclock.subjects.binding import Binding
 
@@ -50,7 +59,36 @@ def bind_scenario(scenario: Scenario, binding: Binding) -> Scenario:
         scenario = scenario.model_copy(update={"vary": None})
     if binding.own_tools is not None:
         scenario = fitted_to_agent(scenario, binding.own_tools)
+    scenario = _with_services(scenario, binding.services)
     return settled(scenario).with_providers(partial(_filled, binding))
+
+
+def _with_services(scenario: Scenario, services: tuple[ServiceHost, ...]) -> Scenario:
+    """Return `scenario` with hosts that it does not have itself.
+
+    A run need not meet their faults: not every situation has the subject ask them. An MCP server of
+    the subject's stands where the scenario has one, with its own tools and the scenario's faults.
+    """
+    if not services:
+        return scenario
+    own = {service.place: service for service in scenario.services}
+    taken = {rule.id for rule in rules_in(scenario)}
+    for service in services:
+        planned = own.get(service.place)
+        if planned is None or planned.mcp is not None:
+            faults = tuple(_beside(rule, taken) for rule in service.faults)
+            taken.update(rule.id for rule in faults)
+            before = () if planned is None else planned.faults
+            changed = {"faults": (*before, *faults)}
+            own[service.place] = service.model_copy(update=changed)
+    return scenario.model_copy(update={"services": tuple(own.values())})
+
+
+def _beside(rule: FaultRule, taken: Set[str]) -> FaultRule:
+    """Return a rule that a run need not meet, with an id that no other rule has."""
+    ids = chain((rule.id,), (f"{rule.id}-{number}" for number in count(2)))
+    id_ = next(name for name in ids if name not in taken)
+    return rule.model_copy(update={"id": id_, "optional": True})
 
 
 def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
@@ -73,7 +111,13 @@ def cannot_be_said(scenario: Scenario, binding: Binding) -> str | None:
         if otherwise is not None:
             return otherwise
     lacking = agent_lacks(scenario, binding)
+    if lacking is None and binding.own_tools is None and _of_a_server(scenario):
+        lacking = "an agent that brings a tool of an MCP server"
     return None if lacking is None else f"it needs {lacking}, and the agent has no such thing"
+
+
+def _of_a_server(scenario: Scenario) -> bool:
+    return any(tool.service for tool in scenario.world.tools)
 
 
 def of_role(scenario: Scenario, binding: Binding) -> bool:

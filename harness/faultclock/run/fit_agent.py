@@ -19,6 +19,7 @@ from faultclock.model.scenario.interaction_script import InteractorScript
 from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.provider_script import ProviderReply, ProviderScript, ToolCallReply
 from faultclock.model.scenario.scenario import BaseScenario, RuntimeScenario, Scenario
+from faultclock.model.scenario.service_host import STDIO, ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.samples import sample_of
 
@@ -35,6 +36,8 @@ _DECLARED = {
 _BLANK = ToolScript(name="blank")
 #: What becomes of a call that a function cannot do: it returns a value, or raises.
 _NO_FUNCTION = ("partial", "output_malformed")
+#: What goes wrong with an MCP server only over HTTP.
+_OF_HTTP = ("http_error", "connect_refused", "connect_timeout", "dns_failure")
 #: What an application cancels: all that runs.
 _CANCELLED = ("session", "turn")
 
@@ -124,6 +127,12 @@ def _chosen(place: _Place, free: Iterable[ToolScript]) -> ToolScript:
         if rule.then.fault.kind in _NO_FUNCTION or rule.then.effect == "late":
             raise NoFit("a tool that replies in parts, or acts after its reply")
     wanted = "needs an approval" if script.gated else "needs no approval"
+    if script.service is not None:
+        wanted, free = f"{wanted} and is of an MCP server", [tool for tool in free if tool.service]
+    if any(rule.then.fault.kind == "hang" for rule in script.rules):
+        # A client of an MCP server has a deadline of its own: such a server hangs on the wire.
+        free = [tool for tool in free if not tool.service]
+        wanted = f"{wanted} and is of no MCP server"
     of_gate = [tool for tool in free if tool.gated == script.gated]
     if not of_gate:
         raise NoFit(f"one more tool that {wanted}")
@@ -187,6 +196,7 @@ def _renamed(
     by_name = {tool.name: places[name].script for name, tool in chosen.items()}
     return scenario.with_providers(asking).model_copy(
         update={
+            "services": tuple(_service(item, chosen, places) for item in scenario.services),
             "tools": tuple(_in_place(tool, by_name.get(tool.name)) for tool in own),
             "cancels": tuple(_cancel(rule, chosen) for rule in scenario.cancel_rules),
             "crashes": tuple(_crash(rule, chosen) for rule in scenario.crash_rules),
@@ -195,12 +205,31 @@ def _renamed(
     )
 
 
+def _service(
+    service: ServiceHost, chosen: Mapping[str, ToolScript], places: Mapping[str, _Place]
+) -> ServiceHost:
+    """Return a service at the host of the subject's own that stands in its place."""
+    hosts = (
+        tool.service
+        for name, tool in chosen.items()
+        if places[name].script.service == service.place and tool.service
+    )
+    place = next(hosts, None)
+    if place is None:
+        return service
+    if not place.startswith(STDIO):
+        return service.model_copy(update={"host": place})
+    if any(rule.then.kind in _OF_HTTP for rule in service.faults):
+        raise NoFit("an MCP server that is asked over HTTP")
+    return service.model_copy(update={"host": None, "command": place.removeprefix(STDIO)})
+
+
 def _in_place(tool: ToolScript, script: ToolScript | None) -> ToolScript:
     """Return a tool of the subject that behaves as a tool of the scenario does."""
     if script is None:
         return tool
-    facts = {name: getattr(tool, name) for name in ("name", "description", "input_schema", "reads")}
-    return script.model_copy(update=facts)
+    names = ("name", "description", "input_schema", "reads", "service")
+    return script.model_copy(update={name: getattr(tool, name) for name in names})
 
 
 def _name(value: Any, chosen: Mapping[str, ToolScript]) -> Any:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
+from faultclock.fakes.provider.services import FakeServices, ServicesState
 from faultclock.model.scenario.mishap import CrashRule
 from faultclock.model.scenario.scenario import Role, Scenario
 from faultclock.model.tape import BLANK, PLAIN, Chance, Tape
@@ -62,6 +63,7 @@ class Progress:
 
     Attributes:
         kept: what the role keeps; see `Program.keeping`.
+        services: what the other hosts remember.
         folder: what the subject's files are; None for a session store, whose program keeps them.
         life: 1-based number of the process that lives now, or comes next.
         now_ns: virtual time at which it starts.
@@ -73,6 +75,7 @@ class Progress:
     agenda: Agenda
     kept: Any
     folder: FolderKept | None
+    services: ServicesState
     mishaps: MishapsState = field(default_factory=MishapsState)
     life: int = 1
     now_ns: int = 0
@@ -143,7 +146,12 @@ def live(
     tape = BLANK
     notes = RawNotes()
     with program.keeping(scenario) as kept, _folder_of(scenario) as folder:
-        progress = Progress(agenda=Agenda.initial(scenario), kept=kept, folder=folder)
+        progress = Progress(
+            agenda=Agenda.initial(scenario),
+            kept=kept,
+            folder=folder,
+            services=ServicesState.initial(scenario.services),
+        )
         while True:
             life = partial(_live_once, scenario, binding, seed, chance, progress)
             over = run_life(life)
@@ -174,8 +182,9 @@ def _live_once(
         cancel=lambda rule: driver.cancel(rule),
     )
     world = _world(scenario, seed, chance, progress, mishaps.recorder(progress.facts))
-    kept = progress.folder
-    folder = None if kept is None else RunFolder(scenario, world.kernel, kept)
+    services = FakeServices(scenario.services, progress.services, world, seed)
+    own = progress.folder
+    folder = None if own is None else RunFolder(scenario, world.kernel, own)
     program = _PROGRAMS[binding.role](
         Setting(
             scenario=scenario,
@@ -216,9 +225,8 @@ def _live_once(
     if program.restarts and ending.reason == "completed":
         _note(progress, world)
         return LifeOver(progress=progress, restarts=True, **left_behind())
-    program.seal()
-    if folder is not None:
-        folder.seal()
+    for part in (program, services, *filter(None, (folder,))):
+        part.seal()
     mishaps.seal(world.kernel, program)
     _note(progress, world)
     reason, detail = reason_of(ending)

@@ -24,6 +24,7 @@ from faultclock.run.notes.output import Spill
 from faultclock.run.process.hosting import Host, HostedSubject, LostError
 from faultclock.run.process.integrity import Untouched
 from faultclock.run.process.isolate import limit_children, run_contained
+from faultclock.run.services import services_of
 from faultclock.run.variables import settle, silence
 from faultclock.sim.host.sqlite_files import loading
 from faultclock.sim.patches import install, install_late
@@ -74,6 +75,7 @@ def hosted_target(
     Raises:
         SubjectError: the subject cannot be loaded or bound, or changes Faultclock.
     """
+    services_of(spec)
     host = host or Host()
     limit_s = _LIMIT_S if wall_limit_s is None else wall_limit_s
     try:
@@ -132,12 +134,14 @@ def prepare_target(
     Raises:
         SubjectError: the subject cannot be loaded or bound, or declares that it never does
             something that it does.
+        SourceError: its services file is wrong.
     """
+    services = services_of(spec)
     settle(os.environ)
     silence()
     install()
     with loading(name_when_loading):
-        adopted = adopt(spec, as_=as_, dialect=dialect)
+        adopted = adopt(spec, as_=as_, dialect=dialect, services=services)
     binding = adopted.binding
     warm_limit_s = limit_s / _WARM_SHARE
     warm(binding, warm_limit_s)

@@ -121,6 +121,10 @@ def run_report(
         waits=judgement.waits,
         timeline=marks,
         timeline_cut=cut,
+        unanswered=tuple(
+            (str(event.host), f"{event.method} {str(event.target).partition('?')[0]}")
+            for event in trace.of_kind("service.unanswered")
+        ),
         # A report of hundreds of runs must stay small: what is green needs no line.
         notes=shown_notes(trace.notes) if telling else None,
     )

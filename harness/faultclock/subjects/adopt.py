@@ -10,11 +10,13 @@ so that every command understands it.
     my_client.py:ask@anthropic-messages     it speaks that API
     my_client.py:ask@prompt,ollama          both
     my_client.py:ask@no-streams             it never asks for a stream
+    my_agent.py:agent@services=hosts.yaml   that file has the other hosts that it may ask
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,6 +25,7 @@ from faultclock.errors import SubjectError, UnknownNameError
 from faultclock.model.report.checkup import TakenFor
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.subjects.abilities import ABILITY_WORDS, with_word
 from faultclock.subjects.adopt_calls import async_call, sync_call
 from faultclock.subjects.adopt_clients import Client, client_of
@@ -30,12 +33,16 @@ from faultclock.subjects.adopt_signature import FORMS, Form, wanted_by
 from faultclock.subjects.bind_runtime import runtime
 from faultclock.subjects.binding import Binding, default_id, is_async, provider_adapter, unwrapped
 from faultclock.subjects.frameworks.known import Known, agent_of
+from faultclock.subjects.frameworks.mcp_tools import mcp_tools
 from faultclock.subjects.locate import Located, imported, locate
 from faultclock.subjects.shipped import SHIPPED
 from faultclock.subjects.shipped_loading import miniatures, shipped_binding
 from faultclock.subjects.source import functions_in
 
 _MARK = "@"
+#: Begins the word that names a services file, which no comma and no mark can be part of.
+_SERVICES = "services="
+_NO_WORD = re.compile(r"[,@]")
 _CLIENT = "client"
 _AGENT = "agent"
 _KINDS = (*FORMS, _CLIENT, _AGENT)
@@ -73,7 +80,13 @@ class Adopted:
     is_bound: bool = False
 
 
-def adopt(spec: str, *, as_: str | None = None, dialect: str | None = None) -> Adopted:
+def adopt(
+    spec: str,
+    *,
+    as_: str | None = None,
+    dialect: str | None = None,
+    services: tuple[ServiceHost, ...] = (),
+) -> Adopted:
     """Return what `spec` names, ready to be called.
 
     Args:
@@ -82,13 +95,21 @@ def adopt(spec: str, *, as_: str | None = None, dialect: str | None = None) -> A
         as_: `prompt`, `messages`, `nothing`, `request`, `client` or `agent`: what it is; None: what
             the target itself shows.
         dialect: the API that it speaks, such as `openai-chat`; None: the same.
+        services: what the services file has that `spec` names.
 
     Raises:
         UnknownNameError: it is neither a shipped id nor a place.
         SubjectError: it cannot be imported, or cannot be called; the hint says what to write.
     """
-    target, as_, dialect, lacks = _said(spec, as_, dialect)
-    return _lacking(_adopt(target, _whole(target, as_, dialect, lacks), as_, dialect), lacks)
+    said = _said(spec, as_, dialect)
+    found = _adopt(said.target, said.whole, said.as_, said.dialect, services)
+    adopted = _lacking(found, said.lacks)
+    return replace(adopted, binding=replace(adopted.binding, services=services))
+
+
+def services_file_of(spec: str) -> str | None:
+    """Return the services file that a target names; None where it names none."""
+    return _said(spec, None, None).services
 
 
 def said_of(
@@ -97,20 +118,34 @@ def said_of(
     as_: str | None = None,
     dialect: str | None = None,
     lacks: Sequence[str] = (),
+    services: str | None = None,
 ) -> str:
     """Return a target with more said after it, as every command understands it.
 
     Args:
         lacks: words for what it never does, of `ABILITY_WORDS`.
+        services: the file with the other hosts that it may ask.
 
     Raises:
         UnknownNameError: `as_` is no kind of target.
+        SubjectError: a target cannot hold the name of that file.
     """
-    target, as_, dialect, known = _said(spec, as_, dialect)
-    return _whole(target, as_, dialect, tuple(dict.fromkeys((*known, *lacks))))
+    if services is not None and _NO_WORD.search(services):
+        raise SubjectError(
+            f"{services}: the name of this file has a comma or an @", hint="give it another name"
+        )
+    said = _said(spec, as_, dialect)
+    known = tuple(dict.fromkeys((*said.lacks, *lacks)))
+    return replace(said, lacks=known, services=services or said.services).whole
 
 
-def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Adopted:
+def _adopt(
+    target: str,
+    whole: str,
+    as_: str | None,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     shipped = shipped_binding(target)
     if shipped is not None:
         if as_ is not None:
@@ -134,7 +169,7 @@ def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Ado
         )
     found = locate(place, name)
     try:
-        adopted = _adopted(found, whole, as_, dialect)
+        adopted = _adopted(found, whole, as_, dialect, services)
     except SubjectError:
         raise
     except (Exception, SystemExit) as error:
@@ -147,27 +182,46 @@ def _adopt(target: str, whole: str, as_: str | None, dialect: str | None) -> Ado
     return replace(adopted, binding=binding)
 
 
-def _said(
-    spec: str, as_: str | None, dialect: str | None
-) -> tuple[str, str | None, str | None, tuple[str, ...]]:
-    """Return the target without what is said after it, what it is, what it speaks, and lacks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """A target, and what is said after it: what it is, what it speaks, and lacks, and may ask."""
+
+    target: str
+    as_: str | None
+    dialect: str | None
+    lacks: tuple[str, ...]
+    services: str | None
+
+    @property
+    def whole(self) -> str:
+        """The target with all of that."""
+        words = [word for word in (self.as_, self.dialect) if word is not None]
+        words += self.lacks
+        if self.services is not None:
+            words.append(f"{_SERVICES}{self.services}")
+        return f"{self.target}{_MARK}{','.join(words)}" if words else self.target
+
+
+def _said(spec: str, as_: str | None, dialect: str | None) -> _Said:
     target, mark, words = spec.rpartition(_MARK)
-    if not mark or "/" in words or ":" in words:
-        target, words = spec, ""
     said = tuple(dict.fromkeys(filter(None, words.split(","))))
+    paths = [word for word in said if word.startswith(_SERVICES)]
+    if not mark or any("/" in word or ":" in word for word in said if word not in paths):
+        target, said, paths = spec, (), []
     for word in said:
         if word in _KINDS:
             as_ = as_ or word
-        elif word not in ABILITY_WORDS:
+        elif word not in ABILITY_WORDS and word not in paths:
             dialect = dialect or word
     if as_ is not None and as_ not in _KINDS:
         raise UnknownNameError("kind of target", as_, _KINDS)
-    return target, as_, dialect, tuple(word for word in said if word in ABILITY_WORDS)
-
-
-def _whole(target: str, as_: str | None, dialect: str | None, lacks: Sequence[str]) -> str:
-    words = [*(word for word in (as_, dialect) if word is not None), *lacks]
-    return f"{target}{_MARK}{','.join(words)}" if words else target
+    return _Said(
+        target=target,
+        as_=as_,
+        dialect=dialect,
+        lacks=tuple(word for word in said if word in ABILITY_WORDS),
+        services=paths[-1].removeprefix(_SERVICES) if paths else None,
+    )
 
 
 def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
@@ -188,7 +242,13 @@ def _lacking(adopted: Adopted, words: Sequence[str]) -> Adopted:
     return replace(adopted, binding=replace(binding, abilities=abilities))
 
 
-def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) -> Adopted:
+def _adopted(
+    found: Located,
+    spec: str,
+    as_: str | None,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     target = found.target
     if isinstance(target, Binding):
         if as_ is not None:
@@ -197,7 +257,7 @@ def _adopted(found: Located, spec: str, as_: str | None, dialect: str | None) ->
     target = _object(found)
     known = agent_of(target) if as_ in (None, _AGENT) else None
     if known is not None:
-        return _of_agent(found, spec, target, known, dialect)
+        return _of_agent(found, spec, target, known, dialect, services)
     client = client_of(target) if as_ in (None, _CLIENT) else None
     if client is not None:
         return _of_client(found, spec, target, client, dialect)
@@ -308,9 +368,18 @@ def _of_client(
     return Adopted(binding=binding, taken_for=taken_for, spec=spec)
 
 
-def _of_agent(found: Located, spec: str, target: Any, known: Known, dialect: str | None) -> Adopted:
+def _of_agent(
+    found: Located,
+    spec: str,
+    target: Any,
+    known: Known,
+    dialect: str | None,
+    services: tuple[ServiceHost, ...],
+) -> Adopted:
     framework = known.framework()
-    tools = framework.tools_of(target)
+    servers = getattr(framework, "servers_of", None)
+    of_servers = () if servers is None else mcp_tools(servers(target), services)
+    tools = (*framework.tools_of(target), *of_servers)
 
     def live(surroundings: Any) -> Any:
         return framework.live(target, surroundings)

@@ -29,6 +29,7 @@ from faultclock.model.duration import MILLISECOND_NS
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.provider_script import DEFAULT_DIALECT
 from faultclock.model.scenario.scenario import Role
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.trace import TIMER_GRANULARITY_MAX_NS, Declares, SubjectInfo
 from faultclock.subjects.abilities import ALL_ABILITIES, OPTIONS_OF_ROLE, Abilities, declared
@@ -90,6 +91,7 @@ class Binding:
         contract: what a tool, a store or an extension declares of itself; None for other roles.
         own_tools: the tools that a runtime brings; None: it is handed those of a scenario.
         remedies: what of its framework mends a broken requirement, by the id of that.
+        services: other hosts that it may ask in every scenario.
     """
 
     id: str
@@ -113,6 +115,7 @@ class Binding:
     contract: Any = None
     own_tools: tuple[ToolScript, ...] | None = None
     remedies: Mapping[str, str] = field(default_factory=dict)
+    services: tuple[ServiceHost, ...] = ()
 
     @property
     def dialect(self) -> str:

@@ -10,7 +10,7 @@ from tests.fakes.dialects.driver import Sdk, Way
 from tests.fakes.dialects.truth import cases_of, complaint, sdks, seen_by
 
 #: A service behind a tool is of no provider, so no SDK speaks to it.
-_OF_NO_PROVIDER = {"http-json"}
+_OF_NO_PROVIDER = {"http-json", "mcp"}
 _CLIENTS = [(sdk, way) for sdk in sdks() for way in sdk.ways]
 
 

@@ -6,6 +6,8 @@ What it answers is the script's `reply`:
     {"/items/1": …, "/items/2": …}      what stands under the path, or the longest end of it; 404
     any other JSON                      that, for every request
 
+Where the script has `answers`, the one that fits the request is sent as it is.
+
 So a tool under test finds its service here without one being written for it.
 """
 
@@ -23,7 +25,7 @@ from faultclock.fakes.wire.event_stream import json_object
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.model.scenario.fault import AnswerEnd, HttpDate
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.provider_script import ProviderScript
+from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript
 
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 _NOW = HttpDate(http_date="0s")  # type: ignore[arg-type]  # durations are texts in a file
@@ -54,6 +56,8 @@ class HttpJson:
     def good_answer(self, script: ProviderScript, asked: Asked, exchange: Exchange) -> Answer:
         """Return what the service answers when all is well; a path that it has not is a 404."""
         del exchange
+        if asked.scripted is not None:
+            return _as_written(asked.scripted)
         found, value = _looked_up(script, asked)
         if not found:
             # A service that has no such thing is well: this is an answer and no fault.
@@ -111,6 +115,17 @@ class HttpJson:
         del content_type
         error = self.error_facts(json_object(body) or {})
         return Heard(text=body.decode("utf-8", "replace") if error is None else None, error=error)
+
+
+def _as_written(answer: HttpAnswer) -> Answer:
+    body, headers = answer.body, dict(_headers("application/json"))
+    if isinstance(body, str):
+        headers["content-type"] = "text/plain; charset=utf-8"
+    elif body is None:
+        del headers["content-type"]
+    headers.update((name.lower(), value) for name, value in answer.headers.items())
+    text = body if isinstance(body, str) else "" if body is None else _JSON.encode(body)
+    return Answer(status=answer.status, headers=tuple(headers.items()), chunks=(text.encode(),))
 
 
 def _looked_up(script: ProviderScript, asked: Asked) -> tuple[bool, Any]:

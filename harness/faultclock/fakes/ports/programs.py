@@ -33,7 +33,7 @@ from faultclock.fakes.ports.program_plan import (
 from faultclock.fakes.rules import RulesMet, seal
 from faultclock.model.scenario.program_script import ProgramLine, ProgramRule, ProgramScript
 from faultclock.model.secrets import without_secrets
-from faultclock.sim.host.processes import Child, Processes
+from faultclock.sim.host.processes import PART, Child, Processes
 from faultclock.sim.kernel.context import current_call
 from faultclock.sim.kernel.kernel import Call, Kernel
 from faultclock.sim.world import World
@@ -78,8 +78,13 @@ class FakePrograms(Port):
 
     def mount(self, world: World) -> None:
         """Let the subject start programs in `world`; without any, it stays refused."""
-        if self._scripts:
+        if not self._scripts:
+            return
+        there: Processes | None = world.kernel.parts.get(PART)
+        if there is None:
             Processes(world.kernel, self)
+        else:
+            there.hosts.append(self)
 
     def end_life(self) -> None:
         """Record what is still running, and let it stand still. Call it once per life."""

@@ -105,8 +105,8 @@ class ProviderConnection:
 
     def _refuse(self, bad: BadRequest) -> None:
         self._kernel.record(
-            "provider",
-            "http.malformed",
+            self._provider.actor,
+            f"{self._provider.about}.malformed",
             connection=self._endpoint.connection_id,
             call=self._endpoint.last_call_id,
             reason=bad.reason,
@@ -152,8 +152,8 @@ class ProviderConnection:
             headers.append(("connection", "close"))
         shown = dict(headers)
         self._kernel.record(
-            "provider",
-            "http.response",
+            self._provider.actor,
+            f"{self._provider.about}.response",
             exchange=exchange.id,
             connection=self._endpoint.connection_id,
             call=exchange.call,
@@ -167,8 +167,8 @@ class ProviderConnection:
 
     def _error_event(self, exchange: PlannedExchange, step: ErrorEvent) -> None:
         self._kernel.record(
-            "provider",
-            "http.stream_error",
+            self._provider.actor,
+            f"{self._provider.about}.stream_error",
             exchange=exchange.id,
             connection=self._endpoint.connection_id,
             call=exchange.call,
@@ -216,8 +216,8 @@ class ProviderConnection:
         self._steps = iter(())
         self._provider.ended(exchange)
         self._kernel.record(
-            "provider",
-            "http.exchange_ended",
+            self._provider.actor,
+            f"{self._provider.about}.exchange_ended",
             exchange=exchange.id,
             connection=self._endpoint.connection_id,
             call=exchange.call,

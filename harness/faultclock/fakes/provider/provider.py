@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from faultclock.fakes.dialects import dialect_named
 from faultclock.fakes.provider.accounts import Refused, Ruling
@@ -25,7 +25,7 @@ from faultclock.fakes.wire.chat_messages import message_facts
 from faultclock.fakes.wire.delivery import Step, steps_of
 from faultclock.fakes.wire.dialect import Asked, Exchange, RateStanding
 from faultclock.fakes.wire.headers import merged, scrubbed, scrubbed_url
-from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.http_server import HttpRequest, names_of, scripted
 from faultclock.fakes.wire.injector import (
     Connecting,
     Fate,
@@ -94,12 +94,14 @@ class ProviderState:
         numbers: of the requests; providers of one run share it.
         memory: of its limits, and of how many it answered.
         kept: what its API keeps from one request to the next, by id.
+        fitting: how many requests fitted each of the script's answers so far, by its place.
     """
 
     injector: InjectorState = field(default_factory=lambda: InjectorState(attempts={}))
     numbers: ExchangeNumbers = field(default_factory=ExchangeNumbers)
     memory: Memory = field(default_factory=Memory)
     kept: dict[str, Any] = field(default_factory=dict)
+    fitting: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +109,14 @@ class PlannedExchange:
     """What the provider decided to do about one request.
 
     Attributes:
-        id: "x1", "x2"... in the order in which requests arrived.
+        id: "x1", "x2"... in the order in which requests arrived ("s1"... at another service).
         call: the call that sent it.
         attempt: its 1-based number within the call.
         rule: the rule that shapes it, if one does.
         ruling: of the provider's limits; None where it has none, or was asked nonsense.
         close: whether the connection ends after the answer.
         steps: how the answer goes out.
+        unanswered: the script has answers, and none is for this request.
     """
 
     id: str
@@ -123,6 +126,7 @@ class PlannedExchange:
     ruling: Ruling | None
     close: bool
     steps: tuple[Step, ...]
+    unanswered: bool = False
 
 
 class FakeProvider:
@@ -142,6 +146,11 @@ class FakeProvider:
         UnknownNameError: the script names a dialect or payload that does not exist.
         InputError: a fault of the script cannot be put on the wire as it is written.
     """
+
+    #: Who records its facts, what they begin with, and what its exchanges do.
+    actor: ClassVar[str] = "provider"
+    about: ClassVar[str] = "http"
+    exchanges: ClassVar[str] = "x"
 
     def __init__(
         self,
@@ -167,8 +176,9 @@ class FakeProvider:
         self._state = state or ProviderState()
         self._door = Doorkeeper(script, streams or Streams(seed), id or "first", self._state.memory)
         self.observant = observant
-        #: What separates the facts of a fallback from those of the first provider.
+        #: What separates its facts from those of the first provider, and those of its faults.
         self.mark: Mapping[str, str] = {"provider": id} if id else {}
+        self.whose = self.mark
         self._kernel: Clockwork | None = None
 
     @property
@@ -197,7 +207,7 @@ class FakeProvider:
         rules: tuple[FaultRule | RefusalRule, ...] = (*self._script.faults, *self._script.refusals)
         for rule in (rule for rule in rules if rule.id not in met):
             self.kernel.record(
-                "provider", "fault.unmet", fault=rule.id, optional=rule.optional, **self.mark
+                self.actor, "fault.unmet", fault=rule.id, optional=rule.optional, **self.whose
             )
 
     # ------------------------------------------------------------------ for the network
@@ -244,7 +254,7 @@ class FakeProvider:
     def plan(self, request: HttpRequest, connection: str, call: str | None) -> PlannedExchange:
         """Record `request`, and return what is to be done about it."""
         number = self._state.numbers.next()
-        exchange_id = f"x{number}"
+        exchange_id = f"{self.exchanges}{number}"
         now_ns = self.kernel.now_ns
         exchange = Exchange(
             number=number,
@@ -257,7 +267,8 @@ class FakeProvider:
         if asked.refusal is None:
             good = self._dialect.good_answer(self._script, asked, exchange)
         shape = None if good is None else good.shape
-        fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape))
+        named = (*asked.named, *names_of(request))
+        fate = self._decide(Requesting(call=call, now_ns=now_ns, answer=shape, named=named))
         self._record_request(request, asked, exchange_id, connection, call, fate.attempt)
         fault = None if fate.rule is None else fate.rule.then
         ruling = None
@@ -294,6 +305,7 @@ class FakeProvider:
             ruling=ruling,
             close=isinstance(fault, HttpError) and fault.close,
             steps=tuple(steps_of(answer, fault, tempo, event)),
+            unanswered=self._is_unanswered(asked, fault),
         )
 
     def _read(self, request: HttpRequest, exchange: Exchange) -> Asked:
@@ -302,7 +314,14 @@ class FakeProvider:
         asked = self._dialect.recalled(asked, request, self._state.kept, exchange)
         if asked.refusal is not None:
             return asked
+        if self._script.answers:
+            fitting = self._state.fitting
+            return replace(asked, scripted=scripted(self._script.answers, fitting, request))
         return replace(asked, refusal=objection(self._dialect, asked, self._objections))
+
+    def _is_unanswered(self, asked: Asked, fault: Fault | None) -> bool:
+        """Return whether the script has answers, and none for this request."""
+        return bool(self._script.answers) and asked.scripted is None and fault is None
 
     def _keep(self, answer: Answer, fault: Fault | None) -> None:
         """Keep what an answer leaves behind, as far as the provider comes to its end."""
@@ -356,13 +375,13 @@ class FakeProvider:
             return self._error_answer(name, payload, payload.status, exchange, values)
         if isinstance(fault, HttpError):
             payload = self._payloads[fault.error]
-            answer = self._error_answer(fault.error, payload, fault.status, exchange)
+            answer = self._error_answer(fault.error, payload, fault.status, exchange, asked.values)
             return replace(answer, headers=merged(answer.headers, fault.headers))
         if isinstance(fault, OkWithErrorBody):
             if fault.error is None:
                 return Answer(status=fault.status, headers=(), chunks=(b"",))
             payload = self._payloads[fault.error]
-            return self._error_answer(fault.error, payload, fault.status, exchange)
+            return self._error_answer(fault.error, payload, fault.status, exchange, asked.values)
         assert good is not None, "a request that is not refused has a good answer"
         if not isinstance(fault, AnswerEnds) or good.finish_reason is None:
             # An answer that is not made yet says later how it ended.
@@ -382,7 +401,7 @@ class FakeProvider:
         payload: ErrorPayload,
         status: int,
         exchange: Exchange,
-        values: Mapping[str, str] = MappingProxyType({}),
+        values: Mapping[str, Any] = MappingProxyType({}),
     ) -> Answer:
         answer = self._dialect.error_answer(payload, status, exchange, values)
         return replace(answer, error=self._meant(name, answer.error, status))
@@ -420,8 +439,8 @@ class FakeProvider:
         attempt: int,
     ) -> None:
         self.kernel.record(
-            "provider",
-            "http.request",
+            self.actor,
+            f"{self.about}.request",
             exchange=exchange,
             connection=connection,
             call=call,
@@ -448,14 +467,14 @@ class FakeProvider:
         self, rule: FaultRule, call: str | None, attempt: int, exchange: str | None
     ) -> None:
         self.kernel.record(
-            "provider",
+            self.actor,
             "fault.fired",
             fault=rule.id,
             fault_kind=rule.then.kind,
             call=call,
             attempt=attempt,
             exchange=exchange,
-            **self.mark,
+            **self.whose,
         )
 
     def _record_refused(self, exchange: PlannedExchange, account: int, refused: Refused) -> None:
@@ -463,7 +482,7 @@ class FakeProvider:
         self._state.injector = mark_met(self._state.injector, refused.rule.id)
         early = {"early_ns": refused.early_ns, "pushed_back_ns": refused.pushed_back_ns}
         self.kernel.record(
-            "provider",
+            self.actor,
             "fault.fired",
             fault=refused.rule.id,
             fault_kind=refused.rule.fault_kind,

@@ -16,7 +16,7 @@ from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.http_server import HttpRequest
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.payload import ErrorPayload
-from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
+from faultclock.model.scenario.provider_script import HttpAnswer, ProviderScript, ToolCallReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,9 @@ class Asked:
         beside: whether its path is one of what the provider keeps, and not one of the model.
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
+        scripted: the answer that the script has for it; None: the dialect has one.
+        named: what it is called in a script, beside its method and its path.
+        values: what an error repeats of it.
     """
 
     model: str | None
@@ -76,6 +79,9 @@ class Asked:
     beside: bool = False
     kept: int = 0
     shown: Shown | None = None
+    scripted: HttpAnswer | None = None
+    named: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,13 @@ answer to the one before is finished.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 
 import h11
+
+from faultclock.model.scenario.provider_script import HttpAnswer
 
 #: Longest request line plus headers, in bytes; beyond it a request is refused with 431.
 _HEAD_BYTES_MAX = 64 * 1024
@@ -43,6 +45,29 @@ class HttpRequest:
     target: str
     headers: dict[str, str]
     body: bytes
+
+
+def names_of(request: HttpRequest) -> tuple[str, ...]:
+    """Return what a request is called in a script: with and without its method and its query."""
+    places = dict.fromkeys((request.target, request.target.partition("?")[0]))
+    return tuple(name for place in places for name in (f"{request.method} {place}", place))
+
+
+def scripted(
+    answers: Iterable[HttpAnswer], fitting: dict[int, int], request: HttpRequest
+) -> HttpAnswer | None:
+    """Return the first of `answers` that is for `request`; None where none is.
+
+    Args:
+        fitting: how many requests fitted each so far, by its place; it is changed in place.
+    """
+    named, chosen = names_of(request), None
+    for place, answer in enumerate(answers):
+        if answer.holds(named=named):
+            fitting[place] = fitting.get(place, 0) + 1
+            if chosen is None and fitting[place] in answer.nth:
+                chosen = answer
+    return chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

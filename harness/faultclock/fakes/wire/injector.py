@@ -30,6 +30,7 @@ from faultclock.model.scenario.fault import (
     Stall,
     StreamError,
     Truncate,
+    named_by,
 )
 
 
@@ -75,11 +76,13 @@ class Requesting:
     Attributes:
         answer: shape of the good answer; None where the provider refuses the request itself
             (no such path, no key), so that no fault of the plan applies.
+        named: what the request is called, for triggers that name requests.
     """
 
     call: str | None
     now_ns: int
     answer: AnswerShape | None
+    named: tuple[str, ...] = ()
 
 
 Happening = Resolving | Connecting | Requesting
@@ -105,11 +108,13 @@ class InjectorState:
     Attributes:
         attempts: attempts so far by call id.
         total: attempts so far over all calls.
+        named: requests so far that a trigger names, by that and by call; None: over all calls.
         met: ids of the rules whose effect reached the wire.
     """
 
     attempts: Mapping[str | None, int] = field(default_factory=lambda: MappingProxyType({}))
     total: int = 0
+    named: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
     met: frozenset[str] = frozenset()
 
 
@@ -123,12 +128,14 @@ def decide(
     """
     call = happening.call
     attempt, attempt_of_all = state.attempts.get(call, 0) + 1, state.total + 1
-    rule = _claiming(plan, happening, attempt, attempt_of_all)
+    counts = _counted(plan, state, happening)
+    rule = _claiming(plan, happening, attempt, attempt_of_all, counts)
     if not isinstance(happening, Requesting):
         if rule is None or not _fires_at(rule.then, happening):
             return state, Fate(attempt=attempt, rule=None)
         state = mark_met(state, rule.id)
-    counted = replace(state, attempts={**state.attempts, call: attempt}, total=attempt_of_all)
+    attempts = {**state.attempts, call: attempt}
+    counted = replace(state, attempts=attempts, total=attempt_of_all, named=counts)
     return counted, Fate(attempt=attempt, rule=rule)
 
 
@@ -147,8 +154,27 @@ def task_of(call: str | None) -> str | None:
     return None if call is None else call.split("/", 1)[0]
 
 
+def _counted(
+    plan: FaultPlan, state: InjectorState, happening: Happening
+) -> Mapping[tuple[str, str | None], int]:
+    """Return how many requests of each name there were, with this one."""
+    named = happening.named if isinstance(happening, Requesting) else ()
+    patterns = {rule.when.request for rule in plan} if named else set()
+    found = dict(state.named)
+    for pattern in patterns - {None}:
+        if named_by(str(pattern), named):
+            for of_call in {happening.call, None}:
+                key = (str(pattern), of_call)
+                found[key] = found.get(key, 0) + 1
+    return found
+
+
 def _claiming(
-    plan: FaultPlan, happening: Happening, attempt: int, attempt_of_all: int
+    plan: FaultPlan,
+    happening: Happening,
+    attempt: int,
+    attempt_of_all: int,
+    counts: Mapping[tuple[str, str | None], int],
 ) -> FaultRule | None:
     # Before the request is read it is unknown whether it will ask for a stream.
     answer = happening.answer if isinstance(happening, Requesting) else None
@@ -156,9 +182,13 @@ def _claiming(
         "task": task_of(happening.call),
         "now_ns": happening.now_ns,
         "stream": None if answer is None else answer.stream,
+        "named": happening.named if isinstance(happening, Requesting) else (),
     }
     for rule in plan:
-        number = attempt if rule.when.scope == "call" else attempt_of_all
+        by_call = rule.when.scope == "call"
+        number = attempt if by_call else attempt_of_all
+        if rule.when.request is not None:
+            number = counts.get((rule.when.request, happening.call if by_call else None), 1)
         if rule.is_for(number, **facts) and _can_apply(rule.then, happening):
             return rule
     return None

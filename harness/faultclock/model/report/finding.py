@@ -197,7 +197,9 @@ class Judgement(Value):
 class RunReport(SparseValue):
     """One scenario, one seed, one subject: judged."""
 
-    SPARSE: ClassVar[frozenset[str]] = frozenset({"time_base", "token", "notes", "made_twice"})
+    SPARSE: ClassVar[frozenset[str]] = frozenset(
+        {"time_base", "token", "notes", "made_twice", "unanswered"}
+    )
 
     scenario: str
     title: str
@@ -231,6 +233,8 @@ class RunReport(SparseValue):
     timeline: tuple[EventMark, ...] = ()
     timeline_cut: int = 0
     """How many events the timeline leaves out (they are in the trace)."""
+    unanswered: tuple[tuple[str, str], ...] = ()
+    """What was asked of other hosts that nothing answers: each a host and a request."""
     notes: RunNotes | None = None
     """Tracebacks, log lines and the lines that waited; None where nothing was noted."""
 

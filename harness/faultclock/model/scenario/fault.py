@@ -5,6 +5,7 @@ Faults are data. What a fault does on the wire is the business of `faultclock.fa
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -191,8 +192,21 @@ Fault = Annotated[
 ]
 
 
-class Trigger(When):
+def named_by(pattern: str, named: tuple[str, ...]) -> bool:
+    """Return whether a request with these names is meant by `pattern`.
+
+    Example:
+        >>> named_by("GET /v1/*", ("GET /v1/now?at=Rome", "GET /v1/now", "/v1/now"))
+        True
+    """
+    shape = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    return any(shape.fullmatch(name) for name in named)
+
+
+class Trigger(SparseValue, When):
     """When a fault fires. Every condition that is given must hold."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"request"})
 
     attempts: RangeField = EVERY
     """Attempt numbers (1-based) within `scope`: `2`, `1-6`, `3+` or `every`."""
@@ -202,6 +216,8 @@ class Trigger(When):
     """Only calls of this task."""
     stream: bool | None = None
     """Only streaming (true) or only non-streaming (false) requests."""
+    request: str | None = Field(default=None, min_length=1)
+    """Only requests that are named so, such as `GET /v1/now` or `/v1/*`; they are counted apart."""
     from_time: DurationNs | None = None
     """Only from this virtual time on (included)."""
     until_time: DurationNs | None = None
@@ -213,13 +229,23 @@ class Trigger(When):
             raise ValueError("until_time is not after from_time: the fault could never fire")
         return self
 
-    def holds(self, *, task: str | None, now_ns: int, stream: bool | None) -> bool:
+    def holds(
+        self,
+        *,
+        task: str | None,
+        now_ns: int,
+        stream: bool | None,
+        named: tuple[str, ...] = (),
+    ) -> bool:
         """Return whether the conditions hold.
 
         Args:
             task: id of the task that the attempt belongs to.
             stream: whether the request asks for a stream; None: it was not read yet.
+            named: what the request is called; empty: it was not read yet.
         """
+        if self.request is not None and not named_by(self.request, named):
+            return False
         if now_ns < (self.from_time or 0):
             return False
         if self.until_time is not None and now_ns >= self.until_time:

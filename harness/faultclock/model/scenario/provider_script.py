@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
 from faultclock.model._base import SparseValue, Value
 from faultclock.model.duration import MILLISECOND_NS, DurationNs
-from faultclock.model.scenario.fault import FaultRule
+from faultclock.model.scenario.fault import WITHOUT_A_BODY, FaultPlan, HeaderValue, named_by
+from faultclock.model.scenario.mcp_server import McpServer
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_limits import Overload, Pace, ProviderLimits, RefusalRule
+from faultclock.model.scenario.rule import EVERY, RangeField, When
+
+PayloadName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 
 #: What a subject speaks that says nothing else.
 DEFAULT_DIALECT = "openai-chat"
@@ -37,6 +41,46 @@ class ProviderReply(Value):
         return self
 
 
+class HttpAnswer(SparseValue, When):
+    """What a service that is no model's provider answers to some requests."""
+
+    SPARSE: ClassVar[frozenset[str]] = frozenset({"nth", "status", "headers", "body"})
+
+    request: str = Field(min_length=1)
+    """Which: `GET /v1/now`, or the path alone; `*` stands for anything. The query counts where it
+    is written."""
+    nth: RangeField = EVERY
+    """Of the requests that fit, which ones (1-based): `2`, `1-3`, `3+` or `every`."""
+    status: int = Field(default=200, ge=200, le=599)
+    headers: dict[str, HeaderValue] = {}
+    body: Any = None
+    """A text is sent as it is, anything else as JSON; without it the body is empty."""
+
+    @model_validator(mode="after")
+    def _body_where_one_can_be(self) -> HttpAnswer:
+        if self.status in WITHOUT_A_BODY and self.body is not None:
+            raise ValueError(f"an answer of status {self.status} has no body: leave out body")
+        return self
+
+    def holds(self, *, named: tuple[str, ...]) -> bool:
+        """Return whether it is for a request with these names."""
+        return named_by(self.request, named)
+
+
+def unique_faults(faults: FaultPlan) -> FaultPlan:
+    """Return `faults`.
+
+    Raises:
+        ValueError: two have the same id.
+    """
+    seen: set[str] = set()
+    for rule in faults:
+        if rule.id in seen:
+            raise ValueError(f"two faults have the id {rule.id!r}")
+        seen.add(rule.id)
+    return faults
+
+
 class Endpoint(Value):
     """Where a subject finds the provider, and what it asks there."""
 
@@ -49,7 +93,17 @@ class ProviderScript(SparseValue):
     """The fake provider: its dialect, its good answer, and what goes wrong."""
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"replies", "endpoint", "payloads", "limits", "overload", "pace", "jitter"}
+        {
+            "replies",
+            "answers",
+            "mcp",
+            "endpoint",
+            "payloads",
+            "limits",
+            "overload",
+            "pace",
+            "jitter",
+        }
     )
 
     dialect: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
@@ -58,7 +112,7 @@ class ProviderScript(SparseValue):
     extension."""
     endpoint: Endpoint | None = None
     """None: where the clients of the dialect look for it by default."""
-    payloads: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")], ErrorPayload] = {}
+    payloads: dict[PayloadName, ErrorPayload] = {}
     """Error answers of this scenario's own, such as recorded ones, by the name that its faults
     use. They stand before those of the dialect."""
     reply: str = "Hello from the simulated provider."
@@ -67,6 +121,11 @@ class ProviderScript(SparseValue):
     replies: tuple[ProviderReply, ...] = ()
     """A conversation, in place of `reply` and `tool_calls`. A request that holds n messages of the
     assistant gets the answer n (0-based; the last one repeats), so a retry gets the same one."""
+    answers: tuple[HttpAnswer, ...] = ()
+    """With the dialect `http-json`, in place of `reply`: the first that fits a request is its
+    answer."""
+    mcp: McpServer | None = None
+    """With the dialect `mcp`: the server."""
     latency: DurationNs = 10 * MILLISECOND_NS
     """One-way network delay."""
     jitter: DurationNs = 0
@@ -81,17 +140,17 @@ class ProviderScript(SparseValue):
     """What it grants its callers; None: as much as they ask for."""
     overload: Overload | None = None
     """When it has too much to do; None: never."""
-    faults: tuple[FaultRule, ...] = ()
+    faults: FaultPlan = ()
 
-    @field_validator("faults")
-    @classmethod
-    def _unique(cls, faults: tuple[FaultRule, ...]) -> tuple[FaultRule, ...]:
-        seen: set[str] = set()
-        for rule in faults:
-            if rule.id in seen:
-                raise ValueError(f"two faults have the id {rule.id!r}")
-            seen.add(rule.id)
-        return faults
+    _unique = field_validator("faults")(unique_faults)
+
+    @model_validator(mode="after")
+    def _answers_of_a_service(self) -> ProviderScript:
+        if self.answers and self.dialect not in ("http-json", "mcp"):
+            raise ValueError("answers goes with dialect: http-json")
+        if self.mcp is not None and self.dialect != "mcp":
+            raise ValueError("mcp goes with dialect: mcp")
+        return self
 
     @property
     def refusals_by_place(self) -> tuple[tuple[tuple[str, ...], RefusalRule], ...]:

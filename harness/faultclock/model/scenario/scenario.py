@@ -22,6 +22,7 @@ from faultclock.model.scenario.mishap import CancelRule, CrashRule
 from faultclock.model.scenario.program_script import ProgramScript
 from faultclock.model.scenario.provider_script import FallbackProvider, ProviderScript
 from faultclock.model.scenario.rule import rules_in
+from faultclock.model.scenario.service_host import ServiceHost, check_hosts
 from faultclock.model.scenario.services_script import HookScript, QueueScript, TelemetryScript
 from faultclock.model.scenario.session_script import SessionScript
 from faultclock.model.scenario.store_script import StoreScript
@@ -87,7 +88,7 @@ class BaseScenario(SparseValue):
     model_config = ConfigDict(defer_build=True)
 
     SPARSE: ClassVar[frozenset[str]] = frozenset(
-        {"variant", "matrix", "models", "vary", "settle", "tape", "disk"}
+        {"variant", "matrix", "models", "services", "vary", "settle", "tape", "disk"}
     )
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)+$")
@@ -108,6 +109,8 @@ class BaseScenario(SparseValue):
     matrix: Matrix | None = None
     """Makes one scenario for each combination of its axes; this one is then not run itself."""
     provider: ProviderScript = ProviderScript()
+    services: tuple[ServiceHost, ...] = ()
+    """Other hosts that the subject, or a tool of its own, may ask."""
     tasks: tuple[Task, ...] = (Task(id="ask"),)
     disk: DiskScript | None = None
     """The disk below the files that the subject writes. None: for a session store a good one; for
@@ -138,6 +141,7 @@ class BaseScenario(SparseValue):
                 if rule.when.task is not None and rule.when.task not in ids:
                     name = rule.when.task
                     raise ValueError(f"fault {rule.id!r} names the unknown task {name!r}")
+        check_hosts(self.services)
         for what, names in self._names():
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:

@@ -37,6 +37,7 @@ from faultclock.model.report.checkup import TakenFor
 from faultclock.model.report.finding import SourcePlace
 from faultclock.model.retry_policy import RetryPolicy
 from faultclock.model.scenario.scenario import Role
+from faultclock.model.scenario.service_host import ServiceHost
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.model.trace.event_check import check_events
 from faultclock.model.trace.trace import Declares, TraceEvent
@@ -275,6 +276,7 @@ class HostedSubject(Value):
     state_slot: int | None
     own_tools: tuple[ToolScript, ...] | None
     remedies: dict[str, str]
+    services: tuple[ServiceHost, ...]
     spec: str
     taken_for: TakenFor
     given_requests: bool

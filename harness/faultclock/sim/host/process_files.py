@@ -72,8 +72,15 @@ class RawInput(_RawEnd):
             BrokenPipeError: the program has ended.
         """
         self._check_open()
-        self.pipe.check()
-        return memoryview(data).nbytes
+        given = bytes(data)
+        self.pipe.write(given)
+        return len(given)
+
+    def close(self) -> None:
+        """Close the writing end."""
+        if not self.closed:
+            self.pipe.close()
+        super().close()
 
 
 class PipeReader(io.BufferedReader):

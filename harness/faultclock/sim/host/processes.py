@@ -152,26 +152,36 @@ class OutputPipe(_Watched):
 
 
 class InputPipe(_Watched):
-    """What the subject writes and a program could read. Nothing depends on it.
+    """What the subject writes and a program reads, if it does.
 
     Attributes:
         broken: the program has ended.
+        reader: takes what is written, at once, and nothing at the end; None: all of it is lost.
     """
 
-    __slots__ = ("broken",)
+    __slots__ = ("broken", "reader")
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel, "the input of a program")
         self.broken = False
+        self.reader: Callable[[bytes], None] | None = None
 
-    def check(self) -> None:
-        """Return if bytes can be written; they are lost.
+    def write(self, data: bytes) -> None:
+        """Write.
 
         Raises:
             BrokenPipeError: the program has ended.
         """
         if self.broken:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        if self.reader is not None and data:
+            self.reader(data)
+
+    def close(self) -> None:
+        """Close the writing end."""
+        if self.reader is not None and not self.broken:
+            self.reader(b"")
+        self.reader = None
 
     def end(self) -> None:
         """Close the reading end."""
@@ -218,6 +228,11 @@ class Child(_Watched):
     def plays(self, run: ProgramRun) -> None:
         """Have `run` told of signals."""
         self._run = run
+
+    @property
+    def complains(self) -> bool:
+        """Whether the program may write to its standard error."""
+        return getattr(self._run, "complains", True)
 
     # ------------------------------------------------------------------ for the program
 
@@ -271,17 +286,21 @@ class Child(_Watched):
 
 
 class Processes:
-    """The process table of one world. Making it lets the subject start what `host` plays."""
+    """The process table of one world. Making it lets the subject start what `host` plays.
+
+    Attributes:
+        hosts: who plays programs; the first that has one plays it.
+    """
 
     def __init__(self, kernel: Kernel, host: ProgramHost) -> None:
         self._kernel = kernel
-        self._host = host
+        self.hosts = [host]
         self._children: dict[int, Child] = {}
         kernel.parts[PART] = self
 
     def has(self, program: str) -> bool:
         """Return whether somebody who looks for `program` now finds it."""
-        return self._host.has(program)
+        return any(host.has(program) for host in self.hosts)
 
     def child(self, pid: object) -> Child | None:
         """Return the child with this number, if it is one of ours."""
@@ -316,7 +335,8 @@ class Processes:
             stderr=stderr,
             leads=leads,
         )
-        run = self._host.start(program, argv, child)
+        started = (host.start(program, argv, child) for host in self.hosts)
+        run = next((run for run in started if run is not None), None)
         if run is None and not shell:
             return None
         self._children[pid] = child

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from faultclock.sim.kernel.actors import current
+from faultclock.sim.kernel.ending import Ending
+
+if TYPE_CHECKING:
+    from faultclock.sim.kernel.kernel import Kernel
 
 
 class SimEscape(BaseException):
@@ -33,6 +37,12 @@ def refuse(what: str) -> NoReturn:
     if here is not None:
         here[0].escaped(what, site)
     raise SimEscape(f"{what} at {site} cannot be simulated")
+
+
+def end_refused(kernel: Kernel, what: str, site: str) -> None:
+    """End a run in which the subject has reached for `what`, as only its other side could see."""
+    kernel.escaped(what, site)
+    kernel.end(Ending(reason="escape", detail=tuple(kernel.escapes)))
 
 
 def call_site() -> str:

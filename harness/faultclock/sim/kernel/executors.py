@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from faultclock.sim.kernel.actors import current
-from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import Carried, carried, carrying
 from faultclock.sim.kernel.escapes import SimKilled
 from faultclock.sim.kernel.kernel import Kernel
 from faultclock.sim.kernel.locks import HybridLock, HybridSimpleQueue
@@ -37,7 +37,7 @@ def make_submit(original: Function) -> Function:
             return original(self, fn, *args, **kwargs)
         kernel = here[0]
         _adopt(self, kernel)
-        work = partial(_run_for_call, current_call(), fn)
+        work = partial(_run_for_call, carried(), fn)
         future = original(self, work, *args, **kwargs)
         future.__dict__[_NUMBER] = kernel.touched[_NUMBER] = kernel.touched.get(_NUMBER, 0) + 1
         return future
@@ -82,12 +82,9 @@ def make_shutdown(original: Function) -> Function:
     return shutdown
 
 
-def _run_for_call(call: str | None, fn: Function, *args: Any, **kwargs: Any) -> Any:
-    token = CALL_ID.set(call)
-    try:
+def _run_for_call(given: Carried, fn: Function, *args: Any, **kwargs: Any) -> Any:
+    with carrying(given):
         return fn(*args, **kwargs)
-    finally:
-        CALL_ID.reset(token)
 
 
 def _adopt(executor: ThreadPoolExecutor, kernel: Kernel) -> None:

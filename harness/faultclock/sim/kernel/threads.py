@@ -18,7 +18,7 @@ from typing import Any
 
 from faultclock.sim.kernel.actors import SIMULATED, Actor, current
 from faultclock.sim.kernel.clock import seconds_to_ns
-from faultclock.sim.kernel.context import CALL_ID, current_call
+from faultclock.sim.kernel.context import Carried, carried, carrying
 from faultclock.sim.kernel.escapes import SimEscape, SimKilled, refuse
 from faultclock.sim.kernel.kernel import Kernel
 
@@ -106,7 +106,7 @@ def _start(kernel: Kernel, thread: threading.Thread) -> None:
 
 def _start_real(actor: Actor, kernel: Kernel, thread: threading.Thread) -> int:
     """Start an OS thread that can be waited for, and return its identifier."""
-    arguments = (kernel, actor, thread, current_call())
+    arguments = (kernel, actor, thread, carried())
     if _HANDLE is None:
         return start_new_thread(_bootstrap, arguments)
     handle = _start_joinable_thread(lambda: _bootstrap(*arguments))
@@ -126,7 +126,7 @@ def _let_itself_be_waited_for(actor: Actor) -> None:
     actor.gone = lambda seconds_max: released_at_its_end.acquire(timeout=seconds_max)
 
 
-def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str | None) -> None:
+def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, given: Carried) -> None:
     kernel.take(actor)
     actor.woken = False
     ident = get_ident()
@@ -137,7 +137,7 @@ def _bootstrap(kernel: Kernel, actor: Actor, thread: threading.Thread, call: str
         if kernel.ending is None:
             thread._set_native_id()  # type: ignore[attr-defined]
             try:
-                _run(thread, call)
+                _run(thread, given)
             except (SimKilled, SimEscape):
                 pass  # The first is how a run ends, the second is on record.
             except BaseException:  # noqa: BLE001 - as threading's own bootstrap does
@@ -159,10 +159,10 @@ def _context_of_a_new_thread() -> Context:
     return copy_context() if sys.flags.thread_inherit_context else Context()  # type: ignore[attr-defined]
 
 
-def _run(thread: threading.Thread, call: str | None) -> None:
+def _run(thread: threading.Thread, given: Carried) -> None:
     def run() -> None:
-        CALL_ID.set(call)
-        thread.run()
+        with carrying(given):
+            thread.run()
 
     context: Context | None = getattr(thread, "_context", None)
     if context is None:

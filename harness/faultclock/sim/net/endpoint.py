@@ -50,6 +50,7 @@ class Endpoint:
         last_call_id: the call of the subject's most recent write (on the far side: the most
             recent write that has arrived).
         sink: told when there is something to read; may be None.
+        opened_at: `module:line` that opened it, where no fact is recorded of it; empty: each is.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class Endpoint:
         "kernel",
         "last_call_id",
         "local_address",
+        "opened_at",
         "peer",
         "remote_address",
         "rx",
@@ -86,8 +88,10 @@ class Endpoint:
         local_address: Address,
         remote_address: Address,
         call_id: str | None,
+        opened_at: str = "",
     ) -> None:
         self._network = network
+        self.opened_at = opened_at
         self.kernel: Kernel = network.kernel
         self.connection_id = connection_id
         self.is_subject = is_subject
@@ -147,13 +151,7 @@ class Endpoint:
             return 0
         if self.is_subject:
             call = self.last_call_id = current_call()
-            self.kernel.record(
-                "network",
-                "net.sent",
-                connection=self.connection_id,
-                call=call,
-                bytes_count=len(payload),
-            )
+            self._record("net.sent", call, bytes_count=len(payload))
             self._transmit(self.peer._on_request_bytes, payload, call)
         else:
             self._transmit(self.peer._on_data, payload, self.kernel.now_ns)
@@ -215,13 +213,7 @@ class Endpoint:
         self.closed = True
         self.rx.clear()
         if self.is_subject:
-            self.kernel.record(
-                "network",
-                "net.closed",
-                connection=self.connection_id,
-                call=current_call(),
-                how=how,
-            )
+            self._record("net.closed", current_call(), how=how)
         if tell_peer is not None and not self._reset_errno:
             self._transmit(tell_peer)
 
@@ -243,7 +235,7 @@ class Endpoint:
         if self.is_subject:
             # Where each delivery takes as long as the next one, its own time says this, too.
             told = {"sent_ns": sent_ns} if self._network.jitter_ns else {}
-            self._record("net.delivered", bytes_count=len(data), **told)
+            self._record("net.delivered", self.last_call_id, bytes_count=len(data), **told)
         if not self._deaf:
             self.rx += data
             self._notify()
@@ -253,7 +245,7 @@ class Endpoint:
             return
         self.eof = True
         if self.is_subject:
-            self._record("net.eof")
+            self._record("net.eof", self.last_call_id)
         self._notify()
 
     def _on_reset(self) -> None:
@@ -262,13 +254,12 @@ class Endpoint:
         # Linux reports a reset that follows an end of stream as EPIPE (tcp_reset, CLOSE_WAIT).
         self._reset_errno = errno.EPIPE if self.eof else errno.ECONNRESET
         if self.is_subject:
-            self._record("net.reset")
+            self._record("net.reset", self.last_call_id)
         self._notify()
 
-    def _record(self, kind: str, **payload: int) -> None:
-        self.kernel.record(
-            "network", kind, connection=self.connection_id, call=self.last_call_id, **payload
-        )
+    def _record(self, kind: str, call: str | None, **payload: int | str) -> None:
+        if not self.opened_at:
+            self.kernel.record("network", kind, connection=self.connection_id, call=call, **payload)
 
     def _notify(self) -> None:
         if self.sink is not None:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from faultclock.errors import InternalError
 from faultclock.sim.kernel.context import WORKING, current_call
-from faultclock.sim.kernel.escapes import refuse
+from faultclock.sim.kernel.escapes import call_site
 from faultclock.sim.kernel.kernel import TIMED_OUT, Call, Kernel, current
 from faultclock.sim.kernel.streams import Streams
 from faultclock.sim.net.databases import refuse_database
@@ -98,12 +98,18 @@ class Attempt:
         done: the outcome was told or the attempt was abandoned.
     """
 
-    __slots__ = ("_call", "_kernel", "_on_done", "connection_id", "done")
+    __slots__ = ("_call", "_kernel", "_on_done", "_quiet", "connection_id", "done")
 
     def __init__(
-        self, kernel: Kernel, connection_id: str, on_done: Callable[[Endpoint | OSError], None]
+        self,
+        kernel: Kernel,
+        connection_id: str,
+        on_done: Callable[[Endpoint | OSError], None],
+        *,
+        quiet: bool,
     ) -> None:
         self._kernel = kernel
+        self._quiet = quiet
         self._on_done: Callable[[Endpoint | OSError], None] | None = on_done
         self.connection_id = connection_id
         self.done = False
@@ -122,13 +128,14 @@ class Attempt:
                 self._call.cancel()
             # Nothing may keep an abandoned socket alive, or it would never be closed.
             self._call = self._on_done = None
-            self._kernel.record(
-                "network",
-                "net.closed",
-                connection=self.connection_id,
-                call=current_call(),
-                how="abort",
-            )
+            if not self._quiet:
+                self._kernel.record(
+                    "network",
+                    "net.closed",
+                    connection=self.connection_id,
+                    call=current_call(),
+                    how="abort",
+                )
 
     def _after(self, delay_ns: int, outcome: Callable[[], Endpoint | OSError]) -> None:
         self._call = self._kernel.call_after(delay_ns, self._finish, outcome)
@@ -154,6 +161,7 @@ class Network:
         policy: decides lookups and attempts; None lets everything through.
         descriptors: the open simulated sockets by descriptor.
         connections_made: attempts to connect so far; the next connection's number follows.
+        nowhere: takes a connection of a tool to a host that nothing answers, and who opened it.
     """
 
     def __init__(
@@ -175,6 +183,8 @@ class Network:
         self._name_of: dict[str, str] = {}
         self._asked: set[str] = set()
         self._services: dict[tuple[str | None, int | None], Service] = {}
+        self._beside: dict[tuple[str | None, int | None], ConnectPolicy] = {}
+        self.nowhere: Callable[[Endpoint, str], None] | None = None
         self.connections_made = 0
         self._descriptors_made = 0
         self._ephemeral_port = 40_000
@@ -228,6 +238,19 @@ class Network:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
         self._services[key] = service
 
+    def stand_beside(
+        self, host: str, port: int | None, service: Service, policy: ConnectPolicy
+    ) -> None:
+        """Let `service` accept connections that are no business of whoever serves the rest.
+
+        Nothing is recorded of them here: `service` says itself what is asked, and what it answers.
+
+        Args:
+            policy: decides the lookups of `host`, and the attempts to connect to it.
+        """
+        self.listen(host, port, service)
+        self._beside[self._key(host, port)] = policy
+
     def unlisten(self, host: str | None, port: int | None) -> None:
         """Take back one `listen`; nothing happens when there is none."""
         self._services.pop(self._key(host, port), None)
@@ -246,26 +269,28 @@ class Network:
 
     def begin_resolve(self, host: str, port: int | None) -> ResolveFate:
         """Ask for the fate of one lookup; the caller waits its delay, then ends the lookup."""
-        if self.policy is None or is_literal(host) or host == "localhost":
+        if is_literal(host) or host == "localhost":
             return Resolve()
-        self._refuse_tools(host)
         call = current_call()
+        beside = self._policies_of(host)
+        if beside:
+            return beside[0].on_resolve(host, port, call, self.kernel.now_ns)
+        if self.policy is None or self._is_nowhere(host):
+            return Resolve()
         fate = self.policy.on_resolve(host, port, call, self.kernel.now_ns)
         if fate.delay_ns:
             self.kernel.record("network", "net.resolving", host=host, call=call)
         return fate
 
-    def _refuse_tools(self, host: str) -> None:
-        """Refuse what the function of a tool asks elsewhere: what stands there would be made up.
+    def _policies_of(self, host: str) -> list[ConnectPolicy]:
+        """Return who decides about `host`, where that is not whoever serves the rest."""
+        return [found for (name, _), found in self._beside.items() if name == _canonical(host)]
 
-        Raises:
-            SimEscape: `host` is none that was asked by anything but a tool before.
-        """
-        tool = WORKING.get()
-        if tool is None:
-            self._asked.add(host)
-        elif host not in self._asked:
-            refuse(f"a request of the tool {tool} to {host} (nothing in the scenario answers it)")
+    def _is_nowhere(self, host: str) -> bool:
+        """Return whether nothing answers at `host`: a tool asks it, and nothing else did before."""
+        if WORKING.get() is None:
+            self._asked.add(_canonical(host))
+        return self.nowhere is not None and _canonical(host) not in self._asked
 
     def end_resolve(self, host: str, fate: ResolveFate) -> str:
         """Return the address of `host`, or raise as `fate` says.
@@ -280,9 +305,14 @@ class Network:
         error = None
         if isinstance(fate, ResolveFails):
             error = "temporary" if fate.temporary else "not_found"
-        self.kernel.record(
-            "network", "net.resolve", host=host, call=current_call(), address=address, error=error
-        )
+        if not self._policies_of(host) and not self._is_nowhere(host):
+            self.kernel.record(
+                *("network", "net.resolve"),
+                host=host,
+                call=current_call(),
+                address=address,
+                error=error,
+            )
         if address is not None:
             return address
         if error == "temporary":
@@ -331,25 +361,45 @@ class Network:
         host = _canonical(self.name_of(address[0]))
         port = address[1]
         call = current_call()
-        if (host, port) not in self._services and (None, port) not in self._services:
+        listens = (host, port) in self._services or (None, port) in self._services
+        if not listens:
             refuse_database(host, port)
         self.connections_made += 1
         connection_id = f"c{self.connections_made}"
         kernel = self.kernel
-        kernel.record(
-            "network", "net.connect", connection=connection_id, host=host, port=port, call=call
-        )
+        policy, service = self.policy, self._service_for(host, port)
+        beside = self._beside.get((host, port), self._beside.get((host, None)))
+        quiet = beside is not None
+        if beside is not None:
+            policy = beside
+        elif not listens and self._is_nowhere(host) and self.nowhere is not None:
+            policy, quiet = None, True
+            nowhere, asker = self.nowhere, f"the tool {WORKING.get()}"
+            service = lambda endpoint: nowhere(endpoint, asker)  # noqa: E731 - a closure in its place
         fate: ConnectFate = Accept()
-        if self.policy is not None:
-            fate = self.policy.on_connect(host, port, call, kernel.now_ns)
-        if isinstance(fate, Accept) and self._service_for(host, port) is None:
+        if not quiet:
+            kernel.record(
+                "network", "net.connect", connection=connection_id, host=host, port=port, call=call
+            )
+        if policy is not None:
+            fate = policy.on_connect(host, port, call, kernel.now_ns)
+        if isinstance(fate, Accept) and service is None:
             fate = Refuse()
-        attempt = Attempt(kernel, connection_id, on_done)
+        opened_at = call_site() if quiet else ""
+        attempt = Attempt(kernel, connection_id, on_done, quiet=quiet)
         round_trip_ns = self.one_way_ns(attempt.lane) + self.one_way_ns(attempt.lane)
-        fail = partial(self._fail, connection_id, call)
+        fail = partial(self._fail, connection_id, call, quiet=quiet)
         match fate:
             case Accept():
-                establish = partial(self._establish, connection_id, host, address, call)
+                establish = partial(
+                    self._establish,
+                    connection_id,
+                    host,
+                    address,
+                    call,
+                    opened_at=opened_at,
+                    quietly=service if quiet else None,
+                )
                 attempt._after(round_trip_ns + fate.delay_ns, establish)
             case Refuse():
                 attempt._after(round_trip_ns, partial(fail, "refused", errno.ECONNREFUSED))
@@ -362,9 +412,16 @@ class Network:
         return attempt
 
     def _establish(
-        self, connection_id: str, host: str, address: Address, call: str | None
+        self,
+        connection_id: str,
+        host: str,
+        address: Address,
+        call: str | None,
+        *,
+        opened_at: str,
+        quietly: Service | None,
     ) -> Endpoint | OSError:
-        service = self._service_for(host, address[1])
+        service = quietly or self._service_for(host, address[1])
         if service is None:
             # It stopped listening while the first packet travelled.
             return self._fail(connection_id, call, "refused", errno.ECONNREFUSED)
@@ -372,18 +429,29 @@ class Network:
             _LOOPBACK if host == _LOOPBACK else _SUBJECT_ADDRESS,
             self.new_port(),
         )
-        make = partial(Endpoint, self, connection_id=connection_id, hostname=host, call_id=call)
+        make = partial(
+            Endpoint,
+            self,
+            connection_id=connection_id,
+            hostname=host,
+            call_id=call,
+            opened_at=opened_at,
+        )
         client = make(is_subject=True, local_address=local, remote_address=address)
         server = make(is_subject=False, local_address=address, remote_address=local)
         link(client, server)
-        self.kernel.record("network", "net.connected", connection=connection_id, call=call)
+        if not opened_at:
+            self.kernel.record("network", "net.connected", connection=connection_id, call=call)
         service(server)
         return client
 
-    def _fail(self, connection_id: str, call: str | None, error: str, code: int) -> OSError:
-        self.kernel.record(
-            "network", "net.connect_failed", connection=connection_id, call=call, error=error
-        )
+    def _fail(
+        self, connection_id: str, call: str | None, error: str, code: int, *, quiet: bool = False
+    ) -> OSError:
+        if not quiet:
+            self.kernel.record(
+                "network", "net.connect_failed", connection=connection_id, call=call, error=error
+            )
         return OSError(code, os.strerror(code))
 
 

@@ -38,6 +38,7 @@ _FOLDER = "/usr/local/bin"
 _UNSUPPORTED = ("preexec_fn", "pass_fds", "user", "group", "extra_groups")
 #: The output of the subject itself, which nobody sees.
 _OWN_OUTPUT = (1, 2)
+_INTO_A_FILE = "the output of a simulated program into a file"
 
 
 @dataclass(slots=True)
@@ -109,10 +110,16 @@ def _output(kernel: Kernel, target: Any, name: str) -> OutputPipe | None:
         return OutputPipe(kernel, f"the {name} of a program")
     if target == subprocess.STDOUT:
         raise ValueError("STDOUT can only be used for stderr")
-    descriptor = target if isinstance(target, int) else target.fileno()
-    if descriptor not in _OWN_OUTPUT:
-        refuse("the output of a simulated program into a file")
+    if _is_file(target) and name == "stdout":
+        refuse(_INTO_A_FILE)
     return None
+
+
+def _is_file(target: Any) -> bool:
+    """Return whether an output is neither a pipe nor the subject's own."""
+    if target in (None, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT):
+        return False
+    return (target if isinstance(target, int) else target.fileno()) not in _OWN_OUTPUT
 
 
 def _make_execute_child(original: Function) -> Function:
@@ -122,6 +129,8 @@ def _make_execute_child(original: Function) -> Function:
             original(self, *args, **kwargs)
             return
         program.child = child = _started(program)
+        if _is_file(program.wanted.get("stderr")) and child.complains:
+            refuse(_INTO_A_FILE)
         self.pid = child.pid
         # `_child_created` stays False: there is nothing that a finalizer would have to collect.
 

@@ -9,7 +9,7 @@ Session of the SDK, which decides itself what is kept when. Tracing uploads are 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agents import Agent, FunctionTool, RunConfig, Runner, RunResult, RunState
@@ -17,6 +17,7 @@ from agents.memory.session import SessionABC
 
 from faultclock.model.scenario.tool_script import ToolScript
 from faultclock.subjects.frameworks.life import Life
+from faultclock.subjects.frameworks.mcp_tools import McpClient, Opened
 from faultclock.subjects.frameworks.own_tools import own_tool
 from faultclock.subjects.ports import Reply, Surroundings
 
@@ -39,6 +40,21 @@ def tools_of(agent: Agent[Any]) -> tuple[ToolScript, ...]:
     return tuple(tool for tool in found if tool is not None)
 
 
+def servers_of(agent: Agent[Any]) -> Iterator[McpClient]:
+    """Yield the agent's MCP servers."""
+    for server in agent.mcp_servers:
+        params: Any = getattr(server, "params", None)
+        policy: Any = getattr(server, "_needs_approval_policy", False)
+
+        def gated(name: str, policy: Any = policy) -> bool:
+            return policy is True or (isinstance(policy, dict) and bool(policy.get(name)))
+
+        if isinstance(params, Mapping):
+            yield McpClient(url=params["url"], gated=gated)
+        elif params is not None:
+            yield McpClient(command=(params.command, *params.args), gated=gated)
+
+
 def live(agent: Agent[Any], surroundings: Surroundings) -> Life:
     """Return one life of the agent."""
     return _Life(agent, surroundings)
@@ -55,6 +71,22 @@ class _Life(Life):
         self._session = _Session(self)
         for tool in _functions(agent):
             self._observe(tool)
+        if agent.mcp_servers:
+            self._servers = Opened()
+            self.close = self._servers.close
+            agent.get_mcp_tools = self._tools_of_servers
+
+    async def start(self) -> None:
+        """Open the MCP servers, as the application does, and the session."""
+        for server in self._agent.mcp_servers:
+            await self._servers.open(server)
+        await super().start()
+
+    async def _tools_of_servers(self, context: Any) -> list[Any]:
+        tools: list[Any] = await type(self._agent).get_mcp_tools(self._agent, context)
+        for tool in tools:
+            self._observe(tool)
+        return tools
 
     def _observe(self, tool: FunctionTool) -> None:
         """Let the calls of a tool go through the seam."""

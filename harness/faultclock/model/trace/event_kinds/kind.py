@@ -37,6 +37,7 @@ LANES = {
     "program": "programs",
     "provider": "provider",
     "queue": "services",
+    "service": "services",
     "stage": "stages",
     "store": "store",
     "subject": "subject",

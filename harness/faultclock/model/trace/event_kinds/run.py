@@ -81,7 +81,7 @@ _OCCASION = maybe(
 )
 _SCRIPTED = (
     *("disk", "extension", "harness", "hook", "interactor", "program", "provider", "queue"),
-    *("stage", "store", "telemetry", "tool", "workflow"),
+    *("service", "stage", "store", "telemetry", "tool", "workflow"),
 )
 
 

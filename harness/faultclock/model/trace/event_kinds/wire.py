@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -53,6 +54,25 @@ def _http(*fields: Mapping[str, Any], **more: Any) -> EventKind:
     return kind("provider", _EXCHANGE, *fields, lane="wire", **more)
 
 
+def _at_a_service(kinds: Mapping[str, EventKind]) -> dict[str, EventKind]:
+    """Return the kinds of the same exchange at a host that is no model's provider.
+
+    They have names of their own, so that nothing that counts what a provider was asked counts them.
+    """
+    return {
+        name.replace("http.", "service."): replace(
+            known,
+            actors=("service",),
+            fields={**known.fields, "service": Text, "asks": NotRequired[Text]},
+            lane=None,
+            closes=known.closes and known.closes.replace("http.", "service."),
+            part_of=known.part_of and known.part_of.replace("http.", "service."),
+            named="service" if known.opens else None,
+        )
+        for name, known in kinds.items()
+    }
+
+
 def _resolved(event: EventFields) -> str:
     return f"resolves {event.host}: {event.error or event.address}"
 
@@ -62,13 +82,15 @@ def _connect_failed(event: EventFields) -> str:
 
 
 def _request(event: EventFields) -> str:
-    where = f" at {event.provider}" if event.provider else ""
-    return f"{event.exchange}: {event.method} {event.target}{where}"
+    at = event.provider or event.service
+    where = f" at {at}" if at else ""
+    return f"{event.exchange}: {event.asks or f'{event.method} {event.target}'}{where}"
 
 
 def _response(event: EventFields) -> str:
     error = event.error or {}
-    who = f"{event.provider} " if event.provider else ""
+    at = event.provider or event.service
+    who = f"{at} " if at else ""
     parts = [f"{who}answers {event.status}"]
     if name := error.get("code") or error.get("type"):
         parts.append(str(name))
@@ -87,7 +109,7 @@ def _ended(event: EventFields) -> str:
     return f"{event.exchange} ended: {str(event.how).replace('_', ' ')}{not_whole}"
 
 
-KINDS: dict[str, EventKind] = {
+_NETWORK: dict[str, EventKind] = {
     "net.resolving": _net(
         {"host": Text, "call": Call}, text="net resolving", opens=("call", "host")
     ),
@@ -128,6 +150,8 @@ KINDS: dict[str, EventKind] = {
     "net.closed": _on_connection(
         {"how": Text}, text="closed by the subject", closes="net.connect", routine=True
     ),
+}
+_HTTP: dict[str, EventKind] = {
     "http.malformed": kind(
         "provider", _CONNECTION, {"reason": Text}, PROVIDED, text="http malformed", lane="wire"
     ),
@@ -171,4 +195,19 @@ KINDS: dict[str, EventKind] = {
         mark=lambda payload: "broken" if payload.get("how") not in {None, "complete"} else None,
         routine=True,
     ),
+}
+
+#: What a script has no answer for, so that the run is over.
+_UNANSWERED = kind(
+    "service",
+    {"host": Text, "method": Text, "target": Text, "call": Call},
+    text="nothing answers {method} {target} at {host}",
+    mark="unmet",
+)
+
+KINDS: dict[str, EventKind] = {
+    **_NETWORK,
+    **_HTTP,
+    **_at_a_service(_HTTP),
+    "service.unanswered": _UNANSWERED,
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from faultclock.model.error_model.error_model import ErrorModel
 from faultclock.model.scenario.rule import rules_in
+from faultclock.model.scenario.service_host import would_answer_in_one_line
 from faultclock.model.trace.trace import Trace, TraceEvent, TraceFooter, trace_digest
 from faultclock.oracle.check import Verdicts, check, held, unproven
 from faultclock.oracle.checks.run.unserved import unserved
@@ -46,8 +47,20 @@ _NODES_ACT = ("node.called", "program.started", "program.missing", "tool.called"
 def whole(history: History, _model: ErrorModel) -> Verdicts:
     """Judge that the trace is whole."""
     yield held(None)
+    hint = _what_would_answer(history)
     for observed, events in _gaps(history):
-        yield unproven("a whole trace, with every act attributed to a call", observed, *events)
+        expected = "a whole trace, with every act attributed to a call"
+        yield unproven(expected, observed, *events, hint=hint)
+        hint = ""
+
+
+def _what_would_answer(history: History) -> str:
+    """Return what answers the request that ended the run, as a person would write it."""
+    for event in history.of("service.unanswered"):
+        asked = f"{event.method} {str(event.target).partition('?')[0]}"
+        answer = would_answer_in_one_line(str(event.host), asked)
+        return f"--services FILE says what other hosts answer: {answer}"
+    return ""
 
 
 @once
@@ -202,6 +215,10 @@ def _has_a_reason(history: History, call: Call) -> bool:
     """Return whether a runtime's call may well have asked the provider for nothing."""
     if not history.is_runtime or call.end is None:
         return False
+    services = (event for event in history.of("fault.fired") if event.actor == "service")
+    if call.raised and any(event.seq < call.end.seq for event in services):
+        # What it needs before it asks the model has failed, such as the list of its tools.
+        return True
     if not call.is_turn or call.stop is not None:
         return True
     if any(event.call == call.id for event in history.of(*_NODES_ACT)):

@@ -1,0 +1,129 @@
+"""The tools of an agent's MCP servers: a services file says which there are.
+
+No server of the user's is asked or started to find out. The application around an agent opens its
+servers before the first turn, and closes them at the end; so that is done here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from faultclock.errors import SubjectError
+from faultclock.model.scenario.mcp_server import McpServer
+from faultclock.model.scenario.service_host import STDIO, ServiceHost
+from faultclock.model.scenario.tool_script import ToolScript
+from faultclock.subjects.frameworks.own_tools import own_tool
+
+_USUAL_PORTS = (None, 80, 443)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpClient:
+    """One MCP server of an agent, as the agent names it.
+
+    Attributes:
+        url: where it is asked over HTTP; empty for one that is started.
+        command: what starts it; empty for one that is asked over HTTP.
+        gated: says of a tool, by its name, whether the framework asks for an approval.
+    """
+
+    url: str = ""
+    command: tuple[str, ...] = ()
+    gated: Callable[[str], bool] = lambda _: False
+
+    @property
+    def place(self) -> str:
+        """Where a services file has it: the place of a ServiceHost."""
+        if not self.url:
+            program = "python" if self.command[0] == sys.executable else self.command[0]
+            return f"{STDIO}{shlex.join((program.rpartition('/')[2], *self.command[1:]))}"
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        return host if parts.port in _USUAL_PORTS else f"{host}:{parts.port}"
+
+
+def mcp_tools(
+    clients: Iterable[McpClient], services: tuple[ServiceHost, ...]
+) -> tuple[ToolScript, ...]:
+    """Return what the tools of an agent's MCP servers declare of themselves.
+
+    Raises:
+        SubjectError: no service says which tools a server has.
+    """
+    found: list[ToolScript] = []
+    for client in clients:
+        service, server = _server_of(client, services)
+        for tool in server.tools:
+            own = own_tool(
+                tool.name,
+                tool.description,
+                tool.input_schema,
+                gated=client.gated(tool.name),
+                reads=tool.reads or None,
+            )
+            if own is not None:
+                found.append(own.model_copy(update={"service": service.place}))
+    return tuple(found)
+
+
+def _server_of(
+    client: McpClient, services: tuple[ServiceHost, ...]
+) -> tuple[ServiceHost, McpServer]:
+    place = client.place
+    for service in services:
+        name = place if client.command else place.partition(":")[0]
+        if service.mcp is not None and service.place in (place, name):
+            return service, service.mcp
+    key, path = "command" if client.command else "host", urlsplit(client.url).path
+    where = f", path: {path}" if path not in ("", "/mcp") else ""
+    place = place.removeprefix(STDIO)
+    raise SubjectError(
+        f"the agent has an MCP server, {place}, and nothing says which tools it has",
+        hint="--services FILE says that, since no server of yours is asked or started:"
+        f" services: [{{{key}: {json.dumps(place)}, mcp: {{tools: [{{name: …}}]{where}}}}}]",
+    )
+
+
+class Opened:
+    """Servers that are open while an agent lives, each in a task of its own.
+
+    A connection has to be closed by the task that has opened it.
+    """
+
+    def __init__(self) -> None:
+        self._ends: list[tuple[asyncio.Event, asyncio.Task[None]]] = []
+
+    async def open(self, server: AbstractAsyncContextManager[Any]) -> None:
+        """Open a server; raise what that came to."""
+        end, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(_held(server, ready, end))
+        await ready
+        self._ends.append((end, task))
+
+    async def close(self) -> None:
+        """Close all that are open."""
+        while self._ends:
+            end, task = self._ends.pop()
+            end.set()
+            await task
+
+
+async def _held(
+    server: AbstractAsyncContextManager[Any], ready: asyncio.Future[None], end: asyncio.Event
+) -> None:
+    try:
+        async with server:
+            ready.set_result(None)
+            await end.wait()
+    except BaseException as error:
+        if ready.done():
+            raise
+        ready.set_exception(error)

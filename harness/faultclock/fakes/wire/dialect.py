@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from faultclock.fakes.wire.answer import Answer, ErrorFacts
 from faultclock.fakes.wire.http_server import HttpRequest
+from faultclock.fakes.wire.in_words import InWords
 from faultclock.model.scenario.fault import AnswerEnd, AnswerEnds
 from faultclock.model.scenario.payload import ErrorPayload
 from faultclock.model.scenario.provider_script import ProviderScript, ToolCallReply
@@ -67,6 +68,7 @@ class Asked:
         beside: whether its path is one of what the provider keeps, and not one of the model.
         kept: how many messages at the front of the body come from what the provider kept.
         shown: the answer to a request that is `beside`, once the provider has looked it up.
+        in_words: what it says in words about tools that the model asked for.
     """
 
     model: str | None
@@ -76,6 +78,7 @@ class Asked:
     beside: bool = False
     kept: int = 0
     shown: Shown | None = None
+    in_words: tuple[InWords, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
